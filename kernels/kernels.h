@@ -98,6 +98,7 @@ struct kernel_device {
     unsigned major, minor; /* its compute capability */
     uint64_t total, free;  /* bytes of its memory; what of it is free now */
     uint64_t held;         /* maximum that the table allocated at once */
+    const char *lacks; /* what it does without, and is slow; NULL: nothing */
 };
 
 /* Keys and values in pages of `slots` slots: a page's keys are [slots, hkv, d] at

@@ -204,6 +204,7 @@ void output_put_device(struct buf *out, const cJSON *model)
     const cJSON *device = cJSON_GetObjectItemCaseSensitive(model, "device");
     const char *used = json_get_text(device, "used", "");
     const char *reason = json_get_text(device, "reason", "");
+    const char *lacks = json_get_text(device, "lacks", "");
     if (!strcmp(used, "cuda") && json_get_bool(device, "failed", false)) {
         buf_put_text(out, "the GPU, which has failed: the CPU takes over as "
                           "soon as nothing waits for it");
@@ -215,6 +216,8 @@ void output_put_device(struct buf *out, const cJSON *model)
         buf_put_text(out, " of ");
         output_put_bytes(out, json_get_double(device, "memory", 0));
         buf_put_text(out, " free");
+        if (lacks[0])
+            buf_printf(out, "; %s", lacks);
     } else if (used[0]) {
         buf_printf(out, "the CPU%s%s", reason[0] ? ": " : "", reason);
     } else {

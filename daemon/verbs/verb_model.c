@@ -69,6 +69,8 @@ static void put_device(struct json *json, const struct engine_state *state)
         json_field_text(json, "capability", version);
         json_field_int(json, "memory", (int64_t)device->total);
         json_field_int(json, "free", (int64_t)device->free);
+        if (device->lacks)
+            json_field_text(json, "lacks", device->lacks);
     }
     json_end(json, '}');
 }

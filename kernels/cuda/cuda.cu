@@ -21,6 +21,15 @@ void cuda_bind()
     bound = true;
 }
 
+/* What was asked was wrong, and was not begun. */
+static bool is_refusal(cudaError_t error)
+{
+    return error == cudaErrorInvalidValue ||
+           error == cudaErrorInvalidConfiguration ||
+           error == cudaErrorInvalidDeviceFunction ||
+           error == cudaErrorLaunchOutOfResources;
+}
+
 int cuda_code(cudaError_t error)
 {
     const char *none = nullptr;
@@ -29,6 +38,8 @@ int cuda_code(cudaError_t error)
     cudaGetLastError();
     if (error == cudaErrorMemoryAllocation)
         return KERNEL_NO_MEMORY;
+    if (is_refusal(error))
+        return KERNEL_FAILED;
     __atomic_compare_exchange_n(&lost_why, &none, cudaGetErrorString(error),
                                 false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     return KERNEL_DEVICE_FAILED;
@@ -176,6 +187,7 @@ static bool device(struct kernel_device *ret)
     ret->total = total;
     ret->free = available + (held > used ? held - used : 0);
     ret->held = held; /* nothing goes back to the driver */
+    ret->lacks = cuda_blas_lacks();
     return true;
 }
 

@@ -145,7 +145,8 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
                      there ? s.key(batch, j) + s.head_at(kv) : nullptr,
                      there ? s.value(batch, j) + s.head_at(kv) : nullptr);
         }
-        t->some[turn & 1] = at(turn) < end;
+        if (!lane_of_thread())
+            t->some[turn & 1] = at(turn) < end;
     }
     __device__ void prepare(unsigned)
     {

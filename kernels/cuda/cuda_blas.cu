@@ -1,6 +1,7 @@
 /* cuBLASLt, opened at run time: a program that finds no device, or no such
  * library, does without. */
 #include "kernels/cuda/cuda_internal.h"
+#include "kernels/cuda/cuda_plans.h"
 
 #include <cublasLt.h>
 #include <dlfcn.h>
@@ -35,12 +36,19 @@ template <typename T> bool find(void *file, const char *name, T *ret)
     return *ret != nullptr;
 }
 
+/* Where the loader looks, and CUDA's own folders. */
+const char *const PLACES[] = {
+    "libcublasLt.so.13",
+    "/usr/local/cuda/lib64/libcublasLt.so.13",
+    "/usr/local/cuda/targets/x86_64-linux/lib/libcublasLt.so.13",
+    "/usr/local/cuda/targets/sbsa-linux/lib/libcublasLt.so.13",
+};
+
 void open()
 {
-    void *file = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_LOCAL);
-    if (!file)
-        file = dlopen("/usr/local/cuda/lib64/libcublasLt.so.13",
-                      RTLD_NOW | RTLD_LOCAL);
+    void *file = nullptr;
+    for (const char *place : PLACES)
+        file = file ? file : dlopen(place, RTLD_NOW | RTLD_LOCAL);
     found =
         file && find(file, "cublasLtCreate", &blas.create) &&
         find(file, "cublasLtMatmulDescCreate", &blas.desc_create) &&
@@ -58,14 +66,6 @@ void open()
         blas.create(&blas.handle) == CUBLAS_STATUS_SUCCESS;
 }
 
-/* What a way was found for.  An address counts by what it is a multiple of. */
-struct shape {
-    int type;
-    bool biased;
-    size_t m, n, k;
-    uint32_t out_align, a_align, w_align;
-};
-
 uint32_t alignment_of(const void *at)
 {
     uint32_t bytes = 256;
@@ -74,18 +74,12 @@ uint32_t alignment_of(const void *at)
     return bytes;
 }
 
-bool same(const struct shape *a, const struct shape *b)
-{
-    return a->type == b->type && a->biased == b->biased && a->m == b->m &&
-           a->n == b->n && a->k == b->k && a->out_align == b->out_align &&
-           a->a_align == b->a_align && a->w_align == b->w_align;
-}
-
 /* What describes one product, and the library's way to do it.  The library
  * counts columns first: it sees the transposes of our matrices, out^T =
  * op(w^T) . a^T, and a bias of out's rows is one of its columns. */
 struct plan {
-    struct shape shape;
+    struct matmul_shape shape;
+    uint64_t used; /* when, as `now` counts */
     bool known;    /* a way was looked for */
     bool possible; /* and found */
     cublasLtMatmulDesc_t desc;
@@ -95,8 +89,8 @@ struct plan {
 
 /* Asking takes as long as many products: each shape asks once, until another
  * takes its place.  Under `lock`, also while a plan is used. */
-constexpr size_t PLANS = 1024;
-struct plan plans[PLANS];
+struct plan plans[CUDA_PLANS];
+uint64_t now;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void forget(struct plan *p)
@@ -138,7 +132,7 @@ bool prefer(cublasLtMatmulPreference_t preference,
 
 bool choose(struct plan *p)
 {
-    const struct shape *s = &p->shape;
+    const struct matmul_shape *s = &p->shape;
     cublasLtMatmulPreference_t preference = nullptr;
     int count = 0;
     bool found_way =
@@ -164,7 +158,7 @@ bool choose(struct plan *p)
 
 bool prepare(struct plan *p)
 {
-    const struct shape *s = &p->shape;
+    const struct matmul_shape *s = &p->shape;
     cudaDataType_t in = s->type == KERNEL_BF16 ? CUDA_R_16BF : CUDA_R_32F;
     return blas.desc_create(&p->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F) ==
                CUBLAS_STATUS_SUCCESS &&
@@ -177,18 +171,24 @@ bool prepare(struct plan *p)
            lay_out(&p->out, CUDA_R_32F, s->n, s->m) && choose(p);
 }
 
-/* With the lock. */
-struct plan *plan_for(const struct shape *shape)
+/* The shape's, or of its places the one that was used longest ago.  With the
+ * lock. */
+struct plan *plan_for(const struct matmul_shape *shape)
 {
-    size_t place =
-        shape->m * 31 + shape->n * 7 + shape->k * 3 + (shape->biased ? 1 : 0);
-    struct plan *p = &plans[place % PLANS];
-    if (p->known && same(&p->shape, shape))
-        return p;
+    struct plan *places = &plans[plan_place(shape)], *p = places;
+    for (size_t i = 0; i < CUDA_PLAN_PLACES; i++) {
+        if (places[i].known && same_shape(&places[i].shape, shape)) {
+            places[i].used = ++now;
+            return &places[i];
+        }
+        if (places[i].used < p->used)
+            p = &places[i];
+    }
     forget(p);
     p->shape = *shape;
     p->possible = prepare(p);
     p->known = true;
+    p->used = ++now;
     return p;
 }
 
@@ -214,12 +214,20 @@ int multiply(struct kernel_run *run, struct plan *p, float *out, const void *a,
 
 }  // namespace
 
+const char *cuda_blas_lacks()
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open);
+    return found ? nullptr
+                 : "libcublasLt.so.13 is not found (LD_LIBRARY_PATH): products "
+                   "of 16 rows and more are many times slower";
+}
+
 int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
                       const void *w, const float *bias, int type, size_t m,
                       size_t n, size_t k, bool add)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    const struct shape shape = {type,
+    const struct matmul_shape shape = {type,
                                 bias != nullptr,
                                 m,
                                 n,
@@ -227,8 +235,7 @@ int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
                                 alignment_of(out),
                                 alignment_of(a),
                                 alignment_of(w)};
-    pthread_once(&once, open);
-    if (!found)
+    if (cuda_blas_lacks())
         return KERNEL_UNSUPPORTED;
     pthread_mutex_lock(&lock);
     int code = multiply(run, plan_for(&shape), out, a, w, bias, add);

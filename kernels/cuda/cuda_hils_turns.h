@@ -112,7 +112,8 @@ template <unsigned ROWS, unsigned WIDTH, typename Number> struct hils_turns {
                           there ? s.slot_key<Number>(j, kv) : nullptr,
                           there ? s.slot_value<Number>(j, kv) : nullptr);
         }
-        m->tile.some[turn & 1] = some;
+        if (!lane_of_thread())
+            m->tile.some[turn & 1] = some;
     }
     __device__ uint64_t seen(unsigned turn, unsigned half) const
     {

@@ -27,8 +27,9 @@ inline cudaStream_t cuda_stream(const struct kernel_run *run)
 }
 
 /* Maps the runtime's answer, and forgets it, so that the next call starts
- * clean.  Any but a lack of memory means that the device is lost: what went
- * wrong in a kernel shows in whatever is asked next. */
+ * clean.  A lack of memory, and what was refused as it was asked, are errors of
+ * that call; any other means that the device is lost: what went wrong in a kernel
+ * shows in whatever is asked next. */
 int cuda_code(cudaError_t error);
 
 /* The table's `download`. */
@@ -188,6 +189,10 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
 int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
                      const void *w, const float *bias, int type, size_t m,
                      size_t n, size_t k, bool add);
+
+/* Returns what is slow without the library, where it is missing; nullptr: it is
+ * there. */
+const char *cuda_blas_lacks();
 
 /* Sums, norms and attention that other operations are made of. */
 int cuda_matmul(struct kernel_run *run, float *out, const float *a,

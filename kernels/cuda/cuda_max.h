@@ -40,15 +40,39 @@ static __device__ inline unsigned count_before(struct choose_memory *m,
            static_cast<unsigned>(__popc(mask & ((1u << lane_of_thread()) - 1)));
 }
 
-/* The `most`-th largest of value [count], count > most, digit by digit; m->left
+/* The highest digit that `left` numbers or more have, or a higher one: goes behind
+ * `prefix`, and how many of those that have it are wanted to m->left.  By a warp,
+ * eight digits a lane from the highest down. */
+static __device__ inline void find_digit(struct choose_memory *m,
+                                         unsigned prefix, unsigned shift,
+                                         unsigned left)
+{
+    constexpr unsigned EACH = CHOOSE_DIGITS / WARP;
+    unsigned digit = CHOOSE_DIGITS - 1 - lane_of_thread() * EACH;
+    unsigned own = 0;
+    for (unsigned i = 0; i < EACH; i++)
+        own += m->digit[digit - i];
+    unsigned upto = own; /* of this lane's digits and all higher ones */
+    for (unsigned step = 1; step < WARP; step *= 2) {
+        unsigned before = __shfl_up_sync(WHOLE_WARP, upto, step);
+        upto += lane_of_thread() >= step ? before : 0;
+    }
+    if (upto < left || upto - own >= left)
+        return; /* another lane has it */
+    left -= upto - own;
+    while (m->digit[digit] < left)
+        left -= m->digit[digit--];
+    m->left = left;
+    m->prefix = prefix | digit << shift;
+}
+
+/* The `max`-th largest of value [count], count > max, digit by digit; m->left
  * of those equal to it are among the best. */
 static __device__ inline unsigned threshold(struct choose_memory *m,
                                             const float *value, size_t count,
                                             unsigned max)
 {
-    unsigned prefix = 0, mask = 0;
-    if (!threadIdx.x)
-        m->left = max;
+    unsigned prefix = 0, mask = 0, left = max;
     for (unsigned shift = 32; shift;) {
         shift -= 8;
         m->digit[threadIdx.x] = 0;
@@ -59,17 +83,12 @@ static __device__ inline unsigned threshold(struct choose_memory *m,
                 atomicAdd(&m->digit[order >> shift & 255u], 1u);
         }
         __syncthreads();
-        if (!threadIdx.x) {
-            unsigned digit = CHOOSE_DIGITS - 1, left = m->left;
-            while (digit && m->digit[digit] < left)
-                left -= m->digit[digit--];
-            m->left = left;
-            m->prefix = prefix | digit << shift;
-        }
+        if (!warp_of_thread())
+            find_digit(m, prefix, shift, left);
         __syncthreads();
         prefix = m->prefix;
+        left = m->left;
         mask |= 255u << shift;
-        __syncthreads();
     }
     return prefix;
 }

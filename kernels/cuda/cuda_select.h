@@ -130,7 +130,8 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
             unsigned c = at(turn) + half * WARP + lane_of_thread();
             t->place(turn, half, c < end ? s.key(c, head) : nullptr, nullptr);
         }
-        t->some[turn & 1] = at(turn) < end;
+        if (!lane_of_thread())
+            t->some[turn & 1] = at(turn) < end;
     }
     __device__ void prepare(unsigned)
     {

@@ -203,7 +203,8 @@ template <unsigned ROWS, unsigned WIDTH, typename Number> struct star_turns {
             m->tile.place(turn, half, there ? s.key_of(j, h) : nullptr,
                           there ? s.value_of(j, h) : nullptr);
         }
-        m->tile.some[turn & 1] = some;
+        if (!lane_of_thread())
+            m->tile.some[turn & 1] = some;
     }
     __device__ void prepare(unsigned)
     {
@@ -256,8 +257,10 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
                         turns.head(half);
             bool alone = turns.slot(turns.query(half)) < turns.chunk();
             out = parts.out + at * s.d;
-            parts.log[at] = alone && turns.part != STAR_OWN ? minus_infinity()
-                                                            : gate[turns.part];
+            if (tensor_leads<ROWS>())
+                parts.log[at] = alone && turns.part != STAR_OWN
+                                    ? minus_infinity()
+                                    : gate[turns.part];
         }
         tensor_leave(&own, half, s.d, out, nullptr);
     }

@@ -567,6 +567,14 @@ static __device__ __forceinline__ void tensor_walk(
 
 /* ---- Out of the tile ---- */
 
+/* Whether it is this thread, of those that share its rows, that writes what there
+ * is one of. */
+template <unsigned ROWS> static __device__ inline bool tensor_leads()
+{
+    return !(lane_of_thread() % 4) &&
+           (ROWS == TENSOR_MANY || !warp_of_thread());
+}
+
 /* Writes the logarithm of what row(half) weighs in all; nullptr: there is no such
  * row.  All lanes come. */
 template <unsigned ROWS, unsigned WIDTH>
@@ -574,8 +582,7 @@ static __device__ __forceinline__ void tensor_leave_log(
     const struct tensor_rows<ROWS, WIDTH> *rows, unsigned half, float *log)
 {
     float total = quad_sum(rows->total[half]);
-    if (log && !(lane_of_thread() % 4) &&
-        (ROWS == TENSOR_MANY || !warp_of_thread()))
+    if (log && tensor_leads<ROWS>())
         *log = total == 0 ? minus_infinity()
                           : (rows->max[half] + log2f(total)) * LN_2;
 }

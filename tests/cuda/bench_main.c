@@ -1,11 +1,11 @@
 /* The device's figures (bench.h):
  *
- *     bench --device            only whether there is one
+ *     bench --device            what it is, or what is missing
  *     bench --parts             names of the parts, and the seconds of each
  *     bench [--sdpa FILE] PART...
  *
- * Exit: 0; 77, with the reason, where there is no device; 1 where it failed; 2
- * where it was asked for what it does not know. */
+ * Exit: 0; 77, with the reason, where there is no device; 1 where it failed, or
+ * there is no cuBLASLt; 2 where it was asked for what it does not know. */
 #include <string.h>
 
 #include "tests/cuda/bench.h"
@@ -14,6 +14,21 @@ static int list_parts(void)
 {
     for (size_t i = 0; bench_part(i); i++)
         printf("%s %u\n", bench_part(i)->name, bench_part(i)->seconds);
+    return 0;
+}
+
+/* Without its library the device's figures say nothing. */
+static int describe(const struct kernels *table)
+{
+    struct kernel_device device;
+    bool there = table->device(&device);
+    if (!there || device.lacks) {
+        printf("FAILED: %s\n", there ? device.lacks : table->lost());
+        return 1;
+    }
+    printf("%s, compute capability %u.%u, %.1f of %.1f GB free\n", device.name,
+           device.major, device.minor, (double)device.free / 1e9,
+           (double)device.total / 1e9);
     return 0;
 }
 
@@ -29,8 +44,7 @@ int main(int count, char **words)
         return 77;
     }
     if (count > 1 && !strcmp(words[1], "--device")) {
-        puts("gpu: there is one");
-        return 0;
+        return describe(table);
     }
     bench_begin(&b, table, stdout);
     for (int i = 1; i < count; i++) {

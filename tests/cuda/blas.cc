@@ -1,5 +1,7 @@
 /* Stands in for cuBLASLt. */
 #include "kernels/cuda/cuda_internal.h"
+#include "kernels/cuda/cuda_plans.h"
+#include "tests/cuda/emulated.h"
 
 static float value_of(const void *values, int type, size_t at)
 {
@@ -25,4 +27,16 @@ int cuda_blas_matmul(struct kernel_run *, float *out, const void *a,
             out[i * n + j] = add ? out[i * n + j] + sum : sum;
         }
     return KERNEL_OK;
+}
+
+const char *cuda_blas_lacks()
+{
+    return nullptr;
+}
+
+extern "C" size_t emulated_plan_place(size_t m, size_t n, size_t k)
+{
+    const struct matmul_shape shape = {KERNEL_BF16, false, m, n, k, 256, 256,
+                                       256};
+    return plan_place(&shape);
 }

@@ -338,16 +338,20 @@ unsigned emulated_ballot(bool value)
 static bool broken; /* a kernel failed: every call says so from then on */
 /* -1: without end */
 static long launches_left = -1, refusals_left = -1, allocations_left = -1;
+static cudaError_t refusal; /* what a refused launch says */
 static size_t memory_free = size_t{1} << 30;
 
 extern "C" void emulated_fail(enum emulated_failure failure, unsigned after)
 {
     if (failure == EMULATED_NO_MEMORY)
         allocations_left = after;
-    else if (failure == EMULATED_LAUNCH_NO_MEMORY)
-        refusals_left = after;
-    else
+    else if (failure == EMULATED_LAUNCH)
         launches_left = after;
+    else
+        refusals_left = after;
+    refusal = failure == EMULATED_LAUNCH_NO_MEMORY
+                  ? cudaErrorMemoryAllocation
+                  : cudaErrorInvalidConfiguration;
 }
 
 extern "C" void emulated_memory(size_t bytes)
@@ -407,7 +411,7 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
         return cudaSuccess;
     }
     if (fails(&refusals_left))
-        return cudaErrorMemoryAllocation;
+        return refusal;
     threads = config->blockDim.x;
     if (!threads || threads > MAX_THREADS || threads % WARP ||
         config->blockDim.y != 1 || config->blockDim.z != 1 || !grid.x ||

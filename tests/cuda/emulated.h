@@ -32,16 +32,21 @@ void emulated_matmul_test(const float *a, const float *b, float *c, bool turned,
 void emulated_self_test(enum emulated_test test, int *out, unsigned count);
 
 /* After so many more the next allocation finds no memory, or the next launch
- * does (the one alone), or it fails: as on a device that shows in what is asked
- * after it, and from then on always. */
+ * does (the one alone), or is refused (the one alone), or it fails: as on a device
+ * that shows in what is asked after it, and from then on always. */
 enum emulated_failure {
     EMULATED_NO_MEMORY,
     EMULATED_LAUNCH_NO_MEMORY,
+    EMULATED_LAUNCH_REFUSED,
     EMULATED_LAUNCH
 };
 void emulated_fail(enum emulated_failure failure, unsigned after);
 /* How much memory the device says is free; no allocation fails any more. */
 void emulated_memory(size_t bytes);
+
+/* Where cuBLASLt's plan for a product of these sizes is looked for first; four
+ * are side by side. */
+size_t emulated_plan_place(size_t m, size_t n, size_t k);
 
 /* What was done with graphs so far; `refused`: none can be made. */
 struct emulated_steps {

@@ -341,6 +341,57 @@ static void too_much_memory_is_an_answer(void **state)
     }
 }
 
+/* A launch that the runtime refuses as it is asked: the call's error, and the
+ * device goes on. */
+static void a_refused_launch_is_an_answer(void **state)
+{
+    (void)state;
+    const struct kernels *table = device_table(0);
+    struct kernel_run run = {.stream = NULL};
+    float host[4] = {1, 2, 3, 4}, back[4] = {0};
+    if (!table)
+        return;
+    float *x = table->allocate(&run, sizeof host);
+    assert_int_equal(table->upload(&run, x, host, sizeof host), 0);
+    emulated_fail(EMULATED_LAUNCH_REFUSED, 0);
+    assert_int_equal(table->scale(&run, x, 2, 4), KERNEL_FAILED);
+    assert_null(table->lost());
+    assert_int_equal(table->scale(&run, x, 2, 4), 0);
+    assert_int_equal(table->download(&run, back, x, sizeof back), 0);
+    for (int i = 0; i < 4; i++)
+        assert_true(back[i] == 2 * host[i]); /* exact in floats */
+    table->release(&run, x);
+}
+
+/* The products of models whose sizes are multiples of 1,024, at many lengths of a
+ * pass: no more of them want the same places than there are. */
+static void plans_lie_apart(void **state)
+{
+    (void)state;
+    enum { EACH = 4, PLACES = 1024 };
+    static const size_t shapes[][2] = {
+        {4096, 4096},  {1024, 4096},   {14336, 4096},  {4096, 14336},
+        {2048, 2048},  {256, 2048},    {5632, 2048},   {2048, 5632},
+        {11008, 4096}, {4096, 11008},  {1024, 1024},   {2048, 1024},
+        {3072, 1024},  {1024, 3072},   {1024, 2048},   {32000, 2048},
+        {32000, 4096}, {151936, 1024}, {128256, 4096}, {6144, 4096}};
+    static const size_t rows[] = {16, 512, 1024, 2048, 4096, 8192};
+    unsigned wanted[PLACES] = {0};
+    const char *reason = NULL;
+    if (!kernels_emulated(&reason)) {
+        printf("SKIP cuda emulated: %s\n", reason);
+        return;
+    }
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+            size_t at =
+                emulated_plan_place(rows[r], shapes[i][0], shapes[i][1]);
+            assert_true(at < PLACES && at % EACH == 0);
+            if (++wanted[at] > EACH)
+                fail_msg("more than %d plans at %zu", EACH, at);
+        }
+}
+
 /* ---- The instrument ---- */
 
 /* Whether what a child runs ends it by abort. */
@@ -457,6 +508,8 @@ int main(void)
         cmocka_unit_test(the_emulation_sees_missing_waits),
         cmocka_unit_test(the_emulation_multiplies),
         cmocka_unit_test(too_much_memory_is_an_answer),
+        cmocka_unit_test(a_refused_launch_is_an_answer),
+        cmocka_unit_test(plans_lie_apart),
         cmocka_unit_test(aligned_matmuls_are_right),
         cmocka_unit_test(decoders_give_the_logits),
         cmocka_unit_test(embedders_give_the_vectors),

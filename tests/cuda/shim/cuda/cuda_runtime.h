@@ -36,6 +36,7 @@ using std::size_t;
 #define cuda_workspace        emulated_room
 #define cuda_launch           emulated_start
 #define cuda_blas_matmul      emulated_blas_matmul
+#define cuda_blas_lacks       emulated_blas_lacks
 #define cuda_matmul           emulated_matmul
 #define cuda_add_bias         emulated_add_bias
 #define cuda_rms_norm         emulated_rms_norm
@@ -203,6 +204,7 @@ enum cudaError_t {
     cudaErrorInvalidDeviceFunction = 98,
     cudaErrorInvalidDevice = 101,
     cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorLaunchOutOfResources = 701,
     cudaErrorLaunchFailure = 719
 };
 enum cudaMemcpyKind {
