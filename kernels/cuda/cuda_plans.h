@@ -31,8 +31,12 @@ static inline bool same_shape(const struct matmul_shape *a,
 static inline size_t plan_place(const struct matmul_shape *s)
 {
     const uint64_t odd = 0x9E3779B97F4A7C15u;
-    const uint64_t parts[] = {s->m,         s->n,       s->k,
-                              s->out_align, s->a_align, s->w_align,
+    const uint64_t parts[] = {s->m,
+                              s->n,
+                              s->k,
+                              s->out_align,
+                              s->a_align,
+                              s->w_align,
                               2 * static_cast<uint64_t>(s->type) + s->biased};
     uint64_t hash = 0;
     for (uint64_t part : parts) {
