@@ -44,5 +44,5 @@ $(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $1
 endef
 
 compdb:  ## write compile_commands.json, for editors and clang-tidy
-	@$(MAKE) --no-print-directory -Bnk V=1 all $(UNIT) 2>/dev/null | python3 mk/compdb.py > compile_commands.json
+	@$(MAKE) --no-print-directory -Bnk V=1 CC=cc CXX=c++ WERROR= all $(UNIT) 2>/dev/null | python3 mk/compdb.py > compile_commands.json
 .PHONY: compdb
