@@ -82,8 +82,11 @@ static void put_name(struct buf *out, const char *document, struct slice name)
     buf_put(out, at, (size_t)(name.data + name.size - at));
 }
 
+/* The ways to look for a name, in their order. */
+enum way { BY_PATH, BY_PATH_FOLDED, BY_END, WAYS };
+
 static size_t find_one(const struct scan *scan, const char *document,
-                       struct slice name, bool by_end, bool *ret_leaves)
+                       struct slice name, enum way way, bool *ret_leaves)
 {
     struct buf path = {0}, whole = {0};
     const char *slash = strrchr(document, '/');
@@ -95,10 +98,12 @@ static size_t find_one(const struct scan *scan, const char *document,
         bool within = wanted.data[0] != '/' && join(&path, wanted);
         if (!within)
             *ret_leaves = true;
-        else if (by_end)
-            found = find_by_end(scan, wanted);
-        else
+        else if (way == BY_PATH)
             found = find_packed(scan, &path);
+        else if (way == BY_PATH_FOLDED)
+            found = scan_find_folded(scan, buf_slice(&path));
+        else
+            found = find_by_end(scan, wanted);
     }
     buf_free(&path);
     buf_free(&whole);
@@ -109,15 +114,14 @@ size_t inputs_find(const struct scan *scan, const char *document,
                    struct slice names, struct buf *ret_reason)
 {
     bool leaves = false;
-    for (int by_end = 0; by_end < 2; by_end++) {
+    for (enum way way = BY_PATH; way < WAYS; way++) {
         struct slice rest = names;
         while (rest.size) {
             size_t size = 0;
             while (size < rest.size && !strchr("\n|", rest.data[size]))
                 size++;
-            size_t found =
-                find_one(scan, document, (struct slice){rest.data, size},
-                         by_end, &leaves);
+            size_t found = find_one(
+                scan, document, (struct slice){rest.data, size}, way, &leaves);
             if (found != SIZE_MAX && !scan->files[found].failure)
                 return found;
             size += size < rest.size;

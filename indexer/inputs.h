@@ -17,8 +17,8 @@
  * line, the first that is there counts), by its place in the scan; SIZE_MAX:
  * none, and a reason in `ret_reason` if there is one.  A path is looked for
  * from the folder of `document` (a path relative to the manual's root), also
- * packed; a path that is not there is the one file of the manual whose path
- * ends in it. */
+ * packed, then whatever its capital letters are; a path that is not there is the
+ * one file of the manual whose path ends in it. */
 size_t inputs_find(const struct scan *scan, const char *document,
                    struct slice names, struct buf *ret_reason);
 

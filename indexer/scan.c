@@ -210,24 +210,45 @@ static struct slice end_of(const struct scan *scan, size_t file)
     return path;
 }
 
-/* As strcmp, from the last byte to the first. */
-static int compare_backwards(struct slice a, struct slice b)
+static unsigned char last(struct slice text, bool folded)
 {
-    while (a.size && b.size && a.data[a.size - 1] == b.data[b.size - 1]) {
+    unsigned char c = (unsigned char)text.data[text.size - 1];
+    return folded && c >= 'A' && c <= 'Z' ? (unsigned char)(c - 'A' + 'a') : c;
+}
+
+/* As strcmp, from the last byte to the first. */
+static int compare_backwards(struct slice a, struct slice b, bool folded)
+{
+    while (a.size && b.size && last(a, folded) == last(b, folded)) {
         a.size--;
         b.size--;
     }
     if (!a.size || !b.size)
         return (a.size > 0) - (b.size > 0);
-    unsigned char x = (unsigned char)a.data[a.size - 1],
-                  y = (unsigned char)b.data[b.size - 1];
-    return x < y ? -1 : 1;
+    return last(a, folded) < last(b, folded) ? -1 : 1;
 }
 
 static int by_end(const void *a, const void *b, void *scan)
 {
     return compare_backwards(end_of(scan, *(const uint32_t *)a),
-                             end_of(scan, *(const uint32_t *)b));
+                             end_of(scan, *(const uint32_t *)b), false);
+}
+
+static int by_end_folded(const void *a, const void *b, void *scan)
+{
+    return compare_backwards(end_of(scan, *(const uint32_t *)a),
+                             end_of(scan, *(const uint32_t *)b), true);
+}
+
+static uint32_t *ordered(struct scan *scan,
+                         int (*compare)(const void *, const void *, void *))
+{
+    uint32_t *order = mem_alloc(scan->count * sizeof *order);
+    for (size_t i = 0; i < scan->count; i++)
+        order[i] = (uint32_t)i;
+    if (scan->count)
+        qsort_r(order, scan->count, sizeof *order, compare, scan);
+    return order;
 }
 
 static bool has_latex(const struct scan *scan)
@@ -260,13 +281,10 @@ static void drop_code(struct scan *scan)
 
 static void sort_files(struct scan *scan)
 {
-    scan->by_end = mem_alloc(scan->count * sizeof *scan->by_end);
-    for (size_t i = 0; i < scan->count; i++)
-        scan->by_end[i] = (uint32_t)i;
-    if (!scan->count)
-        return;
-    qsort(scan->files, scan->count, sizeof *scan->files, by_path);
-    qsort_r(scan->by_end, scan->count, sizeof *scan->by_end, by_end, scan);
+    if (scan->count)
+        qsort(scan->files, scan->count, sizeof *scan->files, by_path);
+    scan->by_end = ordered(scan, by_end);
+    scan->by_end_folded = ordered(scan, by_end_folded);
 }
 
 /* What is there under its own name first, then what links add, in an order
@@ -346,13 +364,14 @@ size_t scan_find(const struct scan *scan, const char *path)
     return found ? (size_t)(found - scan->files) : SIZE_MAX;
 }
 
-/* The place in `by_end` of the first file that is not before `end`. */
-static size_t first_by_end(const struct scan *scan, struct slice end)
+/* The place in `order` of the first file that is not before `end`. */
+static size_t first_by_end(const struct scan *scan, const uint32_t *order,
+                           struct slice end, bool folded)
 {
     size_t low = 0, high = scan->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_backwards(end_of(scan, scan->by_end[middle]), end) < 0)
+        if (compare_backwards(end_of(scan, order[middle]), end, folded) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -360,10 +379,30 @@ static size_t first_by_end(const struct scan *scan, struct slice end)
     return low;
 }
 
-static bool ends_in(struct slice path, struct slice end)
+/* Counts, to two, the files that end in `end`; `whole`: those that are it. */
+static size_t count_ends(const struct scan *scan, struct slice end, bool whole,
+                         bool folded, size_t *ret_last)
 {
-    return path.size >= end.size &&
-           !memcmp(path.data + path.size - end.size, end.data, end.size);
+    const uint32_t *order = folded ? scan->by_end_folded : scan->by_end;
+    size_t count = 0;
+    for (size_t i = first_by_end(scan, order, end, folded);
+         i < scan->count && count < 2; i++, count++) {
+        struct slice path = end_of(scan, order[i]);
+        if (path.size < end.size || (whole && path.size > end.size))
+            break;
+        path.data += path.size - end.size;
+        path.size = end.size;
+        if (compare_backwards(path, end, folded) != 0)
+            break;
+        *ret_last = order[i];
+    }
+    return count;
+}
+
+size_t scan_find_folded(const struct scan *scan, struct slice path)
+{
+    size_t found = SIZE_MAX;
+    return count_ends(scan, path, true, true, &found) == 1 ? found : SIZE_MAX;
 }
 
 size_t scan_find_by_end(const struct scan *scan, struct slice name)
@@ -372,20 +411,9 @@ size_t scan_find_by_end(const struct scan *scan, struct slice name)
     size_t found = SIZE_MAX, count = 0;
     buf_put_byte(&below, '/');
     buf_put_slice(&below, name);
-    for (size_t i = first_by_end(scan, name); i < scan->count && count < 2;
-         i++) {
-        if (!slice_equal(end_of(scan, scan->by_end[i]), name))
-            break;
-        found = scan->by_end[i];
-        count++;
-    }
-    for (size_t i = first_by_end(scan, buf_slice(&below));
-         i < scan->count && count < 2; i++) {
-        if (!ends_in(end_of(scan, scan->by_end[i]), buf_slice(&below)))
-            break;
-        found = scan->by_end[i];
-        count++;
-    }
+    for (int folded = 0; folded < 2 && !count; folded++)
+        count = count_ends(scan, name, true, folded, &found) +
+                count_ends(scan, buf_slice(&below), false, folded, &found);
     buf_free(&below);
     return count == 1 ? found : SIZE_MAX;
 }
@@ -398,5 +426,6 @@ void scan_free(struct scan *scan)
     }
     free(scan->files);
     free(scan->by_end);
+    free(scan->by_end_folded);
     *scan = (struct scan){0};
 }

@@ -21,8 +21,9 @@ struct scan_file {
 struct scan {
     struct scan_file *files; /* [count] in byte order of their paths */
     size_t count;
-    uint32_t *by_end; /* [count] files, by their paths read backwards, without
-                         .gz */
+    uint32_t *by_end;        /* [count] files, by their paths read backwards,
+                                without .gz */
+    uint32_t *by_end_folded; /* [count] the same, capital letters as small */
 };
 
 /* All files below `root` that Lectern reads (indexer/source.h), except
@@ -36,8 +37,12 @@ int scan_folder(const struct source_root *root, const char *ignore,
 void scan_free(struct scan *scan);
 /* The file of that path; SIZE_MAX: there is none. */
 size_t scan_find(const struct scan *scan, const char *path);
-/* The one file whose path, without .gz, is `name` or ends in "/" and that;
- * SIZE_MAX: there is none, or several. */
+/* The one file of that path, without .gz, but for capital and small letters of
+ * ASCII: names are taken so on the disks of many who write, and by TeX Live. */
+size_t scan_find_folded(const struct scan *scan, struct slice path);
+/* The one file whose path, without .gz, is `name` or ends in "/" and that; if
+ * there is none, but for capital and small letters; SIZE_MAX: there is none, or
+ * several. */
 size_t scan_find_by_end(const struct scan *scan, struct slice name);
 
 /* Told of what a scan is about to look at, so that who watches it from then on

@@ -8,11 +8,11 @@ import subprocess
 import unicodedata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LIST = os.path.join(HERE, "../../latex-manuals.txt")
+LIST = os.path.join(HERE, "../..", os.environ.get("LIST", "latex-manuals.txt"))
 
 
 def manuals(names):
-    """(name, main file, options) of latex-manuals.txt; all, or those named."""
+    """(name, main file, options) of the list, latex-manuals.txt or latex-repositories.txt; all, or those named."""
     for line in open(LIST, encoding="utf-8"):
         fields = line.split("#")[0].split()
         if fields and (not names or fields[0] in names):
@@ -49,7 +49,7 @@ def unpack(folder, to):
 
 
 def typeset(folder, main, options, work, runs=1, pdf=False, before=""):
-    """Runs pdflatex, `before` first; the path of its outputs without their ending.
+    """Runs pdflatex, or the option engine, `before` first; the path of its outputs without their ending.
 
     What it reads is in the .fls beside them.  TEXINPUTS may name more folders
     in which packages are looked for; for one that is nowhere, and whatever else
@@ -63,14 +63,15 @@ def typeset(folder, main, options, work, runs=1, pdf=False, before=""):
     before += r"\AtBeginDocument{\setcounter{tocdepth}{5}}" if "nodepth" not in options else ""
     more = os.environ.get("TEXINPUTS", "")
     env = dict(os.environ, TEXINPUTS=f".:{work}//:{more}", max_print_line="1000")
+    engine = options.get("engine", "pdflatex")
     for run in range(runs):
-        draft = [] if pdf and run == runs - 1 else ["-draftmode"]
+        draft = [] if pdf and run == runs - 1 else ["-draftmode" if engine == "pdflatex" else "-no-pdf"]
         try:
-            subprocess.run(["pdflatex", "-recorder", "-interaction=scrollmode", *draft, f"-jobname={base}",
+            subprocess.run([engine, "-recorder", "-interaction=scrollmode", *draft, f"-jobname={base}",
                             before + rf"\input{{{base}}}"], cwd=inside, env=env, timeout=float(options.get("seconds", 500)),
                            input=b"null.tex\n" * 10000, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
-            print(f"{main}: pdflatex took too long")
+            print(f"{main}: {engine} took too long")
     return os.path.join(inside, base)
 
 
@@ -97,14 +98,14 @@ def character(match):
 
 
 def fold(text):
-    """Letters and digits of a title, whatever commands and accents are around."""
+    """Letters and digits of a title, of any script, whatever commands and accents are around."""
     text = text.replace("\\textbackslash", "").replace("\\\\", " ").replace("ß", "ss").replace("\\ss ", "ss")
     text = CODE.sub(lambda match: character(match).replace("\\", ""), text)
     text = re.sub(r"\\LaTeXe(?![a-zA-Z])", "LaTeX2", text)
     text = re.sub(r"\\(TeX|LaTeX|LaTeXe|BibTeX|MakeIndex|eTeX|AmS)(?![a-zA-Z])", r"\1", text)
     text = COMMAND.sub(" ", SKIPPED.sub(" ", text))
     text = unicodedata.normalize("NFD", text)
-    return "".join(c for c in text if c.isascii() and c.isalnum()).lower()
+    return "".join(c for c in text if c.isalnum()).lower()
 
 
 # What LaTeX writes itself, from the rest.

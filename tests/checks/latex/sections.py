@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Are the sections of LaTeX manuals those of the .toc that LaTeX writes?
 
-    sections.py BUILD MANUALS WORK [NAME...]
+    [LIST=latex-repositories.txt] sections.py BUILD MANUALS WORK [NAME...]
 
-MANUALS is the folder that latex-manuals.sh fills, WORK is for LaTeX to run in.
+MANUALS is the folder that latex-manuals.sh fills (or where the repositories of
+latex-repositories.txt are, by their names), WORK is for LaTeX to run in.
 Each entry of the .toc, in order, must be a node of the tree with the same
 title, at the same depth below the one before of a higher level.  Of those that
 are not, two kinds are told apart, as nothing in the manual's folder has them:
@@ -109,11 +110,12 @@ def main():
     show = int(os.environ.get("SHOW", "0"))
     met = total = 0
     for name, path, options in common.manuals(names):
-        tree = common.read_tree(build, os.path.join(folder, name), path)
+        manual = os.path.join(folder, options.get("folder", name))
+        tree = common.read_tree(build, manual, path)
         base = os.path.join(work, name)
         toc_path = f"{base}.toc"
         if not os.path.exists(toc_path):
-            made = common.typeset(os.path.join(folder, name), path, options, f"{base}.run")
+            made = common.typeset(manual, path, options, f"{base}.run")
             if not os.path.exists(f"{made}.toc"):
                 print(f"{name}: LaTeX writes no .toc")
                 continue

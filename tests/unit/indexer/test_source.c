@@ -234,6 +234,36 @@ static bool opens(struct inputs *inputs, const char *name, struct buf *reason)
     return inputs_open(inputs, slice_of(name), &read, reason);
 }
 
+/* As on disks where capital letters are small ones: the author's had them so. */
+static void test_inputs_are_found_whatever_their_capital_letters(void **state)
+{
+    (void)state;
+    struct source_root root = {folder, false};
+    struct scan scan;
+    struct buf path = {0};
+    assert_int_equal(mkdir(path_of("text"), 0755), 0);
+    assert_int_equal(mkdir(path_of("ru"), 0755), 0);
+    assert_int_equal(mkdir(path_of("ru/text"), 0755), 0);
+    write_file("text/Chapter.tex", slice_of("one"));
+    write_file("ru/text/Chapter.tex", slice_of("another"));
+    write_file("text/b.tex", slice_of("small"));
+    write_file("text/B.tex", slice_of("capital"));
+    write_file("ru/Style.tex", slice_of("its only one"));
+    assert_int_equal(scan_folder(&root, "", &scan, NULL), 0);
+    struct inputs inputs = {.scan = &scan, .root = &root, .document = "d.tex"};
+    assert_true(opens(&inputs, "text/chapter.tex", &path));
+    assert_string_equal(path.data, "text/Chapter.tex");
+    assert_true(opens(&inputs, "text/B.tex", &path));
+    assert_string_equal(path.data, "text/B.tex");
+    assert_false(opens(&inputs, "TEXT/b.tex", &path)); /* which? */
+    assert_true(opens(&inputs, "style.tex", &path));
+    assert_string_equal(path.data, "ru/Style.tex");
+    buf_free(&inputs.record);
+    inputs_free(&inputs);
+    scan_free(&scan);
+    buf_free(&path);
+}
+
 /* However many files a document names that are large when unpacked, they are not
  * unpacked for it one after the other. */
 static void test_inputs_are_unpacked_up_to_a_limit(void **state)
@@ -271,28 +301,40 @@ static void test_inputs_are_unpacked_up_to_a_limit(void **state)
     buf_free(&path);
 }
 
+static const size_t SEVERAL = SIZE_MAX - 1;
+
 /* The one file whose path ends so, looked for one by one. */
-static size_t naive_by_end(const struct scan *scan, const char *name)
+static size_t naive_by_end(const struct scan *scan, const char *name,
+                           int (*compare)(const char *, const char *, size_t))
 {
     size_t found = SIZE_MAX, size = strlen(name);
     for (size_t i = 0; i < scan->count; i++) {
         const char *path = scan->files[i].path;
         size_t all = strlen(path) - (source_is_gzipped(path) ? 3 : 0);
-        if (all < size || memcmp(path + all - size, name, size) != 0 ||
+        if (all < size || compare(path + all - size, name, size) != 0 ||
             (all > size && path[all - size - 1] != '/'))
             continue;
         if (found != SIZE_MAX)
-            return SIZE_MAX;
+            return SEVERAL;
         found = i;
     }
     return found;
+}
+
+/* Capital letters count as small ones if there is none otherwise. */
+static size_t naive_by_end_of(const struct scan *scan, const char *name)
+{
+    size_t found = naive_by_end(scan, name, strncmp);
+    if (found == SIZE_MAX)
+        found = naive_by_end(scan, name, strncasecmp);
+    return found == SEVERAL ? SIZE_MAX : found;
 }
 
 static void test_files_are_found_by_their_ends(void **state)
 {
     (void)state;
     static const char *const parts[] = {"a",     "b",        "ab",   "a.tex",
-                                        "b.tex", "b.tex.gz", "c.tex"};
+                                        "B.tex", "b.tex.gz", "c.tex"};
     struct source_root root = {folder, false};
     struct scan scan;
     for (int i = 0; i < 3; i++) {
@@ -315,7 +357,7 @@ static void test_files_are_found_by_their_ends(void **state)
         for (int d = 0, rest = i; d < depth; d++, rest /= 7)
             buf_printf(&name, "%s%s", d ? "/" : "", parts[rest % 7]);
         assert_int_equal(scan_find_by_end(&scan, buf_slice(&name)),
-                         naive_by_end(&scan, name.data));
+                         naive_by_end_of(&scan, name.data));
         buf_free(&name);
     }
     scan_free(&scan);
@@ -576,6 +618,7 @@ int main(void)
         FOLDER_TEST(test_no_permission),
         FOLDER_TEST(test_links_outside),
         FOLDER_TEST(test_inputs_are_read_once),
+        FOLDER_TEST(test_inputs_are_found_whatever_their_capital_letters),
         FOLDER_TEST(test_inputs_are_unpacked_up_to_a_limit),
         FOLDER_TEST(test_files_are_found_by_their_ends),
         FOLDER_TEST(test_what_is_opened_decides),
