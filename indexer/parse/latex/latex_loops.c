@@ -17,10 +17,15 @@ static void run_loop(struct tex *tex, const struct command *command,
     struct macro macro = {0};
     uint32_t repeat = tex_symbol_of(tex, "repeat");
     struct token token;
+    size_t depth = 0; /* of groups: a loop in one has a \repeat of its own */
     (void)command;
     while ((token = tex_next(tex)).cat != CAT_NONE && token.cat != CAT_STOP &&
-           !token_is(token, CAT_NAME, repeat))
+           (depth ||
+            (!token_is(token, CAT_NAME, repeat) && token.cat != CAT_END))) {
+        depth += token.cat == CAT_BEGIN;
+        depth -= token.cat == CAT_END;
         tokens_add(&macro.body, token);
+    }
     if (!token_is(token, CAT_NAME, repeat)) {
         tex_unread(tex, token);
         tex_report(tex, call, "\\loop without \\repeat");

@@ -109,7 +109,7 @@ def fold(text):
 
 
 # What LaTeX writes itself, from the rest.
-LISTS = re.compile("(short)?contents|listof[a-z]+|index|notes|symbols|numbers|[a-z]")
+LISTS = re.compile("(short)?contents|listof[a-z]+|index(of[a-z]+)?|notes|symbols|numbers|[a-z]|referencias|目录|参考文献")
 HEADING = re.compile(r"(?:\\[A-Za-z]*(?:part|chapter|section|paragraph)|@section [a-z]+)\*? *(?=[\[{])")
 
 

@@ -33,6 +33,11 @@ def read_toc(path):
         if len(parts) < 2 or parts[0] not in LEVELS:
             continue
         title = parts[1]
+        ams = re.match(r"\\toc[a-z]+ *(?=\{)", title)
+        if ams:  # \tocsection{Appendix}{A}{Title}
+            _, number, title = (common.groups(title) + ["", "", ""])[:3]
+            yield LEVELS.index(parts[0]), common.fold(number), common.fold(title)
+            continue
         number = re.match(r"\s*(?:\\[a-z]*number[a-z]*line|\\numberline)\s*\{", title)
         if number:
             inner = common.groups(title)[0]
@@ -46,17 +51,18 @@ def read_toc(path):
                 yield LEVELS.index(parts[0]), "", common.fold(title)
 
 
-NUMBER = re.compile(r"(?:[^\W\d_]+ )?((?:\d+|[A-Z]|[IVXLC]+)(?:\.\w+)*)\.? +(?=\S)")
+NUMBER = re.compile(r"(?:[^\W\d_]+ )?((?:-?\d+|[A-Z]|[IVXLC]+)(?:\.\w+)*)\.? +(?=\S)")
 
 
 def ours(tree):
     """(index, number, title): both ways to read a title that begins with a number."""
     for index, node in enumerate(tree["nodes"]):
         if index and not node["entry"]:
-            match = NUMBER.match(node["title"])
-            plain = common.fold_text(node["title"])
+            title = re.sub(r" \[[\w.]+\]$", "", node["title"])  # the label that some print behind it
+            match = NUMBER.match(title)
+            plain = common.fold_text(title)
             if match:
-                yield index, common.fold_text(match.group(1)), common.fold_text(node["title"][match.end():]), plain
+                yield index, common.fold_text(match.group(1)), common.fold_text(title[match.end():]), plain
             else:
                 yield index, "", plain, plain
 

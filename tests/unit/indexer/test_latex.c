@@ -219,9 +219,19 @@ static void test_conditionals(void **state)
         "\\newcount\\n \\n=3 \\loop\\number\\n\\advance\\n by -1 \\ifnum\\n>0 "
         "\\repeat.",
         "paragraph: 321.");
+    expect("\\newcount\\n \\newcount\\m \\n=2 \\loop\\ifnum\\n>0 (\\m=2 "
+           "{\\loop\\ifnum\\m>0 \\number\\m\\advance\\m by -1 \\repeat})"
+           "\\advance\\n by -1 \\repeat.",
+           "paragraph: (21)(21).");
     expect("\\newcounter{c}\\setcounter{c}{4}\\stepcounter{c}\\thec, "
            "\\roman{c}, \\Alph{c}",
            "paragraph: 5, v, E");
+    expect("\\newcounter{c}\\setcounter{c}{4}\\makeatletter"
+           "\\renewcommand\\thec{\\@Roman\\c@c}\\makeatother\\thec",
+           "paragraph: IV");
+    expect("\\newcommand\\again[1]{\\xpatchcmd{#1}{a}{b}{\\again{#1}}{}}"
+           "\\again{\\x}c",
+           "paragraph: c");
     expect("a\\fi b\\else c", "paragraph: abc");
 }
 

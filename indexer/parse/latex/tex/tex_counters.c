@@ -50,6 +50,18 @@ static void run_style(struct tex *tex, const struct command *command,
         number_push(tex, tex->counts[counter], command->text[0], call);
 }
 
+/* \@arabic\c@section: of a number, not of a counter's name. */
+static void run_number_style(struct tex *tex, const struct command *command,
+                             struct token call)
+{
+    struct tokens list = {0};
+    tex_read_argument(tex, &list);
+    tokens_add(&list, (struct token){.cat = CAT_NAME, .value = tex->relax});
+    tex_push(tex, list);
+    number_push(tex, number_read_expression(tex, false), command->text[0],
+                call);
+}
+
 static void define_the(struct tex *tex, struct slice name, struct slice within,
                        bool long_form)
 {
@@ -188,6 +200,11 @@ static const struct command expanding[] = {
     {"arabic", run_style, NULL, 0, "n"}, {"roman", run_style, NULL, 0, "r"},
     {"Roman", run_style, NULL, 0, "R"},  {"alph", run_style, NULL, 0, "a"},
     {"Alph", run_style, NULL, 0, "A"},
+    {"@arabic", run_number_style, NULL, 0, "n"},
+    {"@roman", run_number_style, NULL, 0, "r"},
+    {"@Roman", run_number_style, NULL, 0, "R"},
+    {"@alph", run_number_style, NULL, 0, "a"},
+    {"@Alph", run_number_style, NULL, 0, "A"},
 };
 
 void counters_add(struct tex *tex)
