@@ -38,19 +38,6 @@ static void run_loop(struct tex *tex, const struct command *command,
     tex_unread(tex, call);
 }
 
-static void add_group(struct tokens *list, const struct tokens *group,
-                      struct token call)
-{
-    call.flags |= TOKEN_MADE;
-    call.cat = CAT_BEGIN;
-    call.value = '{';
-    tokens_add(list, call);
-    tokens_add_all(list, group->items, group->count);
-    call.cat = CAT_END;
-    call.value = '}';
-    tokens_add(list, call);
-}
-
 /* \whiledo{test}{body}: the body, and itself again. */
 static void run_whiledo(struct tex *tex, const struct command *command,
                         struct token call)
@@ -60,14 +47,14 @@ static void run_whiledo(struct tex *tex, const struct command *command,
     tex_read_argument(tex, &test);
     tex_read_argument(tex, &body);
     tex->burst += MAX_BURST / MAX_ROUNDS;
-    add_group(&list, &test, call);
+    tokens_add_group(&list, &test, call);
     tex_push(tex, list);
     if (condition_test(tex, call)) {
         list = (struct tokens){0};
         tokens_add_all(&list, body.items, body.count);
         tokens_add(&list, call);
-        add_group(&list, &test, call);
-        add_group(&list, &body, call);
+        tokens_add_group(&list, &test, call);
+        tokens_add_group(&list, &body, call);
         tex_push(tex, list);
     }
     tokens_free(&test);
@@ -98,7 +85,7 @@ static bool read_inner(struct tex *tex, struct token token, struct tokens *ret)
         if (token.cat == CAT_BEGIN) {
             struct tokens group = {0};
             tex_read_group(tex, &group);
-            add_group(ret, &group, token);
+            tokens_add_group(ret, &group, token);
             tokens_free(&group);
             if (!--left)
                 return true;
@@ -182,13 +169,13 @@ static void put_round(struct tex *tex, struct foreach *f,
         tokens_add(&round, token);
         token.value = f->names[i];
         tokens_add(&round, token);
-        add_group(&round, &value, f->call);
+        tokens_add_group(&round, &value, f->call);
         tokens_free(&value);
         if (end < count)
             at = end + 1;
     }
     tokens_add_all(&round, f->body.items, f->body.count);
-    add_group(&f->made, &round, f->call);
+    tokens_add_group(&f->made, &round, f->call);
     tokens_free(&round);
 }
 

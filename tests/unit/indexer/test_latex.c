@@ -229,6 +229,25 @@ static void test_conditionals(void **state)
     expect("\\newcounter{c}\\setcounter{c}{4}\\makeatletter"
            "\\renewcommand\\thec{\\@Roman\\c@c}\\makeatother\\thec",
            "paragraph: IV");
+    expect("\\newtoggle{a}\\providetoggle{x}\\toggletrue{x}\\providetoggle{x}"
+           "\\iftoggle{a}{b}{c}\\iftoggle{x}{d}{e}\\nottoggle{x}{f}{g}"
+           "\\settoggle{x}{false}\\iftoggle{x}{h}{i}\\ifx\\y\\y j\\fi",
+           "paragraph: cdgij");
+    expect("\\newbool{a}\\booltrue{a}\\ifbool{a}{b}{c}\\boolfalse{a}"
+           "\\ifbool{a}{d}{e}",
+           "paragraph: be");
+    expect(
+        "\\newcounter{c}\\setcounter{c}{4}\\ifnumgreater{\\value{c}}{3}{a}{b}"
+        "\\ifnumless{2*\\value{c}}{8}{c}{d}\\ifnumcomp{1}{<}{2}{e}{f}"
+        "\\ifnumodd{3}{g}{h}\\ifdimgreater{2cm}{1in}{i}{j}",
+        "paragraph: adegj");
+    expect("\\newcommand\\do[1]{(#1)}\\docsvlist{a, {b,c} ,, d}"
+           "\\forcsvlist{\\textbf}{e,f}",
+           "paragraph: (a)(b,c)(d)ef");
+    /* Neither branch of what is only compared is carried out. */
+    expect("\\newcommand\\a{\\def\\b{}}\\def\\b{c}\\ifstrempty{\\a}{d}{e}\\b"
+           "\\ifblank{ }{f}{g}\\ifstrequal{x}{x}{h}{i}",
+           "paragraph: ecfh");
     expect("\\newcommand\\again[1]{\\xpatchcmd{#1}{a}{b}{\\again{#1}}{}}"
            "\\again{\\x}c",
            "paragraph: c");

@@ -311,6 +311,7 @@ bool tex_to_file(struct tex *tex, struct input **ret_file);
 
 void define_add(struct tex *tex);     /* tex_define.c */
 void newcommand_add(struct tex *tex); /* tex_newcommand.c */
+void etoolbox_add(struct tex *tex);   /* tex_etoolbox.c */
 void expand_add(struct tex *tex);     /* tex_expand.c */
 void condition_add(struct tex *tex);  /* tex_condition.c */
 void number_add(struct tex *tex);     /* tex_number.c */
@@ -338,6 +339,8 @@ int64_t number_read(struct tex *tex);
 int64_t number_read_dimension(struct tex *tex);
 int64_t number_read_glue(struct tex *tex);
 int64_t number_read_expression(struct tex *tex, bool dimension);
+/* Reads an argument that is an expression. */
+int64_t number_read_argument(struct tex *tex, bool dimension);
 int64_t number_of_text(struct tex *tex, struct slice text);
 /* `style`: n 1, r i, R I, a a, A A, p 1pt. */
 void number_write(struct buf *out, int64_t value, char style);
@@ -371,6 +374,10 @@ void counter_reset_within(struct tex *tex, struct slice name,
 bool condition_guess(struct tex *tex, struct token token);
 /* Reads a test of ifthen, in braces. */
 bool condition_test(struct tex *tex, struct token call);
+/* Whether the name is \iftrue, or was set to be it. */
+bool condition_is_true(const struct tex *tex, uint32_t symbol);
+/* ... of \if + name. */
+bool condition_flag(const struct tex *tex, struct slice name);
 /* Passes over the branch not taken. */
 void condition_skip(struct tex *tex);
 

@@ -366,21 +366,24 @@ static void run_fi(struct tex *tex, const struct command *command,
         tex_report(tex, call, "\\fi without \\if");
 }
 
-/* ---- ifthen and etoolbox ---- */
+/* ---- ifthen ---- */
 
-static bool is_flag(const struct tex *tex, struct slice name)
+bool condition_is_true(const struct tex *tex, uint32_t symbol)
+{
+    const struct meaning *meaning = &tex->symbols[symbol].meaning;
+    return meaning->kind == MEANING_EXPANDS &&
+           meaning->command->run == run_if &&
+           meaning->command->value == TEST_TRUE;
+}
+
+bool condition_flag(const struct tex *tex, struct slice name)
 {
     struct buf whole = {0};
     buf_put_text(&whole, "if");
     buf_put_slice(&whole, name);
     uint32_t symbol = tex_find_symbol(tex, buf_slice(&whole));
     buf_free(&whole);
-    if (symbol == UINT32_MAX)
-        return false;
-    const struct meaning *meaning = &tex->symbols[symbol].meaning;
-    return meaning->kind == MEANING_EXPANDS &&
-           meaning->command->run == run_if &&
-           meaning->command->value == TEST_TRUE;
+    return symbol != UINT32_MAX && condition_is_true(tex, symbol);
 }
 
 static void read_two(struct tex *tex, struct buf *a, struct buf *b)
@@ -403,7 +406,7 @@ static bool read_test(struct tex *tex)
         result = slice_equal(buf_slice(&a), buf_slice(&b));
     } else if (slice_is(name, "boolean")) {
         tex_read_text(tex, &a);
-        result = is_flag(tex, buf_slice(&a));
+        result = condition_flag(tex, buf_slice(&a));
     } else if (slice_is(name, "isodd")) {
         tex_read_text(tex, &a);
         result = number_of_text(tex, buf_slice(&a)) % 2 != 0;
@@ -469,41 +472,6 @@ static void run_ifthenelse(struct tex *tex, const struct command *command,
     expand_choose(tex, condition_test(tex, call));
 }
 
-static void run_iftoggle(struct tex *tex, const struct command *command,
-                         struct token call)
-{
-    struct buf name = {0};
-    (void)call;
-    tex_read_text(tex, &name);
-    bool set = is_flag(tex, buf_slice(&name));
-    buf_free(&name);
-    expand_choose(tex, set != (command->value != 0));
-}
-
-static void run_ifstring(struct tex *tex, const struct command *command,
-                         struct token call)
-{
-    struct buf a = {0}, b = {0};
-    (void)call;
-    tex_read_text(tex, &a);
-    if (command->value)
-        tex_read_text(tex, &b);
-    bool same = slice_equal(buf_slice(&a), buf_slice(&b));
-    buf_free(&a);
-    buf_free(&b);
-    expand_choose(tex, same);
-}
-
-static void run_ifdef(struct tex *tex, const struct command *command,
-                      struct token call)
-{
-    struct token name;
-    (void)call;
-    bool known = tex_read_name(tex, &name) &&
-                 tex_meaning(tex, name)->kind != MEANING_NONE;
-    expand_choose(tex, known != (command->value != 0));
-}
-
 /* Always the second of the two arguments that follow. */
 static void run_never(struct tex *tex, const struct command *command,
                       struct token call)
@@ -557,19 +525,6 @@ static const struct command expanding[] = {
     {"if@restonecol", run_if, NULL, TEST_FALSE, "if"},
     {"if@filesw", run_if, NULL, TEST_FALSE, "if"},
     {"ifthenelse", run_ifthenelse, NULL, 0, NULL},
-    {"ifboolean", run_iftoggle, NULL, 0, NULL},
-    {"ifbool", run_iftoggle, NULL, 0, NULL},
-    {"notbool", run_iftoggle, NULL, 1, NULL},
-    {"iftoggle", run_iftoggle, NULL, 0, NULL},
-    {"nottoggle", run_iftoggle, NULL, 1, NULL},
-    {"ifstrequal", run_ifstring, NULL, 1, NULL},
-    {"ifdefstring", run_ifstring, NULL, 1, NULL},
-    {"ifdefstrequal", run_ifstring, NULL, 1, NULL},
-    {"ifstrempty", run_ifstring, NULL, 0, NULL},
-    {"ifblank", run_ifstring, NULL, 0, NULL},
-    {"ifdefempty", run_ifstring, NULL, 0, NULL},
-    {"ifdef", run_ifdef, NULL, 0, NULL},
-    {"ifundef", run_ifdef, NULL, 1, NULL},
     {"@ifpackageloaded", run_never, "m", 0, NULL},
     {"@ifclassloaded", run_never, "m", 0, NULL},
     {"@ifpackagelater", run_never, "mm", 1, NULL},

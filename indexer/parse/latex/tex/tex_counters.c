@@ -54,12 +54,7 @@ static void run_style(struct tex *tex, const struct command *command,
 static void run_number_style(struct tex *tex, const struct command *command,
                              struct token call)
 {
-    struct tokens list = {0};
-    tex_read_argument(tex, &list);
-    tokens_add(&list, (struct token){.cat = CAT_NAME, .value = tex->relax});
-    tex_push(tex, list);
-    number_push(tex, number_read_expression(tex, false), command->text[0],
-                call);
+    number_push(tex, number_read_argument(tex, false), command->text[0], call);
 }
 
 static void define_the(struct tex *tex, struct slice name, struct slice within,
@@ -160,12 +155,8 @@ static void run_setcounter(struct tex *tex, const struct command *command,
                            struct token call)
 {
     uint32_t counter = read_counter(tex);
-    struct tokens list = {0};
     (void)call;
-    tex_read_argument(tex, &list);
-    tokens_add(&list, (struct token){.cat = CAT_NAME, .value = tex->relax});
-    tex_push(tex, list);
-    int64_t value = number_read_expression(tex, false);
+    int64_t value = number_read_argument(tex, false);
     if (counter == UINT32_MAX)
         return;
     if (command->value)
@@ -197,8 +188,10 @@ static const struct command commands[] = {
 };
 
 static const struct command expanding[] = {
-    {"arabic", run_style, NULL, 0, "n"}, {"roman", run_style, NULL, 0, "r"},
-    {"Roman", run_style, NULL, 0, "R"},  {"alph", run_style, NULL, 0, "a"},
+    {"arabic", run_style, NULL, 0, "n"},
+    {"roman", run_style, NULL, 0, "r"},
+    {"Roman", run_style, NULL, 0, "R"},
+    {"alph", run_style, NULL, 0, "a"},
     {"Alph", run_style, NULL, 0, "A"},
     {"@arabic", run_number_style, NULL, 0, "n"},
     {"@roman", run_number_style, NULL, 0, "r"},

@@ -27,6 +27,19 @@ void tokens_add_all(struct tokens *tokens, const struct token *items,
     tokens->count += count;
 }
 
+void tokens_add_group(struct tokens *tokens, const struct tokens *group,
+                      struct token call)
+{
+    call.flags |= TOKEN_MADE;
+    call.cat = CAT_BEGIN;
+    call.value = '{';
+    tokens_add(tokens, call);
+    tokens_add_all(tokens, group->items, group->count);
+    call.cat = CAT_END;
+    call.value = '}';
+    tokens_add(tokens, call);
+}
+
 void tokens_free(struct tokens *tokens)
 {
     free(tokens->items);
@@ -246,6 +259,7 @@ void tex_init(struct tex *tex)
     registers_add(tex);
     counters_add(tex);
     condition_add(tex);
+    etoolbox_add(tex);
 }
 
 void tex_free(struct tex *tex)

@@ -191,7 +191,10 @@ static void run_newboolean(struct tex *tex, const struct command *command,
         define_flag(tex, buf_slice(&name), flag);
     } else {
         struct buf value = {0};
-        tex_read_text(tex, &value);
+        if (command->text)
+            buf_put_text(&value, command->text);
+        else
+            tex_read_text(tex, &value);
         bool truth = slice_is(buf_slice(&value), "true");
         uint32_t as = tex_symbol_of(tex, truth ? "iftrue" : "iffalse");
         tex_define(tex, flag, tex->symbols[as].meaning, false);
@@ -220,8 +223,12 @@ static const struct command commands[] = {
     {"DeclareDocumentEnvironment", run_xparse_environment, NULL, 0, NULL},
     {"newboolean", run_newboolean, NULL, 0, NULL},
     {"provideboolean", run_newboolean, NULL, 0, NULL},
-    {"newtoggle", run_newboolean, NULL, 0, NULL},
+    {"newbool", run_newboolean, NULL, 0, NULL},
+    {"providebool", run_newboolean, NULL, 0, NULL},
     {"setboolean", run_newboolean, NULL, 2, NULL},
+    {"setbool", run_newboolean, NULL, 2, NULL},
+    {"booltrue", run_newboolean, NULL, 2, "true"},
+    {"boolfalse", run_newboolean, NULL, 2, "false"},
 };
 
 void newcommand_add(struct tex *tex)

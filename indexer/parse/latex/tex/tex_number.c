@@ -125,6 +125,15 @@ int64_t number_read(struct tex *tex)
     return negative ? -value : value;
 }
 
+int64_t number_read_argument(struct tex *tex, bool dimension)
+{
+    struct tokens list = {0};
+    tex_read_argument(tex, &list);
+    tokens_add(&list, (struct token){.cat = CAT_NAME, .value = tex->relax});
+    tex_push(tex, list);
+    return number_read_expression(tex, dimension);
+}
+
 int64_t number_of_text(struct tex *tex, struct slice text)
 {
     int64_t value = 0;

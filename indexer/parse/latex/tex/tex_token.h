@@ -54,6 +54,9 @@ struct tokens {
 void tokens_add(struct tokens *tokens, struct token token);
 void tokens_add_all(struct tokens *tokens, const struct token *items,
                     size_t count);
+/* The group in braces, which are of `call`'s place. */
+void tokens_add_group(struct tokens *tokens, const struct tokens *group,
+                      struct token call);
 void tokens_free(struct tokens *tokens);
 
 static inline bool token_is(struct token token, int cat, uint32_t value)
