@@ -244,8 +244,11 @@ void document_read(struct document *d);
 
 /* ---- The commands of each part ---- */
 
-void text_add(struct document *d);         /* latex_symbols.c */
-void text_add_logos(struct document *d);   /* those of the class amsldoc */
+void text_add(struct document *d);       /* latex_symbols.c */
+void text_add_logos(struct document *d); /* those of the class amsldoc */
+/* The letter under an accent that `text`, from behind its backslash on, begins
+ * with; how many bytes it is written with, 0: none. */
+size_t text_put_accent(struct slice text, struct buf *ret);
 void commands_add(struct document *d);     /* latex_commands.c */
 void boxes_add(struct document *d);        /* latex_boxes.c */
 void loops_add(struct document *d);        /* latex_loops.c */

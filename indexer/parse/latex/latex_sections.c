@@ -42,6 +42,11 @@ static struct slice expanded(struct document *d, const char *prefix,
             buf_put_byte(&whole, text.data[at]);
             continue;
         }
+        size_t accent = text_put_accent(
+            (struct slice){text.data + at + 1, text.size - at - 1}, &whole);
+        at += accent;
+        if (accent)
+            continue;
         while (at + 1 < text.size && ((text.data[at + 1] | 32) >= 'a') &&
                ((text.data[at + 1] | 32) <= 'z'))
             at++;

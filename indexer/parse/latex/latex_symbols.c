@@ -214,30 +214,54 @@ static bool read_letter(struct tex *tex, struct buf *ret)
     return ret->size > 0;
 }
 
+/* The first letter with the combining mark, and the others. */
+static void put_marked(struct slice letters, uint32_t mark, struct buf *ret)
+{
+    struct buf marked = {0};
+    size_t step;
+    text_decode(letters.data, letters.size, 0, &step);
+    buf_put(&marked, letters.data, step);
+    text_encode(&marked, mark);
+    utf8proc_uint8_t *composed = NULL;
+    utf8proc_ssize_t size = utf8proc_map(
+        (const utf8proc_uint8_t *)marked.data, (utf8proc_ssize_t)marked.size,
+        &composed, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+    if (size > 0)
+        buf_put(ret, composed, (size_t)size);
+    buf_put(ret, letters.data + step, letters.size - step);
+    free(composed);
+    buf_free(&marked);
+}
+
 static void run_accent(struct tex *tex, const struct command *command,
                        struct token call)
 {
     struct buf letter = {0}, marked = {0};
     if (read_letter(tex, &letter)) {
-        size_t step;
-        text_decode(letter.data, letter.size, 0, &step);
-        buf_put(&marked, letter.data, step);
-        text_encode(&marked, accents[command->value].mark);
-        utf8proc_uint8_t *composed = NULL;
-        utf8proc_ssize_t size =
-            utf8proc_map((const utf8proc_uint8_t *)marked.data,
-                         (utf8proc_ssize_t)marked.size, &composed,
-                         UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-        buf_clear(&marked);
-        if (size > 0)
-            buf_put(&marked, composed, (size_t)size);
-        free(composed);
-        buf_put(&marked, letter.data + step, letter.size - step);
-        struct token place = call;
-        document_put(document_of(tex), place, buf_slice(&marked));
+        put_marked(buf_slice(&letter), accents[command->value].mark, &marked);
+        document_put(document_of(tex), call, buf_slice(&marked));
     }
     buf_free(&letter);
     buf_free(&marked);
+}
+
+size_t text_put_accent(struct slice text, struct buf *ret)
+{
+    size_t step = 0;
+    if (text.size < 2 ||
+        ((text.data[0] | 32) >= 'a' && (text.data[0] | 32) <= 'z'))
+        return 0;
+    for (size_t i = 0; i < sizeof accents / sizeof *accents; i++) {
+        if (accents[i].name[0] != text.data[0])
+            continue;
+        size_t at = text.data[1] == '\\' ? 2 : 1; /* \i has no dot anyway */
+        if (at == text.size)
+            return 0;
+        text_decode(text.data, text.size, at, &step);
+        put_marked((struct slice){text.data + at, step}, accents[i].mark, ret);
+        return at + step;
+    }
+    return 0;
 }
 
 static struct command accent_commands[sizeof accents / sizeof *accents];

@@ -108,6 +108,15 @@ def fold(text):
     return "".join(c for c in text if c.isalnum()).lower()
 
 
+FORMULA = re.compile(r"\$[^$]*\$|\\ensuremath *\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}|\\\(.*?\\\)")
+
+
+def without_formulas(text):
+    """A title's words; LaTeX writes its formulas with all macros expanded."""
+    words = FORMULA.sub(" ", text)
+    return words if fold(words) else text
+
+
 # What LaTeX writes itself, from the rest.
 LISTS = re.compile("(short)?contents|listof[a-z]+|index(of[a-z]+)?|notes|symbols|numbers|[a-z]|referencias|目录|参考文献")
 HEADING = re.compile(r"(?:\\[A-Za-z]*(?:part|chapter|section|paragraph)|@section [a-z]+)\*? *(?=[\[{])")

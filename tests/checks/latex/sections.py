@@ -6,7 +6,7 @@
 MANUALS is the folder that latex-manuals.sh fills (or where the repositories of
 latex-repositories.txt are, by their names), WORK is for LaTeX to run in.
 Each entry of the .toc, in order, must be a node of the tree with the same
-title, at the same depth below the one before of a higher level.  Of those that
+title, formulas apart, at the same depth below the one before of a higher level.  Of those that
 are not, two kinds are told apart, as nothing in the manual's folder has them:
 what LaTeX itself writes (lists of contents, the index), and sections of files
 of the TeX installation that the manual includes, known by the .fls beside the
@@ -32,7 +32,7 @@ def read_toc(path):
             parts[0] = "chapter"
         if len(parts) < 2 or parts[0] not in LEVELS:
             continue
-        title = parts[1]
+        title = common.without_formulas(parts[1])
         ams = re.match(r"\\toc[a-z]+ *(?=\{)", title)
         if ams:  # \tocsection{Appendix}{A}{Title}
             _, number, title = (common.groups(title) + ["", "", ""])[:3]
@@ -58,7 +58,7 @@ def ours(tree):
     """(index, number, title): both ways to read a title that begins with a number."""
     for index, node in enumerate(tree["nodes"]):
         if index and not node["entry"]:
-            title = re.sub(r" \[[\w.]+\]$", "", node["title"])  # the label that some print behind it
+            title = common.without_formulas(re.sub(r" \[[\w.]+\]$", "", node["title"]))  # the label that some print behind it
             match = NUMBER.match(title)
             plain = common.fold_text(title)
             if match:

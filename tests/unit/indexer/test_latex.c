@@ -229,6 +229,10 @@ static void test_conditionals(void **state)
     expect("\\newcounter{c}\\setcounter{c}{4}\\makeatletter"
            "\\renewcommand\\thec{\\@Roman\\c@c}\\makeatother\\thec",
            "paragraph: IV");
+    expect("\\documentclass{book}\\renewcommand\\chaptername{Cap\\'\\i"
+           "tulo}\\renewcommand\\appendixname{AP\\^ENDICE}\\begin{document}"
+           "\\chapter{A}\\appendix\\chapter{B}\\end{document}",
+           "# Cap\u00EDtulo 1. A | # AP\u00CANDICE A. B");
     expect("\\newtoggle{a}\\providetoggle{x}\\toggletrue{x}\\providetoggle{x}"
            "\\iftoggle{a}{b}{c}\\iftoggle{x}{d}{e}\\nottoggle{x}{f}{g}"
            "\\settoggle{x}{false}\\iftoggle{x}{h}{i}\\ifx\\y\\y j\\fi",
