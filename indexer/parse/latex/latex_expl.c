@@ -62,6 +62,14 @@ static bool defines(struct slice name)
            !memcmp(name.data + name.size - size, ending, size);
 }
 
+/* \exp_args:NV\f\x is \f with what \x has; \f takes \x as well. */
+static bool passes_on(struct slice name)
+{
+    static const char head[] = "exp_args:";
+    size_t size = sizeof head - 1;
+    return name.size > size && !memcmp(name.data, head, size);
+}
+
 /* The text of a macro's parameters, up to its body. */
 static void skip_parameters(struct tex *tex)
 {
@@ -85,15 +93,20 @@ bool expl_run(struct document *d, struct token call)
         tex_unread(tex, call);
         return true;
     }
+    if (passes_on(name))
+        return true;
     struct tokens text = {0};
     bool silent = assigns(name);
+    /* What is compared is no text, one of the branches is. */
+    bool chooses = name.data[name.size - 1] == 'F';
     for (const char *at = colon + 1; at < name.data + name.size; at++) {
         struct tokens argument = {0};
         if (*at == 'p')
             skip_parameters(tex);
         else if (*at != 'w' && *at != 'D')
             tex_read_argument(tex, &argument);
-        bool kept = *at == 'n' || *at == 'F' || *at == 'e' || *at == 'x';
+        bool kept = *at == 'F' ||
+                    (!chooses && (*at == 'n' || *at == 'e' || *at == 'x'));
         if (kept && !silent)
             tokens_add_all(&text, argument.items, argument.count);
         tokens_free(&argument);

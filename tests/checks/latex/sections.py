@@ -55,22 +55,27 @@ NUMBER = re.compile(r"(?:[^\W\d_]+ )?((?:-?\d+|[A-Z]|[IVXLC]+)(?:\.\w+)*)\.? +(?
 
 
 def ours(tree):
-    """(index, number, title): both ways to read a title that begins with a number."""
+    """(index, number, titles): the ways to read one, as some print a number
+    before it and a label, as [intro.scope], behind it."""
     for index, node in enumerate(tree["nodes"]):
-        if index and not node["entry"]:
-            title = common.without_formulas(re.sub(r" \[[\w.]+\]$", "", node["title"]))  # the label that some print behind it
+        if not index or node["entry"]:
+            continue
+        titles, number = [], ""
+        for title in (node["title"], common.without_formulas(node["title"]),
+                      common.without_formulas(re.sub(r" \[[\w.]+\]$", "", node["title"]))):
             match = NUMBER.match(title)
-            plain = common.fold_text(title)
             if match:
-                yield index, common.fold_text(match.group(1)), common.fold_text(title[match.end():]), plain
-            else:
-                yield index, "", plain, plain
+                number = common.fold_text(match.group(1))
+                titles.append(common.fold_text(title[match.end():]))
+            titles.append(common.fold_text(title))
+        yield index, number, titles
 
 
 def compare(name, toc, tree, elsewhere, show):
     nodes = list(ours(tree))
     wanted = [title for _, _, title in toc]
-    have = [node[3] if node[3] in set(wanted) and node[2] not in set(wanted) else node[2] for node in nodes]
+    known = set(wanted)
+    have = [next((title for title in titles if title in known), titles[0]) for _, _, titles in nodes]
     matcher = difflib.SequenceMatcher(None, wanted, have, autojunk=False)
     pairs = [(a + i, b + i) for a, b, n in matcher.get_matching_blocks() for i in range(n)]
     met = dict(pairs)

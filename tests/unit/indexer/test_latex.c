@@ -182,6 +182,10 @@ static void test_expl(void **state)
            "  \\bool_if:NTF \\l_my_bool {never} {\\tl_use:N \\l_x_tl done}\n}\n"
            "\\ExplSyntaxOff\na_b: \\many{x, y} c",
            "paragraph: a_b: zebra done c");
+    expect("\\ExplSyntaxOn\\NewDocumentCommand\\low{m}{"
+           "\\exp_args:NV\\tl_if_head_eq_charcode:nNTF\\l_my_series{m}"
+           "{never}{\\use:n}{#1}}\\ExplSyntaxOff a \\low{SI} b",
+           "paragraph: a SI b");
     expect(
         "\\ExplSyntaxOn\\cs_new_protected:Npn \\my_pair:nn #1#2 {(#1,~#2)}"
         "\\NewDocumentCommand\\pair{mm}{\\my_pair:nn{#1}{#2}}\\ExplSyntaxOff "
