@@ -1,6 +1,6 @@
 # Lectern.  `make help` lists what there is.
 #
-#   BUILD=release|asan|tsan|cov|fuzz   kind of build (gpu: `make gpu-check`); objects live in build/$(BUILD)
+#   BUILD=release|asan|tsan|cov|fuzz   kind of build (gpu: `make gpu-check`, race: `make race`); objects live in build/$(BUILD)
 #   WERROR=1                      warnings are errors (as in continuous tests)
 #   V=1                           show the commands
 #

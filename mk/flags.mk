@@ -11,6 +11,7 @@ CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined 
 CFLAGS_tsan := -O1 -fsanitize=thread -Wno-maybe-uninitialized
 CFLAGS_cov := -O0 --coverage
 CFLAGS_gpu := $(CFLAGS_release)
+CFLAGS_race := -O1 -DEMULATED_RACES
 CFLAGS_fuzz := -O1 -w -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LDFLAGS_release := -Wl,-z,relro,-z,now
 LDFLAGS_asan := -fsanitize=address,undefined
@@ -48,6 +49,9 @@ CXXFLAGS_ALL = -std=c++17 -D_GNU_SOURCE -g -fPIE -Wall -Wextra -Wshadow -Wno-unk
 # Which files are compiled otherwise.
 $O/kernels/ref/%.o: CFLAGS_ALL += -ffp-contract=off
 $O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/vectors/ivf_dot.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
+# A call for each load and store of a kernel, which the race detector answers.
+$O/tests/cuda/emulated/%.o $O/tests/cuda/self_test.o: CXXFLAGS_ALL += $(if $(filter race,$(BUILD)),-fsanitize=kernel-address \
+        --param asan-instrumentation-with-call-threshold=0 --param asan-stack=0 --param asan-globals=0)
 # The tensor cores are no code under test, and a third of the tests' time.
 $O/tests/cuda/fragments.o: CXXFLAGS_ALL := $(filter-out -O% -fsanitize=% -fno-sanitize%,$(CXXFLAGS_ALL)) -O3
 

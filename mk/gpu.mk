@@ -18,4 +18,10 @@ gpu-bench:  ## measure the device; JSON under tests/bench/results/
 gpu-resources:  ## registers and spills of every kernel of the device (needs nvcc)
 	@$(if $(NVCC),for a in $(CUDA_ARCHS); do sh tests/cuda/resources.sh $(NVCC) $$a || exit 1; done,echo "SKIP gpu-resources: there is no nvcc")
 
-.PHONY: gpu-programs gpu-check gpu-bench gpu-resources
+# The kernels' every load and store, by emulation, beside the barriers passed.
+$O/check/race: $O/tests/cuda/race_test.o $O/base/mem.o $(KERNELS) $(EMULATED)
+	$(call link,-lcmocka $(KERNEL_LIBS) -lpthread -lm)
+race:  ## look for races in the device's kernels, by emulation
+	@$(MAKE) --no-print-directory -s BUILD=race DNNL= NVCC= build/race/check/race && build/race/check/race $(RACE)
+
+.PHONY: race gpu-programs gpu-check gpu-bench gpu-resources

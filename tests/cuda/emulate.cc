@@ -333,6 +333,14 @@ unsigned emulated_ballot(bool value)
     return all;
 }
 
+unsigned atomicAdd(unsigned *at, unsigned value)
+{
+    unsigned before = *at;
+    race_access(at, sizeof *at, RACE_ATOMIC, __builtin_return_address(0));
+    *at += value;
+    return before;
+}
+
 /* ---- Failures on demand ---- */
 
 static bool broken; /* a kernel failed: every call says so from then on */
@@ -424,6 +432,7 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
         if (memory == MAP_FAILED)
             return cudaErrorMemoryAllocation;
         stacks = static_cast<char *>(memory);
+        race_stacks(stacks, MAX_THREADS * STACK);
     }
     blockDim = config->blockDim;
     gridDim = grid;
@@ -431,6 +440,7 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
     kernel_argument = argument;
     size_t blocks = size_t{grid.x} * grid.y * grid.z;
     bool backwards = random_below(2);
+    race_launch();
     for (size_t i = 0; i < blocks; i++) {
         size_t b = backwards ? blocks - 1 - i : i;
         blockIdx = dim3(static_cast<unsigned>(b % grid.x),
@@ -442,7 +452,9 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
         memset(shared_memory, 0xFF, config->dynamicSmemBytes);
         shared_bytes = config->dynamicSmemBytes;
         emulated_begin_copies();
+        race_block(static_cast<unsigned>(b));
         run_block();
+        race_block_end();
         emulated_end_copies();
         free(shared_memory);
     }

@@ -92,12 +92,14 @@ static struct matrices matrices_of(unsigned *to, const void *row)
 void read_matrices(unsigned *to, const void *row)
 {
     struct matrices own = matrices_of(to, row);
+    race_access(row, 16, RACE_READ, __builtin_return_address(0));
     emulated_together(&own, read_together<false>);
 }
 
 void read_turned(unsigned *to, const void *row)
 {
     struct matrices own = matrices_of(to, row);
+    race_access(row, 16, RACE_READ, __builtin_return_address(0));
     emulated_together(&own, read_together<true>);
 }
 
@@ -119,7 +121,8 @@ struct copies {
 
 static struct copies copies_of[MAX_THREADS];
 
-static void add_copy(void *shared, const void *global, unsigned bytes)
+static void add_copy(void *shared, const void *global, unsigned bytes,
+                     const void *caller)
 {
     struct copies *own = &copies_of[threadIdx.x];
     if (reinterpret_cast<uintptr_t>(shared) % bytes ||
@@ -130,16 +133,18 @@ static void add_copy(void *shared, const void *global, unsigned bytes)
     if (own->count == MAX_COPIES)
         emulated_wrong("more copies under way than the emulation holds");
     own->waiting[own->count++] = {shared, global, bytes};
+    race_access(global, bytes, RACE_READ, caller);
+    race_access(shared, bytes, RACE_COPY, caller);
 }
 
 void copy_16(void *shared, const void *global)
 {
-    add_copy(shared, global, 16);
+    add_copy(shared, global, 16, __builtin_return_address(0));
 }
 
 void copy_4(void *shared, const void *global)
 {
-    add_copy(shared, global, 4);
+    add_copy(shared, global, 4, __builtin_return_address(0));
 }
 
 void end_copies()
@@ -150,15 +155,20 @@ void end_copies()
     own->ends[own->groups++] = own->count;
 }
 
-void emulated_wait_copies(unsigned later)
+/* counts: to the race detector, too. */
+void emulated_wait_copies(unsigned later, bool counts)
 {
     struct copies *own = &copies_of[threadIdx.x];
     if (own->groups <= later)
         return;
     unsigned groups = own->groups - later, done = own->ends[groups - 1];
-    for (unsigned i = 0; i < done; i++)
-        std::memcpy(own->waiting[i].to, own->waiting[i].from,
-                    own->waiting[i].bytes);
+    for (unsigned i = 0; i < done; i++) {
+        const struct copy *c = &own->waiting[i];
+        std::memcpy(c->to, c->from, c->bytes);
+        if (counts)
+            race_access(c->to, c->bytes, RACE_COPIED,
+                        __builtin_return_address(0));
+    }
     own->count -= done;
     std::memmove(own->waiting, own->waiting + done,
                  own->count * sizeof own->waiting[0]);

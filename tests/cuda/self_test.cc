@@ -1,6 +1,7 @@
 #include "tests/cuda/emulated.h"
 
 #include "kernels/cuda/cuda_fragments.h"
+#include "tests/cuda/races.h"
 
 static __global__ void pass_on(int *out, bool barrier)
 {
@@ -39,6 +40,56 @@ static __global__ void never_wait(const int *from)
 {
     copy_4(cuda_shared(), from);
     end_copies();
+}
+
+/* In two steps, each of which needs its barrier. */
+static __global__ void pass_on_twice(int *out, bool first, bool second)
+{
+    int *shared = static_cast<int *>(cuda_shared());
+    shared[threadIdx.x] = static_cast<int>(threadIdx.x);
+    if (first)
+        __syncthreads();
+    int next = shared[(threadIdx.x + 1) % blockDim.x];
+    if (second)
+        __syncthreads();
+    shared[threadIdx.x] = next;
+    out[threadIdx.x] = next;
+}
+
+/* The same within a warp: a shuffle between them orders nothing. */
+static __global__ void pass_on_in_warp(int *out, bool first, bool second)
+{
+    int *own = static_cast<int *>(cuda_shared()) + threadIdx.x / 32 * 32;
+    unsigned lane = threadIdx.x % 32;
+    own[lane] = static_cast<int>(lane);
+    __shfl_sync(0xFFFFFFFFu, 0, 0);
+    if (first)
+        __syncwarp();
+    int next = own[(lane + 1) % 32];
+    __shfl_sync(0xFFFFFFFFu, 0, 0);
+    if (second)
+        __syncwarp();
+    own[lane] = next;
+    out[threadIdx.x] = next;
+}
+
+static __global__ void add_up(unsigned *out, bool barrier)
+{
+    unsigned *sum = static_cast<unsigned *>(cuda_shared());
+    if (!threadIdx.x)
+        *sum = 0;
+    __syncthreads();
+    atomicAdd(sum, 1);
+    if (barrier)
+        __syncthreads();
+    if (!threadIdx.x)
+        *out = *sum;
+}
+
+static __global__ void write_all(unsigned *out, bool own)
+{
+    if (!threadIdx.x)
+        out[own ? blockIdx.x : 0] = 1;
 }
 
 /* a [16, 16]; b [16, 8]. */
@@ -103,4 +154,46 @@ extern "C" void emulated_self_test(enum emulated_test test, int *out,
         cudaLaunchKernelEx(&config, never_wait, &number);
     } else
         cudaLaunchKernelEx(&config, pass_on, out, test == EMULATED_RIGHT);
+}
+
+extern "C" void emulated_race_test(enum emulated_race test)
+{
+    int out[64], from[64] = {0};
+    unsigned sums[2];
+    cudaLaunchConfig_t config = {};
+    config.blockDim = dim3(64);
+    config.dynamicSmemBytes = sizeof out;
+    switch (test) {
+    case RACE_TEST_BLOCK_READ:
+    case RACE_TEST_BLOCK_WRITE:
+    case RACE_TEST_BLOCK_NONE:
+        cudaLaunchKernelEx(&config, pass_on_twice, static_cast<int *>(out),
+                           test != RACE_TEST_BLOCK_READ,
+                           test != RACE_TEST_BLOCK_WRITE);
+        break;
+    case RACE_TEST_WARP_READ:
+    case RACE_TEST_WARP_WRITE:
+    case RACE_TEST_WARP_NONE:
+        cudaLaunchKernelEx(&config, pass_on_in_warp, static_cast<int *>(out),
+                           test != RACE_TEST_WARP_READ,
+                           test != RACE_TEST_WARP_WRITE);
+        break;
+    case RACE_TEST_COPY:
+    case RACE_TEST_COPY_NONE:
+        cudaLaunchKernelEx(&config, copy_numbers, static_cast<int *>(out),
+                           static_cast<const int *>(from),
+                           test == RACE_TEST_COPY);
+        break;
+    case RACE_TEST_ATOMIC:
+    case RACE_TEST_ATOMIC_NONE:
+        cudaLaunchKernelEx(&config, add_up, static_cast<unsigned *>(sums),
+                           test != RACE_TEST_ATOMIC);
+        break;
+    case RACE_TEST_BLOCKS:
+    case RACE_TEST_BLOCKS_NONE:
+        config.gridDim = dim3(2);
+        cudaLaunchKernelEx(&config, write_all, static_cast<unsigned *>(sums),
+                           test != RACE_TEST_BLOCKS);
+        break;
+    }
 }

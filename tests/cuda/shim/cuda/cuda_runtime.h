@@ -18,6 +18,8 @@
 #include <cstring>
 #include <utility>
 
+#include "tests/cuda/race.h"
+
 using std::size_t;
 
 /* What kernels/cuda shows to the linker has names of its own here, so that both
@@ -101,14 +103,20 @@ uint64_t emulated_exchange(uint64_t value, unsigned from);
 /* Bit i: lane i came with something true. */
 unsigned emulated_ballot(bool value);
 
-static inline void __syncthreads()
+/* Where it is called is told to the race detector. */
+static inline void __syncthreads(const char *file = __builtin_FILE(),
+                                 unsigned line = __builtin_LINE())
 {
     emulated_block_barrier();
+    race_block_barrier(file, line);
 }
 
-static inline void __syncwarp(unsigned = 0xFFFFFFFFu)
+static inline void __syncwarp(unsigned = 0xFFFFFFFFu,
+                              const char *file = __builtin_FILE(),
+                              unsigned line = __builtin_LINE())
 {
     emulated_exchange(0, 0);
+    race_warp_barrier(file, line);
 }
 
 template <typename T> static inline T emulated_shuffle(T value, unsigned from)
@@ -155,11 +163,13 @@ unsigned pack_bf16(float low, float high);
 void copy_16(void *shared, const void *global);
 void copy_4(void *shared, const void *global);
 void end_copies();
-void emulated_wait_copies(unsigned later);
+void emulated_wait_copies(unsigned later, bool counts);
 
-template <unsigned LATER> static inline void wait_copies()
+template <unsigned LATER>
+static inline void wait_copies(const char *file = __builtin_FILE(),
+                               unsigned line = __builtin_LINE())
 {
-    emulated_wait_copies(LATER);
+    emulated_wait_copies(LATER, race_waits(file, line));
 }
 
 static inline int __popc(unsigned value)
@@ -167,12 +177,7 @@ static inline int __popc(unsigned value)
     return __builtin_popcount(value);
 }
 
-static inline unsigned atomicAdd(unsigned *at, unsigned value)
-{
-    unsigned before = *at;
-    *at += value;
-    return before;
-}
+unsigned atomicAdd(unsigned *at, unsigned value);
 
 static inline unsigned __float_as_uint(float value)
 {

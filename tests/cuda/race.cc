@@ -1,0 +1,330 @@
+#include "tests/cuda/race.h"
+
+#include "shim/cuda/cuda_runtime.h"
+#include "tests/cuda/races.h"
+#include "tests/cuda/together.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <unistd.h>
+
+namespace
+{
+
+enum { MAX_THREADS = 1024, WARP = 32, MAX_SITES = 256 };
+enum { UNIT = 2 }; /* bytes that are watched as one: the smallest number's */
+constexpr unsigned NONE = ~0u;
+
+enum race_kind {
+    READ_AFTER_WRITE,
+    WRITE_AFTER_READ,
+    WRITE_AFTER_WRITE,
+    TOUCHED_DURING_COPY,
+    ACROSS_BLOCKS
+};
+const char *const KINDS[] = {
+    "read after write", "write after read", "write after write",
+    "touched while copied", "between blocks"};
+
+/* How many barriers a thread had passed. */
+struct time {
+    unsigned block, warp; /* warp: the block's too */
+};
+
+/* What was done with one unit, by the block that touched it last.  Reads are those
+ * between two barriers of the block, lanes those of one warp between two of its. */
+struct unit {
+    uintptr_t number;
+    unsigned launch, block;
+    bool written, atomic, copying;
+    unsigned writer;
+    struct time write, read;
+    unsigned readers, reading_warp, lanes;
+    unsigned writing_block, reading_block; /* of the launch */
+    const void *write_from, *read_from;
+};
+
+constexpr size_t UNITS = size_t{1} << 22;
+struct unit *units;
+size_t used; /* in this launch */
+unsigned launch, block;
+bool running;
+struct time now[MAX_THREADS];
+uintptr_t stacks, stacks_end;
+
+struct race_site sites[MAX_SITES];
+size_t site_count;
+const struct race_site *ignored;
+
+/* Two places that raced; how often. */
+struct pair {
+    race_kind kind;
+    const void *here, *before;
+    size_t count;
+};
+constexpr size_t MAX_PAIRS = 64; /* of more the first */
+struct pair pairs[MAX_PAIRS];
+size_t pair_count;
+
+void report(race_kind kind, const void *here, const void *before)
+{
+    size_t i = 0;
+    while (i < pair_count && (pairs[i].kind != kind || pairs[i].here != here ||
+                              pairs[i].before != before))
+        i++;
+    if (i == MAX_PAIRS)
+        return;
+    if (i == pair_count)
+        pairs[pair_count++] = {kind, here, before, 0};
+    pairs[i].count++;
+}
+
+/* The unit, as the running launch left it. */
+struct unit *unit_of(uintptr_t number)
+{
+    if (!units)
+        units = static_cast<struct unit *>(calloc(UNITS, sizeof *units));
+    size_t at = number * 0x9E3779B97F4A7C15u >> 42;
+    while (units && units[at].launch == launch && units[at].number != number)
+        at = (at + 1) % UNITS;
+    if (!units || used >= UNITS / 2)
+        emulated_wrong("more memory than the race detector watches");
+    struct unit *u = &units[at];
+    if (u->launch != launch) {
+        used++;
+        *u = {};
+        u->number = number;
+        u->launch = launch;
+        u->block = u->writing_block = u->reading_block = NONE;
+    }
+    return u;
+}
+
+/* Nothing of the block's own is known yet. */
+void enter_block(struct unit *u)
+{
+    u->block = block;
+    u->written = u->copying = false;
+    u->readers = 0;
+}
+
+void check_blocks(const struct unit *u, bool writes, const void *from)
+{
+    if (u->writing_block != NONE && u->writing_block != block)
+        report(ACROSS_BLOCKS, from, u->write_from);
+    if (writes && u->reading_block != NONE && u->reading_block != block)
+        report(ACROSS_BLOCKS, from, u->read_from);
+}
+
+void check_write(const struct unit *u, unsigned t, bool writes, bool atomic,
+                 const void *from)
+{
+    bool apart = u->writer / WARP != t / WARP;
+    if (!u->written || u->writer == t || (atomic && u->atomic) ||
+        u->write.block != now[t].block ||
+        (!apart && u->write.warp != now[t].warp))
+        return;
+    report(writes ? WRITE_AFTER_WRITE : READ_AFTER_WRITE, from, u->write_from);
+}
+
+void check_reads(const struct unit *u, unsigned t, const void *from)
+{
+    if (!u->readers || u->read.block != now[t].block)
+        return;
+    unsigned others = u->readers & ~(1u << t / WARP);
+    bool lanes = u->reading_warp == t / WARP && u->read.warp == now[t].warp &&
+                 u->lanes & ~(1u << t % WARP);
+    if (others || lanes)
+        report(WRITE_AFTER_READ, from, u->read_from);
+}
+
+void note_write(struct unit *u, unsigned t, enum race_access how,
+                const void *from)
+{
+    u->written = true;
+    u->atomic = how == RACE_ATOMIC;
+    u->copying = how == RACE_COPY;
+    u->writer = t;
+    u->write = now[t];
+    u->write_from = from;
+    u->writing_block = block;
+}
+
+void note_read(struct unit *u, unsigned t, const void *from)
+{
+    unsigned warp = t / WARP;
+    if (!u->readers || u->read.block != now[t].block) {
+        u->readers = 0;
+        u->reading_warp = NONE;
+    }
+    if (u->reading_warp != warp || u->read.warp != now[t].warp)
+        u->lanes = 0;
+    u->readers |= 1u << warp;
+    u->reading_warp = warp;
+    u->lanes |= 1u << t % WARP;
+    u->read = now[t];
+    u->read_from = from;
+    u->reading_block = block;
+}
+
+/* shared: memory that each block has for itself, at the same place. */
+void touch(uintptr_t number, enum race_access how, bool shared,
+           const void *from)
+{
+    unsigned t = threadIdx.x;
+    bool writes = how != RACE_READ;
+    struct unit *u = unit_of(number);
+    if (u->block != block) {
+        if (!shared)
+            check_blocks(u, writes, from);
+        enter_block(u);
+    }
+    if (u->copying && how != RACE_COPIED)
+        report(TOUCHED_DURING_COPY, from, u->write_from);
+    check_write(u, t, writes, how == RACE_ATOMIC, from);
+    if (writes) {
+        check_reads(u, t, from);
+        note_write(u, t, how, from);
+    } else
+        note_read(u, t, from);
+}
+
+/* Whether what the place does counts. */
+bool counts(const char *file, unsigned line, enum race_class kind)
+{
+    size_t i = 0;
+    while (i < site_count && (sites[i].line != line || sites[i].kind != kind ||
+                              strcmp(sites[i].file, file) != 0))
+        i++;
+    if (i == MAX_SITES)
+        emulated_wrong("more barriers than the race detector knows");
+    if (i == site_count)
+        sites[site_count++] = {file, line, kind};
+    return ignored != &sites[i];
+}
+
+}  // namespace
+
+void race_launch()
+{
+    launch++;
+    used = 0;
+}
+
+void race_block(unsigned number)
+{
+    block = number;
+    memset(now, 0, sizeof now);
+    running = true;
+}
+
+void race_block_end()
+{
+    running = false;
+}
+
+void race_stacks(const void *at, size_t bytes)
+{
+    stacks = reinterpret_cast<uintptr_t>(at);
+    stacks_end = stacks + bytes;
+}
+
+void race_block_barrier(const char *file, unsigned line)
+{
+    if (!counts(file, line, RACE_CLASS_BLOCK))
+        return;
+    now[threadIdx.x].block++;
+    now[threadIdx.x].warp++;
+}
+
+void race_warp_barrier(const char *file, unsigned line)
+{
+    if (counts(file, line, RACE_CLASS_WARP))
+        now[threadIdx.x].warp++;
+}
+
+bool race_waits(const char *file, unsigned line)
+{
+    return counts(file, line, RACE_CLASS_WAIT);
+}
+
+void race_access(const void *at, size_t bytes, enum race_access how,
+                 const void *from)
+{
+    auto first = reinterpret_cast<uintptr_t>(at);
+    if (!running || (first >= stacks && first < stacks_end))
+        return;
+    bool shared = emulated_is_shared(at, bytes);
+    for (uintptr_t u = first / UNIT; u <= (first + bytes - 1) / UNIT; u++)
+        touch(u, how, shared, from);
+}
+
+size_t races_found(void)
+{
+    return pair_count;
+}
+
+void races_forget(void)
+{
+    pair_count = 0;
+}
+
+void races_print(void)
+{
+    extern char __executable_start;
+    for (size_t i = 0; i < pair_count; i++) {
+        const struct pair *p = &pairs[i];
+        char command[256];
+        fprintf(stderr, "race: %s, %zu times, at and after\n", KINDS[p->kind],
+                p->count);
+        snprintf(command, sizeof command,
+                 "addr2line -e /proc/%d/exe %#zx %#zx >&2", getpid(),
+                 static_cast<const char *>(p->here) - &__executable_start - 1,
+                 static_cast<const char *>(p->before) - &__executable_start -
+                     1);
+        if (system(command))
+            fprintf(stderr, "  (no addr2line) %p %p\n", p->here, p->before);
+    }
+}
+
+size_t race_sites(const struct race_site **ret)
+{
+    *ret = sites;
+    return site_count;
+}
+
+void race_ignore(const struct race_site *site)
+{
+    ignored = site;
+}
+
+/* ---- What the compiler puts before each load and store ----
+ *
+ * -fsanitize=kernel-address calls a function for each instead of looking into the
+ * sanitizer's own shadow. */
+#define EACH_SIZE(bytes)                                                       \
+    extern "C" void __asan_load##bytes##_noabort(const void *at)               \
+    {                                                                          \
+        race_access(at, bytes, RACE_READ, __builtin_return_address(0));        \
+    }                                                                          \
+    extern "C" void __asan_store##bytes##_noabort(const void *at)              \
+    {                                                                          \
+        race_access(at, bytes, RACE_WRITE, __builtin_return_address(0));       \
+    }
+EACH_SIZE(1)
+EACH_SIZE(2)
+EACH_SIZE(4)
+EACH_SIZE(8)
+EACH_SIZE(16)
+extern "C" void __asan_loadN_noabort(const void *at, size_t bytes)
+{
+    race_access(at, bytes, RACE_READ, __builtin_return_address(0));
+}
+extern "C" void __asan_storeN_noabort(const void *at, size_t bytes)
+{
+    race_access(at, bytes, RACE_WRITE, __builtin_return_address(0));
+}
+extern "C" void __asan_handle_no_return()
+{
+}

@@ -1,0 +1,395 @@
+/* The device's kernels under the race detector (races.h):
+ *
+ *     race            small kernels that race and that do not; every operation at
+ *                     all its ways; what is found when barriers are taken away
+ *     race --short    only as much as passes each barrier
+ *
+ * What is computed is for other tests to say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "tests/cuda/emulated.h"
+#include "tests/cuda/races.h"
+
+enum { MAX_PIECES = 1 << 12 };
+
+static bool is_short;
+static const struct kernels *table;
+static struct kernel_run run;
+static void *pieces[MAX_PIECES];
+static size_t piece_count;
+
+static void *piece(size_t bytes)
+{
+    assert_true(piece_count < MAX_PIECES);
+    void *memory = table->allocate(&run, bytes);
+    assert_non_null(memory);
+    pieces[piece_count++] = memory;
+    return memory;
+}
+
+static void *uploaded(const void *host, size_t bytes)
+{
+    void *memory = piece(bytes);
+    assert_int_equal(table->upload(&run, memory, host, bytes), 0);
+    return memory;
+}
+
+/* Numbers from -1 to 1. */
+static float *numbers(size_t count)
+{
+    static uint64_t seed = 7;
+    float *host = mem_alloc(count * sizeof *host);
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 6364136223846793005U + 1442695040888963407U;
+        host[i] = (float)(seed >> 40) / (float)(1 << 23) - 1;
+    }
+    float *memory = uploaded(host, count * sizeof *host);
+    free(host);
+    return memory;
+}
+
+static void release_all(void)
+{
+    while (piece_count)
+        table->release(&run, pieces[--piece_count]);
+}
+
+/* ---- Operations ---- */
+
+/* Attention's sizes: m queries at the end of n slots. */
+struct sizes {
+    size_t m, n, hq, hkv, d;
+    int type;
+};
+
+/* n slots written in pages of `slots`, with room for a summary in each; *ret_table:
+ * their addresses. */
+static struct kernel_pages make_pages(const struct sizes *z, size_t slots,
+                                      float ***ret_table)
+{
+    size_t part = slots * z->hkv * z->d * kernel_type_size(z->type);
+    size_t count = (z->n + slots - 1) / slots;
+    float **host = mem_alloc(count * sizeof *host);
+    part = (part + 15) / 16 * 4;
+    for (size_t i = 0; i < count; i++)
+        host[i] = numbers(2 * part + z->hq * (z->d + 1));
+    float **pages = uploaded(host, count * sizeof *host);
+    free(host);
+    for (size_t at = 0; at <= part; at += part)
+        assert_int_equal(table->kv_write(&run, pages, at, slots, z->type,
+                                         numbers(z->n * z->hkv * z->d), 0, z->n,
+                                         z->hkv, z->d),
+                         0);
+    *ret_table = pages;
+    return (struct kernel_pages){.keys = (const float *const *)pages,
+                                 .values = (const float *const *)pages,
+                                 .value_at = part,
+                                 .slots = slots,
+                                 .type = z->type,
+                                 .by_head = true};
+}
+
+static void run_dense(struct sizes z, size_t window)
+{
+    float **addresses;
+    struct kernel_pages pages = make_pages(&z, 16, &addresses);
+    size_t wide = z.m * z.hq * z.d;
+    assert_int_equal(table->attention(&run, piece(wide * 4), numbers(wide),
+                                      &pages, z.m, z.n, z.hq, z.hkv, z.d,
+                                      window),
+                     0);
+    release_all();
+}
+
+static void run_star(struct sizes z, size_t chunk, size_t top_k)
+{
+    float **addresses;
+    struct kernel_pages pages = make_pages(&z, 16, &addresses);
+    size_t wide = z.m * z.hq * z.d;
+    assert_int_equal(table->star_attention(&run, piece(wide * 4), numbers(wide),
+                                           &pages, numbers(3), z.m, z.n, z.hq,
+                                           z.hkv, z.d, chunk, top_k),
+                     0);
+    release_all();
+}
+
+static void run_hils(struct sizes z, struct kernel_hils how, bool landmarks)
+{
+    float **addresses;
+    struct kernel_pages pages = make_pages(&z, how.chunk, &addresses);
+    struct kernel_summaries summaries = {addresses, addresses,
+                                         2 * pages.value_at,
+                                         2 * pages.value_at + z.hq * z.d};
+    size_t wide = z.m * z.hq * z.d;
+    float *q = numbers(wide), *qhat = numbers(wide);
+    int32_t *position = mem_alloc(z.m * sizeof *position);
+    int32_t *landmark = mem_alloc(z.n * sizeof *landmark);
+    for (size_t i = 0; i < z.m; i++)
+        position[i] = (int32_t)(z.n - z.m + i);
+    for (size_t j = 0; j < z.n; j++)
+        landmark[j] = (j + 1) % how.chunk == 0;
+    int32_t *at = uploaded(position, z.m * sizeof *position);
+    int32_t *hidden =
+        landmarks ? uploaded(landmark, z.n * sizeof *landmark) : NULL;
+    int32_t *chosen = piece(z.m * z.hkv * how.top_k * sizeof *chosen);
+    free(position);
+    free(landmark);
+    how.m = z.m;
+    how.n = z.n;
+    how.chunks = z.n / how.chunk;
+    how.hq = z.hq;
+    how.hkv = z.hkv;
+    how.d = z.d;
+    assert_int_equal(
+        table->chunk_proxy(&run, piece(z.hq * z.d * 4), q, z.m, z.hq * z.d, 0),
+        0);
+    assert_int_equal(table->chunk_summary(&run, &summaries, &pages, 0,
+                                          how.chunks, how.chunk, z.hq, z.hkv,
+                                          z.d, landmarks && how.chunk > 1),
+                     0);
+    assert_int_equal(table->hils_choose(&run, chosen, q, qhat, &pages,
+                                        &summaries, at, hidden, &how),
+                     0);
+    assert_int_equal(table->hils_attention(&run, piece(wide * 4), q, qhat,
+                                           &pages, &summaries, at, hidden,
+                                           chosen, &how),
+                     0);
+    release_all();
+}
+
+static void run_bidirectional(size_t n, size_t heads, size_t d)
+{
+    size_t wide = n * heads * d;
+    assert_int_equal(table->attention_bidirectional(
+                         &run, piece(wide * 4), numbers(wide), numbers(wide),
+                         numbers(wide), n, n, heads, heads, d),
+                     0);
+    release_all();
+}
+
+static void run_hici(size_t n, size_t segment, size_t shown)
+{
+    enum { HEADS = 4, D = 32 };
+    size_t wide = n * HEADS * D;
+    size_t slots = (n + segment - 1) / segment * shown * HEADS * D;
+    assert_int_equal(table->hici_attention(
+                         &run, piece(wide * 4), numbers(wide), numbers(wide),
+                         numbers(wide), numbers(slots), numbers(slots), n,
+                         segment, shown, HEADS, HEADS, D, true),
+                     0);
+    release_all();
+}
+
+static void run_pooling(void)
+{
+    enum { ROWS = 90, D = 70, P = 33, GROUPS = 5 };
+    static const size_t start[] = {0, 1, 4, 40, 41, ROWS};
+    float *rows = numbers((size_t)ROWS * D);
+    float *wq = numbers((size_t)D * P), *wk = numbers((size_t)D * P);
+    float *out = piece(sizeof(float) * GROUPS * D), *weight = numbers(ROWS);
+    assert_int_equal(table->pool_means(&run, out, rows, start, GROUPS, D), 0);
+    assert_int_equal(table->pool_attentions(&run, out, weight, rows, wq, wk, 20,
+                                            start, GROUPS, D, P),
+                     0);
+    assert_int_equal(table->pool_attentions(&run, out, weight, rows, NULL, NULL,
+                                            20, start, GROUPS, D, 0),
+                     0);
+    assert_int_equal(table->pool_landmark(&run, out, piece(4), rows,
+                                          numbers(ROWS), numbers(D), 20, ROWS,
+                                          D),
+                     0);
+    assert_int_equal(
+        table->recall(&run, out, numbers(D), rows, wq, wk, ROWS, D, P), 0);
+    release_all();
+}
+
+static void run_norms(void)
+{
+    enum { ROWS = 3, D = 700 };
+    float *x = numbers((size_t)ROWS * D), *weight = numbers(D);
+    float *bias = numbers(D);
+    assert_int_equal(table->rms_norm(&run, x, x, weight, ROWS, D, 1e-6F), 0);
+    assert_int_equal(
+        table->layer_norm(&run, x, x, weight, bias, ROWS, D, 1e-6F), 0);
+    assert_int_equal(table->gelu(&run, x, bias, ROWS, D), 0);
+    assert_int_equal(
+        table->swiglu(&run, x, x, numbers((size_t)ROWS * D), (size_t)ROWS * D),
+        0);
+    release_all();
+}
+
+static void run_matmuls(void)
+{
+    enum { N = 70, K = 64 };
+    static uint16_t host[N * K];
+    struct kernel_weight *weight = NULL;
+    for (size_t i = 0; i < (size_t)N * K; i++)
+        host[i] = 0x3F80;
+    assert_int_equal(table->weight(&run, host, KERNEL_BF16, N, K, &weight), 0);
+    for (size_t m = 1; m < 20; m += 6)
+        assert_int_equal(table->matmul_bias(&run, numbers(m * N),
+                                            numbers(m * K), weight, numbers(N),
+                                            m, true),
+                         0);
+    table->weight_free(&run, weight);
+    release_all();
+}
+
+static void run_top_k(size_t n)
+{
+    struct kernel_top_k best;
+    assert_int_equal(table->top_k(&run, &best, numbers(n), n, 1.3F), 0);
+    release_all();
+}
+
+/* What passes each barrier of the kernels, and little more. */
+static void run_little(void)
+{
+    static const int types[] = {KERNEL_F32, KERNEL_BF16};
+    struct kernel_hils how = {.chunk = 8, .window = 20, .top_k = 3};
+    for (size_t i = 0; i < 2; i++) {
+        int type = types[i];
+        run_dense((struct sizes){20, 150, 4, 2, 64, type}, 0);
+        run_dense((struct sizes){5, 70, 2, 1, 136, type}, 0);
+        run_star((struct sizes){20, 150, 4, 2, 64, type}, 9, 3);
+        run_hils((struct sizes){20, 150, 4, 2, 64, type}, how, true);
+        run_hils((struct sizes){5, 70, 2, 1, 136, type}, how, true);
+    }
+    how = (struct kernel_hils){.chunk = 4, .window = 20, .top_k = 5};
+    run_hils((struct sizes){1, 2200, 4, 2, 16, KERNEL_BF16}, how, true);
+    run_hici(70, 16, 6);
+    run_pooling();
+    run_norms();
+    run_top_k(5000);
+}
+
+/* Every way that an operation takes for its sizes. */
+static void run_all(void)
+{
+    static const size_t widths[] = {16, 60, 64, 96, 128, 160};
+    static const size_t rows[] = {1, 5, 40};
+    static const int types[] = {KERNEL_F32, KERNEL_BF16};
+    struct kernel_hils how = {.chunk = 8, .window = 20, .top_k = 3};
+    struct kernel_hils exact = how;
+    exact.exact = true;
+    for (size_t i = 0; i < 6 * 3 * 2; i++) {
+        struct sizes z = {rows[i / 6 % 3], 130,          4, 2,
+                          widths[i % 6],   types[i / 18]};
+        run_dense(z, z.m > 20 ? 50 : 0);
+        run_star(z, 9, 3);
+        run_hils(z, how, true);
+        run_hils(z, exact, false);
+    }
+    how = (struct kernel_hils){.chunk = 64, .window = 70, .top_k = 2};
+    run_hils((struct sizes){40, 230, 8, 1, 64, KERNEL_BF16}, how, false);
+    how = (struct kernel_hils){
+        .chunk = 100, .window = 70, .top_k = 2, .exact = true};
+    run_hils((struct sizes){5, 230, 4, 4, 16, KERNEL_F32}, how, true);
+    how = (struct kernel_hils){.chunk = 100, .window = 70, .top_k = 2};
+    run_hils((struct sizes){5, 230, 4, 4, 16, KERNEL_F32}, how, true);
+    run_bidirectional(70, 4, 32);
+    run_matmuls();
+    for (size_t n = 1; n < 400; n += 63)
+        run_top_k(n);
+    run_little();
+}
+
+/* ---- Tests ---- */
+
+static int begin(void **state)
+{
+    const char *reason = NULL;
+    (void)state;
+    table = kernels_emulated(&reason);
+    return !table;
+}
+
+static void small_races_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        enum emulated_race test;
+        bool races;
+    } cases[] = {
+        {RACE_TEST_BLOCK_READ, true},  {RACE_TEST_BLOCK_WRITE, true},
+        {RACE_TEST_BLOCK_NONE, false}, {RACE_TEST_WARP_READ, true},
+        {RACE_TEST_WARP_WRITE, true},  {RACE_TEST_WARP_NONE, false},
+        {RACE_TEST_COPY, true},        {RACE_TEST_COPY_NONE, false},
+        {RACE_TEST_ATOMIC, true},      {RACE_TEST_ATOMIC_NONE, false},
+        {RACE_TEST_BLOCKS, true},      {RACE_TEST_BLOCKS_NONE, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        races_forget();
+        emulated_race_test(cases[i].test);
+        if ((races_found() > 0) != cases[i].races) {
+            races_print();
+            fail_msg("case %zu: %zu races", i, races_found());
+        }
+    }
+    races_forget();
+}
+
+static void the_kernels_do_not_race(void **state)
+{
+    (void)state;
+    races_forget();
+    (is_short ? run_little : run_all)();
+    races_print();
+    assert_int_equal(races_found(), 0);
+}
+
+/* Each place that orders memory is taken away in turn. */
+static void removed_barriers_are_found(void **state)
+{
+    (void)state;
+    if (is_short) {
+        print_message("SKIP removed_barriers_are_found: --short\n");
+        return;
+    }
+    static const char *const names[] = {"__syncthreads", "__syncwarp",
+                                        "wait_copies"};
+    const struct race_site *sites;
+    size_t found[RACE_CLASSES] = {0}, all[RACE_CLASSES] = {0};
+    run_little();
+    size_t count = race_sites(&sites);
+    for (size_t i = 0; i < count; i++) {
+        const struct race_site *site = &sites[i];
+        if (strstr(site->file, "self_test"))
+            continue;
+        races_forget();
+        race_ignore(site);
+        run_little();
+        race_ignore(NULL);
+        all[site->kind]++;
+        if (races_found())
+            found[site->kind]++;
+        else
+            print_message("not missed: %s, %s:%u\n", names[site->kind],
+                          site->file, site->line);
+    }
+    races_forget();
+    for (size_t k = 0; k < RACE_CLASSES; k++) {
+        print_message("%s: of %zu, %zu are missed when they are gone\n",
+                      names[k], all[k], found[k]);
+        assert_true(found[k] >= 2);
+    }
+}
+
+int main(int count, char **words)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_races_are_found),
+        cmocka_unit_test(the_kernels_do_not_race),
+        cmocka_unit_test(removed_barriers_are_found),
+    };
+    is_short = count > 1 && !strcmp(words[1], "--short");
+    return cmocka_run_group_tests(tests, begin, NULL);
+}
