@@ -146,6 +146,8 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_FOR] = {0, "for", "memories|answers", KIND_CHOICE, AT(role),
                     "the role that the model takes (use); without it both", 0,
                     0},
+    [OPTION_PORT] = {0, "port", "N", KIND_NUMBER, AT(port),
+                     "port of the page; 0: any that is free (8417)", 0, 65535},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -215,6 +217,8 @@ const struct command cli_commands[] = {
      "serve an agent by the Model Context Protocol, on standard input and "
      "output",
      0, 0, 0, false, cmd_mcp},
+    {"web", "", "serve a page to read and ask the manuals, on 127.0.0.1",
+     BIT(PORT), 0, 0, false, cmd_web},
     {"completion", "bash|fish|zsh", "print a completion script", 0, 1, SIZE_MAX,
      true, cmd_completion},
     {"help", "[VERB]", "explain a verb", 0, 0, 1, true, cmd_help},

@@ -1,0 +1,245 @@
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/web/web_files.h"
+#include "cli/web/web_gate.h"
+#include "cli/web/web_reply.h"
+#include "daemon/net/protocol.h"
+
+enum {
+    MAX_CONNECTIONS = 32, /* half of what the daemon takes */
+    IDLE_SECONDS = 30,    /* until a browser that says nothing is left */
+    CONNECTION_BYTES = 1 << 16
+};
+
+struct web_server {
+    struct MHD_Daemon *http;
+};
+
+/* ---- What the page asks of the daemon ---- */
+
+/* The verbs that a page has a use for, none that changes anything. */
+static const char *const verbs[] = {"search", "ask", "toc",
+                                    "get",    "ls",  "quote"};
+
+static const char *verb_of(const char *path)
+{
+    static const char api[] = "/api/";
+    if (strncmp(path, api, sizeof api - 1) != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+        if (!strcmp(path + sizeof api - 1, verbs[i]))
+            return verbs[i];
+    return NULL;
+}
+
+/* An event a line, and at last {"result"} or {"error"}. */
+static void put_line(void *state, enum relay_kind kind, struct slice value,
+                     struct buf *out)
+{
+    static const char *const keys[] = {
+        [RELAY_RESULT] = "result", [RELAY_ERROR] = "error"};
+    (void)state;
+    if (kind == RELAY_EVENT)
+        buf_put_slice(out, value);
+    else
+        buf_printf(out, "{\"%s\":%.*s}", keys[kind], (int)value.size,
+                   value.data);
+    buf_put_byte(out, '\n');
+}
+
+/* Waits for the one answer. */
+static enum MHD_Result reply_answer(struct MHD_Connection *connection,
+                                    struct relay *relay)
+{
+    struct err err = {.position = -1};
+    struct slice value = {0};
+    enum relay_kind kind = RELAY_EVENT;
+    enum MHD_Result done = MHD_NO;
+    int code = 0;
+    while (!code && kind == RELAY_EVENT)
+        code = relay_next(relay, &kind, &value, &err);
+    if (code)
+        done = reply_error(connection, &err);
+    else if (kind == RELAY_RESULT)
+        done = reply_bytes(connection, MHD_HTTP_OK, TYPE_JSON, value);
+    else if (kind == RELAY_ERROR)
+        done = reply_daemon_error(connection, value);
+    relay_close(relay);
+    return done;
+}
+
+/* The body as one line, for a line is what the daemon takes for a request. */
+static int read_params(struct slice body, struct buf *out, struct err *err)
+{
+    cJSON *value = NULL;
+    int code = json_parse(body.size ? body : slice_of("{}"), &value, err);
+    if (!code && !cJSON_IsObject(value))
+        code = err_set(err, ERR_USAGE, "the body is no JSON object");
+    char *line = code ? NULL : cJSON_PrintUnformatted(value);
+    if (line)
+        buf_put_text(out, line);
+    cJSON_free(line);
+    cJSON_Delete(value);
+    if (code && err)
+        err->code = ERR_USAGE;
+    return code ? ERR_USAGE : 0;
+}
+
+static int socket_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection,
+                                   MHD_CONNECTION_INFO_CONNECTION_FD)
+        ->connect_fd;
+}
+
+static enum MHD_Result ask_daemon(const struct web *web,
+                                  struct MHD_Connection *connection,
+                                  const char *verb, struct slice body)
+{
+    struct err err = {.position = -1};
+    struct buf params = {0};
+    struct relay relay;
+    int code = read_params(body, &params, &err);
+    if (code) {
+        buf_free(&params);
+        return reply_error(connection, &err);
+    }
+    code = relay_open(&relay, web, socket_of(connection), verb,
+                      buf_slice(&params), &err);
+    buf_free(&params);
+    if (code) {
+        relay_close(&relay);
+        return reply_error(connection, &err);
+    }
+    if (!strcmp(verb, "ask"))
+        return reply_stream(connection, TYPE_LINES, &relay, put_line, NULL);
+    return reply_answer(connection, &relay);
+}
+
+/* ---- A request ---- */
+
+/* What is kept of a request until its body is read. */
+struct exchange {
+    const char *path; /* behind the token */
+    struct buf body;
+    bool too_long;
+};
+
+static enum MHD_Result refuse(struct MHD_Connection *connection,
+                              unsigned status, const char *why)
+{
+    return reply_bytes(connection, status, "text/plain; charset=utf-8",
+                       slice_of(why));
+}
+
+static enum MHD_Result route(const struct web *web,
+                             struct MHD_Connection *connection,
+                             const char *method,
+                             const struct exchange *exchange)
+{
+    const char *path = exchange->path;
+    struct web_file file;
+    const char *verb = verb_of(path);
+    bool is_file = web_file_find(path, &file);
+    const char *wanted = verb ? MHD_HTTP_METHOD_POST : MHD_HTTP_METHOD_GET;
+    if (exchange->too_long)
+        return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE,
+                      "The request is too long.\n");
+    if (!verb && !is_file)
+        return refuse(connection, MHD_HTTP_NOT_FOUND,
+                      "There is nothing at this address.\n");
+    if (strcmp(method, wanted) != 0)
+        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+                      "This address takes another method.\n");
+    return verb ? ask_daemon(web, connection, verb, buf_slice(&exchange->body))
+                : reply_bytes(connection, MHD_HTTP_OK, file.type, file.content);
+}
+
+static enum MHD_Result let_in(const struct web *web,
+                              struct MHD_Connection *connection,
+                              const char *url, struct exchange *exchange)
+{
+    if (!gate_is_ours(web, connection))
+        return refuse(connection, MHD_HTTP_FORBIDDEN,
+                      "Host or Origin is another's.\n");
+    exchange->path = gate_path(web, connection, url);
+    if (exchange->path)
+        return MHD_YES;
+    return refuse(connection, MHD_HTTP_FORBIDDEN,
+                  "The address lacks its token: `lectern web` prints it "
+                  "whole.\n");
+}
+
+static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
+                                  const char *url, const char *method,
+                                  const char *version, const char *bytes,
+                                  size_t *size, void **ret_exchange)
+{
+    const struct web *web = user;
+    struct exchange *exchange = *ret_exchange;
+    (void)version;
+    if (!exchange) { /* the headers are there; the body follows */
+        *ret_exchange = exchange = mem_alloc(sizeof *exchange);
+        return let_in(web, connection, url, exchange);
+    }
+    if (!*size)
+        return route(web, connection, method, exchange);
+    exchange->too_long |=
+        exchange->body.size + *size > PROTOCOL_MAX_REQUEST / 2;
+    if (!exchange->too_long)
+        buf_put(&exchange->body, bytes, *size);
+    *size = 0;
+    return MHD_YES;
+}
+
+static void on_end(void *user, struct MHD_Connection *connection,
+                   void **exchange_at, enum MHD_RequestTerminationCode how)
+{
+    struct exchange *exchange = *exchange_at;
+    (void)user;
+    (void)connection;
+    (void)how;
+    if (exchange)
+        buf_free(&exchange->body);
+    free(exchange);
+    *exchange_at = NULL;
+}
+
+/* ---- Its life ---- */
+
+int web_server_start(struct web *web, struct web_server **ret_server,
+                     struct err *err)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons(web->port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct MHD_Daemon *http = MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
+            MHD_USE_POLL | MHD_USE_ITC,
+        web->port, NULL, NULL, on_request, web, MHD_OPTION_SOCK_ADDR, &address,
+        MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, on_end,
+        NULL, MHD_OPTION_END);
+    if (!http)
+        return err_errno(err, ERR_IO,
+                         "cannot listen at 127.0.0.1:%u (--port takes another; "
+                         "0 is any that is free)",
+                         web->port);
+    web->port = MHD_get_daemon_info(http, MHD_DAEMON_INFO_BIND_PORT)->port;
+    *ret_server = mem_alloc(sizeof **ret_server);
+    (*ret_server)->http = http;
+    return 0;
+}
+
+void web_server_stop(struct web_server *server)
+{
+    MHD_stop_daemon(server->http);
+    free(server);
+}
