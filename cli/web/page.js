@@ -16,8 +16,10 @@ function make(name, attributes = {}, ...inside) {
 // ---- The daemon ----
 
 async function post(verb, params, signal) {
-  const reply = await fetch(`api/${verb}`, {
-    method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(params) });
+  const body = JSON.stringify(params);
+  const reply = await fetch(`api/${verb}`, { method: "POST", signal, body }).catch((error) => {
+    throw error.name === "AbortError" ? error : new Error("lectern web does not answer: is it still running?");
+  });
   if (!reply.ok) {
     const said = await reply.text();
     let message = said;
@@ -47,8 +49,7 @@ async function attempt(work) {
     await work();
   } catch (error) {
     if (error.name === "AbortError") return;
-    at("problem").textContent = error instanceof TypeError
-      ? "lectern web does not answer: is it still running?" : error.message;
+    at("problem").textContent = error.message;
     at("problem").hidden = false;
   }
 }
@@ -110,9 +111,10 @@ function excerpt(text, stems) {
   const low = text.toLowerCase();
   const found = stems.map((stem) => low.indexOf(stem)).filter((i) => i >= 0);
   let from = found.length ? Math.max(0, Math.min(...found) - 80) : 0;
-  if (from) from = Math.max(text.lastIndexOf(" ", from) + 1, 0);
-  const cut = text.slice(from, from + 300);
-  return (from ? "… " : "") + cut + (from + 300 < text.length ? " …" : "");
+  if (from) from = text.lastIndexOf(" ", from) + 1;
+  let to = from + 300;
+  if (to < text.length) to = Math.max(text.lastIndexOf(" ", to), from + 200);
+  return (from ? "… " : "") + text.slice(from, to) + (to < text.length ? " …" : "");
 }
 
 function resultRow(hit, number, stems) {
@@ -129,8 +131,10 @@ async function search(words, signal) {
   const found = await call("search", { query: words, n: 12, ...chosenManual() }, signal);
   const rows = found.results.map((hit, i) => resultRow(hit, i, found.terms ?? []));
   if (!rows.length) rows.push(make("li", { class: "nothing" }, "Nothing is found."));
+  const kept = chosen(); // by one who was faster than the search
   results.replaceChildren(...rows);
-  choose(-1);
+  results.setAttribute("aria-busy", "false");
+  choose(Math.min(kept, found.results.length - 1));
   const asked = new URLSearchParams(location.hash.slice(1)).has("ask");
   show(results, ...(asked ? [at("answer")] : []));
 }
@@ -152,6 +156,8 @@ const chosen = () => [...results.children].findIndex((row) => row.getAttribute("
 let typing;
 function onType() {
   clearTimeout(typing);
+  choose(-1);
+  results.setAttribute("aria-busy", "true");
   const words = query.value.trim();
   typing = setTimeout(() => {
     const now = new URLSearchParams(location.hash.slice(1));
@@ -181,11 +187,21 @@ function citationLink(citation, text, kind) {
   return link;
 }
 
-function sourceRow(citation) {
-  const doubt = citation.status === "unverified" ? make("span", { class: "unverified" }, " not found in the file") : "";
-  return make("li", {}, `[${citation.n}] `,
-    citationLink(citation, [citation.manual, ...citation.path].join(" › ")), " ",
-    make("span", { class: "place" }, place(citation)), doubt);
+/* One row for the citations of one section. */
+function sourceRow(citations) {
+  const first = citations[0];
+  const doubt = citations.some((c) => c.status === "unverified");
+  return make("li", {}, ...citations.flatMap((c) => [citationLink(c, `[${c.n}]`), " "]),
+    make("b", { dir: "auto" }, first.path.at(-1) ?? first.manual),
+    make("div", { class: "path", dir: "auto" }, [first.manual, ...first.path.slice(0, -1)].join(" › ")),
+    make("div", { class: "place" }, place(first)),
+    ...(doubt ? [make("div", { class: "unverified" }, "not found in the file")] : []));
+}
+
+function sourceRows(citations) {
+  const sections = new Map();
+  for (const citation of citations) sections.set(citation.node, [...sections.get(citation.node) ?? [], citation]);
+  return [...sections.values()].map(sourceRow);
 }
 
 async function ask(words) {
@@ -193,7 +209,7 @@ async function ask(words) {
   const shown = { text: "", citations: [] };
   const draw = () => {
     at("answer-text").replaceChildren(...answerText(shown.text, shown.citations));
-    at("sources").replaceChildren(...shown.citations.map(sourceRow));
+    at("sources").replaceChildren(...sourceRows(shown.citations));
   };
   at("answer-text").replaceChildren(make("p", { class: "waiting" }, "Looking…"));
   at("sources").replaceChildren();
@@ -428,6 +444,7 @@ tree.addEventListener("click", (event) => {
 function toggleContents() {
   const open = at("contents").classList.toggle("open");
   at("menu").setAttribute("aria-expanded", String(open));
+  if (open) scrollTo(0, 0);
 }
 
 at("menu").addEventListener("click", toggleContents);
@@ -483,7 +500,7 @@ async function start() {
     roots = (top.id ? [{ ...top, cut: top.children.length > 0 }] : top.children).map((node) => itemOf(node, undefined));
     tree.replaceChildren(...roots.map((root) => root.element));
     reach(roots[0]);
-    if (roots.length === 1) await expand(roots[0]);
+    for (let only = roots; only.length === 1 && !only[0].leaf; only = only[0].children) await expand(only[0]);
   }
 }
 
