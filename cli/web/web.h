@@ -1,4 +1,4 @@
-/* lectern-web: a page to read and ask, on 127.0.0.1 alone.
+/* lectern-web: a page to read and ask, and OpenAI's interface, on 127.0.0.1 alone.
  *
  * A process of its own that asks the daemon as any client does; libmicrohttpd is
  * included nowhere else.  A thread serves a connection of a browser, with a connection

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/json.h"
 #include "base/mem.h"
 
 enum { BLOCK = 1 << 14 };
@@ -59,7 +58,7 @@ static unsigned status_of(int code)
     }
 }
 
-void put_error(struct buf *out, const struct err *err)
+static void put_error(struct buf *out, const struct err *err)
 {
     struct json json = json_to(out);
     json_begin(&json, '{');
@@ -94,8 +93,9 @@ enum MHD_Result reply_error(struct MHD_Connection *connection,
     return done;
 }
 
-enum MHD_Result reply_daemon_error(struct MHD_Connection *connection,
-                                   struct slice error)
+/* The same of what the daemon has sent. */
+static enum MHD_Result reply_daemon_error(struct MHD_Connection *connection,
+                                          struct slice error)
 {
     cJSON *object = NULL;
     unsigned status = MHD_HTTP_INTERNAL_SERVER_ERROR;
@@ -106,6 +106,76 @@ enum MHD_Result reply_daemon_error(struct MHD_Connection *connection,
             status = status_of(code);
     cJSON_Delete(object);
     return reply_error_object(connection, status, error);
+}
+
+/* ---- One answer ---- */
+
+static int socket_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection,
+                                   MHD_CONNECTION_INFO_CONNECTION_FD)
+        ->connect_fd;
+}
+
+/* Waits for the last thing that comes. */
+static int await(struct relay *relay, enum relay_kind *ret_kind,
+                 struct slice *ret_value, struct err *err)
+{
+    int code = 0;
+    do
+        code = relay_next(relay, ret_kind, ret_value, err);
+    while (!code && *ret_kind == RELAY_EVENT);
+    return code;
+}
+
+static enum MHD_Result reply_value(struct MHD_Connection *connection,
+                                   enum relay_kind kind, struct slice value,
+                                   make_reply *make, void *state)
+{
+    struct buf out = {0};
+    cJSON *result = NULL;
+    if (kind == RELAY_GONE)
+        return MHD_NO;
+    if (kind == RELAY_ERROR)
+        return reply_daemon_error(connection, value);
+    if (make) {
+        json_parse(value, &result, NULL);
+        make(state, result, &out);
+        cJSON_Delete(result);
+        value = buf_slice(&out);
+    }
+    enum MHD_Result done =
+        reply_bytes(connection, MHD_HTTP_OK, TYPE_JSON, value);
+    buf_free(&out);
+    return done;
+}
+
+enum MHD_Result reply_made(const struct web *web,
+                           struct MHD_Connection *connection,
+                           const char *method, struct slice params,
+                           make_reply *make, void *state)
+{
+    struct err err = {.position = -1};
+    struct slice value = {0};
+    enum relay_kind kind = RELAY_GONE;
+    struct relay relay;
+    int code =
+        relay_open(&relay, web, socket_of(connection), method, params, &err);
+    if (!code)
+        code = await(&relay, &kind, &value, &err);
+    enum MHD_Result done =
+        code ? reply_error(connection, &err)
+             : reply_value(connection, kind, value, make, state);
+    relay_close(&relay);
+    free(state);
+    return done;
+}
+
+enum MHD_Result reply_result(const struct web *web,
+                             struct MHD_Connection *connection,
+                             const char *method, struct slice params)
+{
+    return reply_made(web, connection, method, params, NULL, NULL);
 }
 
 /* ---- As it comes ---- */
@@ -163,12 +233,19 @@ static void free_stream(void *user)
     free(stream);
 }
 
-enum MHD_Result reply_stream(struct MHD_Connection *connection,
-                             const char *type, const struct relay *relay,
-                             stream_put *put, void *state)
+enum MHD_Result reply_stream(const struct web *web,
+                             struct MHD_Connection *connection,
+                             const char *type, const char *method,
+                             struct slice params, stream_put *put, void *state)
 {
+    struct err err = {.position = -1};
     struct stream *stream = mem_alloc(sizeof *stream);
-    *stream = (struct stream){.relay = *relay, .put = put, .state = state};
+    *stream = (struct stream){.put = put, .state = state};
+    if (relay_open(&stream->relay, web, socket_of(connection), method, params,
+                   &err)) {
+        free_stream(stream);
+        return reply_error(connection, &err);
+    }
     struct MHD_Response *response = MHD_create_response_from_callback(
         MHD_SIZE_UNKNOWN, BLOCK, read_stream, stream, free_stream);
     if (!response)

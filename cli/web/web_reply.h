@@ -4,6 +4,7 @@
 
 #include <microhttpd.h>
 
+#include "base/json.h"
 #include "cli/web/web_relay.h"
 
 #define TYPE_JSON   "application/json"
@@ -17,19 +18,27 @@ enum MHD_Result reply_bytes(struct MHD_Connection *connection, unsigned status,
 /* Answers {"error":...} with the status that the code has in HTTP. */
 enum MHD_Result reply_error(struct MHD_Connection *connection,
                             const struct err *err);
-/* The same of an object that the daemon has sent. */
-enum MHD_Result reply_daemon_error(struct MHD_Connection *connection,
-                                   struct slice error);
 
-/* Answers with what `put` makes of each thing that the daemon sends, as it comes.
- * `state`, from mem_alloc or NULL, is freed in the end, the relay closed. */
+/* Asks the daemon and answers with its result as it is. */
+enum MHD_Result reply_result(const struct web *web,
+                             struct MHD_Connection *connection,
+                             const char *method, struct slice params);
+
+/* Asks the daemon and answers with the JSON that `make` makes of its result.  `state`,
+ * of mem_alloc or NULL, is freed. */
+typedef void make_reply(void *state, const cJSON *result, struct buf *out);
+enum MHD_Result reply_made(const struct web *web,
+                           struct MHD_Connection *connection,
+                           const char *method, struct slice params,
+                           make_reply *make, void *state);
+
+/* Asks the daemon and answers with what `put` makes of each thing that it sends, as it
+ * comes.  `state`, of mem_alloc or NULL, is freed in the end. */
 typedef void stream_put(void *state, enum relay_kind kind, struct slice value,
                         struct buf *out);
-enum MHD_Result reply_stream(struct MHD_Connection *connection,
-                             const char *type, const struct relay *relay,
-                             stream_put *put, void *state);
-
-/* Appends the object of an error. */
-void put_error(struct buf *out, const struct err *err);
+enum MHD_Result reply_stream(const struct web *web,
+                             struct MHD_Connection *connection,
+                             const char *type, const char *method,
+                             struct slice params, stream_put *put, void *state);
 
 #endif

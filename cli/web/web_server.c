@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "cli/web/openai.h"
 #include "cli/web/web_files.h"
 #include "cli/web/web_gate.h"
 #include "cli/web/web_reply.h"
@@ -52,74 +53,31 @@ static void put_line(void *state, enum relay_kind kind, struct slice value,
     buf_put_byte(out, '\n');
 }
 
-/* Waits for the one answer. */
-static enum MHD_Result reply_answer(struct MHD_Connection *connection,
-                                    struct relay *relay)
+/* The object is printed anew, as one line: a line is what the daemon takes for a
+ * request. */
+static enum MHD_Result ask_daemon(const struct web *web,
+                                  struct MHD_Connection *connection,
+                                  const char *verb, const cJSON *body)
 {
-    struct err err = {.position = -1};
-    struct slice value = {0};
-    enum relay_kind kind = RELAY_EVENT;
-    enum MHD_Result done = MHD_NO;
-    int code = 0;
-    while (!code && kind == RELAY_EVENT)
-        code = relay_next(relay, &kind, &value, &err);
-    if (code)
-        done = reply_error(connection, &err);
-    else if (kind == RELAY_RESULT)
-        done = reply_bytes(connection, MHD_HTTP_OK, TYPE_JSON, value);
-    else if (kind == RELAY_ERROR)
-        done = reply_daemon_error(connection, value);
-    relay_close(relay);
+    char *line = cJSON_PrintUnformatted(body);
+    struct slice params = slice_of(line);
+    enum MHD_Result done = !strcmp(verb, "ask")
+                               ? reply_stream(web, connection, TYPE_LINES, verb,
+                                              params, put_line, NULL)
+                               : reply_result(web, connection, verb, params);
+    cJSON_free(line);
     return done;
 }
 
-/* The body as one line, for a line is what the daemon takes for a request. */
-static int read_params(struct slice body, struct buf *out, struct err *err)
-{
-    cJSON *value = NULL;
-    int code = json_parse(body.size ? body : slice_of("{}"), &value, err);
-    if (!code && !cJSON_IsObject(value))
-        code = err_set(err, ERR_USAGE, "the body is no JSON object");
-    char *line = code ? NULL : cJSON_PrintUnformatted(value);
-    if (line)
-        buf_put_text(out, line);
-    cJSON_free(line);
-    cJSON_Delete(value);
-    if (code && err)
-        err->code = ERR_USAGE;
-    return code ? ERR_USAGE : 0;
-}
+/* ---- What programs ask in OpenAI's form ---- */
 
-static int socket_of(struct MHD_Connection *connection)
-{
-    return MHD_get_connection_info(connection,
-                                   MHD_CONNECTION_INFO_CONNECTION_FD)
-        ->connect_fd;
-}
-
-static enum MHD_Result ask_daemon(const struct web *web,
-                                  struct MHD_Connection *connection,
-                                  const char *verb, struct slice body)
-{
-    struct err err = {.position = -1};
-    struct buf params = {0};
-    struct relay relay;
-    int code = read_params(body, &params, &err);
-    if (code) {
-        buf_free(&params);
-        return reply_error(connection, &err);
-    }
-    code = relay_open(&relay, web, socket_of(connection), verb,
-                      buf_slice(&params), &err);
-    buf_free(&params);
-    if (code) {
-        relay_close(&relay);
-        return reply_error(connection, &err);
-    }
-    if (!strcmp(verb, "ask"))
-        return reply_stream(connection, TYPE_LINES, &relay, put_line, NULL);
-    return reply_answer(connection, &relay);
-}
+static const struct {
+    const char *path, *method;
+    openai_answer *answer;
+} openai[] = {
+    {"/v1/models", MHD_HTTP_METHOD_GET, openai_models},
+    {"/v1/chat/completions", MHD_HTTP_METHOD_POST, openai_chat},
+};
 
 /* ---- A request ---- */
 
@@ -137,27 +95,70 @@ static enum MHD_Result refuse(struct MHD_Connection *connection,
                        slice_of(why));
 }
 
+/* What a path leads to: a file, a verb, or an answer in OpenAI's form. */
+struct target {
+    const char *method; /* that it takes; NULL: it leads nowhere */
+    const char *verb;
+    openai_answer *answer;
+    struct web_file file;
+};
+
+static struct target target_of(const char *path)
+{
+    struct target target = {.verb = verb_of(path)};
+    if (target.verb)
+        target.method = MHD_HTTP_METHOD_POST;
+    else if (web_file_find(path, &target.file))
+        target.method = MHD_HTTP_METHOD_GET;
+    for (size_t i = 0; i < sizeof openai / sizeof openai[0]; i++)
+        if (!strcmp(path, openai[i].path)) {
+            target.method = openai[i].method;
+            target.answer = openai[i].answer;
+        }
+    return target;
+}
+
+static enum MHD_Result answer(const struct web *web,
+                              struct MHD_Connection *connection,
+                              const struct target *target, struct slice body)
+{
+    struct err err = {.position = -1};
+    cJSON *value = NULL;
+    enum MHD_Result done;
+    int code = json_parse(body.size ? body : slice_of("{}"), &value, &err);
+    if (!code && !cJSON_IsObject(value))
+        code = err_set(&err, ERR_USAGE, "the body is no JSON object");
+    if (code) {
+        err.code = ERR_USAGE;
+        done = reply_error(connection, &err);
+    } else if (target->verb) {
+        done = ask_daemon(web, connection, target->verb, value);
+    } else {
+        done = target->answer(web, connection, value);
+    }
+    cJSON_Delete(value);
+    return done;
+}
+
 static enum MHD_Result route(const struct web *web,
                              struct MHD_Connection *connection,
                              const char *method,
                              const struct exchange *exchange)
 {
-    const char *path = exchange->path;
-    struct web_file file;
-    const char *verb = verb_of(path);
-    bool is_file = web_file_find(path, &file);
-    const char *wanted = verb ? MHD_HTTP_METHOD_POST : MHD_HTTP_METHOD_GET;
+    struct target target = target_of(exchange->path);
     if (exchange->too_long)
         return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE,
                       "The request is too long.\n");
-    if (!verb && !is_file)
+    if (!target.method)
         return refuse(connection, MHD_HTTP_NOT_FOUND,
                       "There is nothing at this address.\n");
-    if (strcmp(method, wanted) != 0)
+    if (strcmp(method, target.method) != 0)
         return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
                       "This address takes another method.\n");
-    return verb ? ask_daemon(web, connection, verb, buf_slice(&exchange->body))
-                : reply_bytes(connection, MHD_HTTP_OK, file.type, file.content);
+    if (target.verb || target.answer)
+        return answer(web, connection, &target, buf_slice(&exchange->body));
+    return reply_bytes(connection, MHD_HTTP_OK, target.file.type,
+                       target.file.content);
 }
 
 static enum MHD_Result let_in(const struct web *web,

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from e2e.agents import SAID, add_pumps, stand_in
-from e2e.house import LECTERN, PATIENCE, check, house, test
+from e2e.house import LECTERN, PATIENCE, Skip, check, house, test
 
 PAGE_LIMIT = 100_000  # bytes of all files of the page together
 
@@ -220,3 +220,69 @@ def the_token_is_this_users_alone():
             spoil()
             refused = subprocess.run([LECTERN, "web", "--port", "0"], env=h.env, capture_output=True, text=True, timeout=PATIENCE)
             check(refused.returncode != 0 and "remove it" in refused.stderr, refused)
+
+
+# ---- OpenAI's form ----
+
+def chat(w, question, code=200, **more):
+    body = {"model": "lectern", "messages": [{"role": "user", "content": question}], **more}
+    status, headers, said = w.ask("/v1/chat/completions", "POST", json.dumps(body))
+    check(status == code, (status, said))
+    return headers, said.decode()
+
+
+@test
+def a_chat_is_answered_with_citations():
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        whole = json.loads(chat(w, "prime the impeller")[1])
+        message = whole["choices"][0]["message"]
+        check(message["role"] == "assistant" and SAID in message["content"] and "[2] pumps and valves: Pumps  a.html" in message["content"], message)
+        check(whole["citations"][-1]["quote"] == SAID and whole["choices"][0]["finish_reason"] == "stop", whole)
+        headers, said = chat(w, [{"type": "text", "text": "prime the "}, {"type": "text", "text": "impeller"}], stream=True)
+        check(headers["Content-Type"] == "text/event-stream", headers)
+        events = said.split("\n\n")
+        check(events[-2:] == ["data: [DONE]", ""], events)
+        chunks = [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
+        deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+        check(deltas[0]["role"] == "assistant" and "".join(delta.get("content", "") for delta in deltas) == message["content"], deltas)
+        check(chunks[-1]["choices"][0]["finish_reason"] == "stop" and chunks[-1]["citations"] == whole["citations"], chunks[-1])
+        nothing = json.loads(chat(w, "who was the king of Sweden in 1523")[1])["choices"][0]["message"]["content"]
+        check(nothing == "Nothing in the manuals answers this.", nothing)
+        models = json.loads(w.ask("/v1/models")[2])["data"]
+        check([model["id"] for model in models] == ["lectern", "lectern:pumps and valves"], models)
+        check(SAID in chat(w, "prime the impeller", model="lectern:pumps and valves", stop="x", seed=1, max_tokens=20)[1], "one manual")
+
+
+@test
+def a_chat_that_cannot_be_answered_says_why():
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        for code, why, more in ((404, "no model 'gpt'", {"model": "gpt"}), (400, "no manual", {"model": "lectern:none"}),
+                                (400, "messages", {"messages": []}), (400, "messages", {"messages": "x"}),
+                                (400, "temperature", {"temperature": "hot"}), (400, "stop", {"stop": 7})):
+            error = json.loads(chat(w, "valve", code, **more)[1])["error"]
+            check(why in error["message"], error)
+        check('data: {"error":' in chat(w, "valve", stream=True, model="lectern:none")[1], "of what had begun")
+        check(w.ask("/v1/chat/completions", "POST", "{}", token=False)[0] == 403, "without the token")
+
+
+@test
+def openais_own_client_is_served():
+    try:
+        import openai
+    except ImportError:
+        raise Skip("the Python package openai is not installed") from None
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        client = openai.OpenAI(base_url=f"http://{w.host}/v1", api_key=w.token, max_retries=0)
+        asked = {"model": "lectern", "messages": [{"role": "user", "content": "prime the impeller"}]}
+        whole = client.chat.completions.create(**asked).choices[0].message.content
+        parts = [chunk.choices[0].delta.content or "" for chunk in client.chat.completions.create(**asked, stream=True)]
+        check(SAID in whole and "".join(parts) == whole, (whole, parts))
+        check([model.id for model in client.models.list()][0] == "lectern", "models")
+        try:
+            client.chat.completions.create(model="gpt", messages=asked["messages"])
+            check(False, "there is such a model")
+        except openai.NotFoundError as error:
+            check("lectern" in error.message, error)
