@@ -22,6 +22,9 @@ openai_answer openai_models;
  * answer's text ends with its citations, which are a member of their own as well. */
 openai_answer openai_chat;
 
+/* What is for POST: vectors of `input`, by the daemon's model whatever `model` says. */
+openai_answer openai_embeddings;
+
 /* Appends the parameters of the daemon that say which manual a model is.  ERR_NOT_FOUND:
  * there is no such model. */
 int openai_put_model(struct json *params, const char *model, struct err *err);

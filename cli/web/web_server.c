@@ -77,6 +77,7 @@ static const struct {
 } openai[] = {
     {"/v1/models", MHD_HTTP_METHOD_GET, openai_models},
     {"/v1/chat/completions", MHD_HTTP_METHOD_POST, openai_chat},
+    {"/v1/embeddings", MHD_HTTP_METHOD_POST, openai_embeddings},
 };
 
 /* ---- A request ---- */

@@ -48,6 +48,8 @@ static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
                                           END};
 static const struct param quote_params[] = {NEEDED_TEXT("node"),
                                             NEEDED_TEXT("quote"), END};
+static const struct param embed_params[] = {{"texts", PARAM_TEXTS, true, 0, 0},
+                                            END};
 static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
 static const struct param status_params[] = {BOOL("open"), BOOL("config"), END};
@@ -68,6 +70,7 @@ static const struct verb verbs[] = {
     {"backup", VERB_MAINTENANCE, verb_backup, backup_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
     {"compact", VERB_MAINTENANCE, verb_compact, no_params},
+    {"embed", VERB_ANSWER, verb_embed, embed_params},
     {"failed", VERB_QUERY, verb_failed, failed_params},
     {"get", VERB_QUERY, verb_get, get_params},
     {"ls", VERB_QUERY, verb_ls, no_params},

@@ -19,7 +19,7 @@ class Web:
     """A `lectern web` at a free port."""
 
     def __init__(self, h):
-        self.process = subprocess.Popen([LECTERN, "web", "--port", "0", "--store", h.store, "--model", "none"], env=h.env,
+        self.process = subprocess.Popen([LECTERN, "web", "--port", "0", "--store", h.store, "--model", h.model or "none"], env=h.env,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.address = self.process.stdout.readline().decode().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([0-9a-f]{64})/", self.address)
@@ -201,7 +201,9 @@ def what_a_browser_gave_up_is_cancelled():
             body = b'{"query":"lost"}'
             browser = socket.create_connection(("127.0.0.1", w.port))
             browser.sendall(f"POST /{w.token}/api/ask HTTP/1.1\r\nHost: {w.host}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
-            listening.accept()[0].close()
+            daemon, _ = listening.accept()
+            with daemon, daemon.makefile("rb") as lines:
+                lines.readline()
             with browser, browser.makefile("rb") as said:
                 check(b"went away" in said.read(), "the daemon went away")
 
@@ -265,6 +267,28 @@ def a_chat_that_cannot_be_answered_says_why():
             check(why in error["message"], error)
         check('data: {"error":' in chat(w, "valve", stream=True, model="lectern:none")[1], "of what had begun")
         check(w.ask("/v1/chat/completions", "POST", "{}", token=False)[0] == 403, "without the token")
+
+
+@test
+def texts_become_vectors():
+    with house() as h:
+        h.copy_model()
+        with web(h) as w:
+            def vectors(texts, code=200):
+                status, _, said = w.ask("/v1/embeddings", "POST", json.dumps({"model": "lectern", "input": texts}))
+                check(status == code, (status, said))
+                return json.loads(said)
+            several = vectors(["a pump", "a valve", "a pump"])
+            first, second, third = (one["embedding"] for one in several["data"])
+            check([one["index"] for one in several["data"]] == [0, 1, 2] and several["usage"]["total_tokens"] > 3, several)
+            check(first == third != second and abs(sum(x * x for x in first) - 1) < 1e-4, "of length 1, equal for equal texts")
+            check(vectors("a pump")["data"][0]["embedding"] == first, "one text")
+            for texts, code, why in ((7, 400, "input"), ([7], 400, "texts"), ([""], 400, "without words"),
+                                     ("pump " * 9000, 413, "tokens"), (["x"] * 257, 413, "256")):
+                check(why in vectors(texts, code)["error"]["message"], texts)
+    with house() as h, web(h) as w:
+        status, _, said = w.ask("/v1/embeddings", "POST", '{"input": "a pump"}')
+        check(status == 501 and json.loads(said)["error"]["code"] == "model", said)
 
 
 @test
