@@ -38,6 +38,9 @@ install: all man $(COMPLETION) build/systemd/lectern.service  ## install into $(
 	install -Dm644 build/completion/bash $(DESTDIR)$(prefix)/share/bash-completion/completions/lectern
 	install -Dm644 build/completion/fish $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/lectern.fish
 	install -Dm644 build/completion/zsh $(DESTDIR)$(prefix)/$(ZSH_DIR)/_lectern
+	install -Dm644 -t $(DESTDIR)$(prefix)/share/vim/vimfiles/plugin cli/editors/lectern.vim
+	install -Dm644 -t $(DESTDIR)$(prefix)/share/nvim/site/plugin cli/editors/lectern.vim
+	install -Dm644 -t $(DESTDIR)$(prefix)/share/emacs/site-lisp cli/editors/lectern.el
 	install -Dm644 -t $(DESTDIR)$(prefix)/lib/systemd/user mk/systemd/lectern.socket build/systemd/lectern.service
 	$(foreach page,$(MAN),install -Dm644 -t $(DESTDIR)$(MAN_DIR)/man$(subst .,,$(suffix $(page))) $(page)$(newline))
 	ln -sf lectern.1 $(DESTDIR)$(MAN_DIR)/man1/lectern-get.1
