@@ -761,6 +761,20 @@ static void test_keys(void **state)
            "# 1 A | # B");
 }
 
+static void test_added_to_macros(void **state)
+{
+    (void)state;
+    expect("\\makeatletter\\def\\x{a}{\\g@addto@macro\\x{b}\\appto\\x{c}\\x}"
+           "\\preto\\x{0}\\x \\appto\\new{n}\\new "
+           "\\def\\y#1{(#1)}\\apptocmd\\y{[#1]}{yes}{no}"
+           "\\pretocmd\\y{<}{yes}{no}\\y{z}"
+           "\\apptocmd\\par{z}{ yes}{ no}\\apptocmd\\gone{z}{ yes}{ no}",
+           "paragraph: abc0abnyesyes<(z)[z] no no");
+    expect("\\documentclass{book}\\makeatletter\\g@addto@macro\\appendix{x}"
+           "\\begin{document}\\chapter{A}",
+           "# Chapter 1. A");
+}
+
 /* What a package leaves open must not outlive it. */
 static void expect_survived(const char *package)
 {
@@ -1209,6 +1223,7 @@ int main(void)
         cmocka_unit_test(test_styles),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_added_to_macros),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_examples_of_documents),
         cmocka_unit_test(test_packages_left_open),

@@ -313,6 +313,7 @@ void define_add(struct tex *tex);     /* tex_define.c */
 void newcommand_add(struct tex *tex); /* tex_newcommand.c */
 void etoolbox_add(struct tex *tex);   /* tex_etoolbox.c */
 void keys_add(struct tex *tex);       /* tex_keys.c */
+void append_add(struct tex *tex);     /* tex_append.c */
 void expand_add(struct tex *tex);     /* tex_expand.c */
 void condition_add(struct tex *tex);  /* tex_condition.c */
 void number_add(struct tex *tex);     /* tex_number.c */

@@ -261,6 +261,7 @@ void tex_init(struct tex *tex)
     condition_add(tex);
     etoolbox_add(tex);
     keys_add(tex);
+    append_add(tex);
 }
 
 void tex_free(struct tex *tex)
