@@ -78,6 +78,7 @@ static struct document *document_new(const struct latex_reader *reader)
     math_add(d);
     entries_add(d);
     inputs_add(d);
+    options_add(d);
     bibliography_add(d);
     dtx_add(d);
     expl_add(d);

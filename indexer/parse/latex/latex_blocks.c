@@ -58,15 +58,18 @@ static void call_macro(struct document *d, uint32_t symbol, struct token call)
     tex_unread(&d->tex, call);
 }
 
+/* What it reads ends with its file, as the groups of a package do. */
 static void begin_known(struct document *d,
                         const struct environment *environment,
                         struct token call)
 {
     d->groups[d->group_count - 1].environment = environment;
+    d->tex.absorbing++;
     if (environment->before)
         tex_skip_before(&d->tex, environment->before);
     if (environment->begin)
         environment->begin(d, environment, call);
+    d->tex.absorbing--;
 }
 
 /* Does a built-in environment win over the document's macro? */
@@ -143,8 +146,7 @@ static void end_environment(struct document *d, uint32_t symbol,
     if (at != d->group_count)
         tex_report(&d->tex, call, "\\end{%.*s} ends what is open within it",
                    (int)name.size, name.data);
-    while (d->group_count >= at)
-        document_close(d);
+    document_close_to(d, at - 1);
 }
 
 static void run_end(struct tex *tex, const struct command *command,

@@ -175,8 +175,7 @@ struct group *document_open(struct document *d, int kind, struct token token)
     if (d->group_count >= MAX_GROUPS) {
         tex_report(&d->tex, token, "groups within groups without end");
         tex_abandon(&d->tex);
-        while (d->group_count > MAX_GROUPS / 2)
-            document_close(d);
+        document_close_to(d, MAX_GROUPS / 2);
     }
     MEM_RESERVE(d->groups, &d->group_capacity, d->group_count + 1);
     struct group *group = &d->groups[d->group_count++];
@@ -246,6 +245,12 @@ void document_close(struct document *d)
     if (group.entry)
         outline_close(&d->outline);
     tex_close_group(&d->tex);
+}
+
+void document_close_to(struct document *d, size_t count)
+{
+    while (d->group_count > count)
+        document_close(d);
 }
 
 struct group *document_open_argument(struct document *d, int kind,
@@ -448,7 +453,6 @@ void document_read(struct document *d)
                        open - i);
             break;
         }
-    while (d->group_count)
-        document_close(d);
+    document_close_to(d, 0);
     document_flush(d);
 }

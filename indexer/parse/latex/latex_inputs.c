@@ -373,12 +373,13 @@ static bool is_syntax(unsigned byte)
     return isalpha((int)byte) || (byte && strchr("\\{}%#$& \n", (int)byte));
 }
 
-static void open_mark(struct document *d)
+static struct package_mark *open_mark(struct document *d)
 {
     MEM_RESERVE(d->marks, &d->mark_capacity, d->packages + 1);
     struct package_mark *mark = &d->marks[d->packages++];
-    mark->groups = d->group_count;
+    *mark = (struct package_mark){.groups = d->group_count};
     memcpy(mark->catcodes, d->tex.catcodes, sizeof mark->catcodes);
+    return mark;
 }
 
 /* Groups that the package left open end with it, and the signs of the syntax
@@ -388,8 +389,7 @@ static void close_package(struct tex *tex)
     struct document *d = document_of(tex);
     struct package_mark mark = d->marks[--d->packages];
     expl_end(d);
-    while (d->group_count > mark.groups)
-        document_close(d);
+    document_close_to(d, mark.groups);
     for (unsigned byte = 0; byte < 128; byte++)
         if (is_syntax(byte) && tex->catcodes[byte] != mark.catcodes[byte])
             tex_set_catcode(tex, byte, mark.catcodes[byte], true);
@@ -397,21 +397,31 @@ static void close_package(struct tex *tex)
         tex_set_catcode(tex, '@', CAT_OTHER, true);
 }
 
-bool inputs_open_package(struct document *d, struct slice names,
-                         struct token call)
+bool inputs_open_package(struct document *d, struct slice file,
+                         const struct tokens *options, struct token call)
 {
     struct tex *tex = &d->tex;
-    if (d->caution == SKIP_PACKAGES || !inputs_open(d, names, call))
+    struct buf names = {0};
+    buf_printf(&names, "%.*s\n", (int)file.size, file.data);
+    bool opened =
+        d->caution != SKIP_PACKAGES && inputs_open(d, buf_slice(&names), call);
+    buf_free(&names);
+    if (!opened)
         return false;
-    tex->inputs[tex->input_count - 1].ended = close_package;
-    open_mark(d);
+    struct input *input = &tex->inputs[tex->input_count - 1];
+    input->ended = close_package;
+    struct package_mark *mark = open_mark(d);
+    mark->file = input->file;
+    mark->is_class =
+        file.size > 4 && !memcmp(file.data + file.size - 4, ".cls", 4);
+    mark->options = options_given(d, file, options);
     d->packaged = true;
     tex_set_catcode(tex, '@', CAT_LETTER, true);
     return true;
 }
 
 static void open_package(struct document *d, struct slice name,
-                         struct token call)
+                         const struct tokens *options, struct token call)
 {
     struct buf file = {0};
     while (name.size && strchr(" \n\t", name.data[0])) {
@@ -421,21 +431,21 @@ static void open_package(struct document *d, struct slice name,
     while (name.size && strchr(" \n\t", name.data[name.size - 1]))
         name.size--;
     buf_put_slice(&file, name);
-    buf_put_text(&file, ".sty\n");
+    buf_put_text(&file, ".sty");
     if (name.size)
-        inputs_open_package(d, buf_slice(&file), call);
+        inputs_open_package(d, buf_slice(&file), options, call);
     buf_free(&file);
 }
 
 /* The last is pushed first, so that the first is read first. */
 void inputs_open_packages(struct document *d, struct slice names,
-                          struct token call)
+                          const struct tokens *options, struct token call)
 {
     while (names.size) {
         const char *comma = memrchr(names.data, ',', names.size);
         size_t from = comma ? (size_t)(comma - names.data) + 1 : 0;
         open_package(d, (struct slice){names.data + from, names.size - from},
-                     call);
+                     options, call);
         names.size = comma ? from - 1 : 0;
     }
 }
@@ -444,13 +454,16 @@ void inputs_open_packages(struct document *d, struct slice names,
 static void run_package(struct tex *tex, const struct command *command,
                         struct token call)
 {
+    struct document *d = document_of(tex);
+    struct tokens options = {0};
     struct buf names = {0};
     (void)command;
-    tex_skip_before(tex, "o");
+    tex_read_optional(tex, &options);
     tex_read_text(tex, &names);
     tex_skip_before(tex, "o");
-    if (!document_of(tex)->begun) /* else it is an example */
-        inputs_open_packages(document_of(tex), buf_slice(&names), call);
+    if (!d->begun) /* else it is an example */
+        inputs_open_packages(d, buf_slice(&names), &options, call);
+    tokens_free(&options);
     buf_free(&names);
 }
 

@@ -94,6 +94,10 @@ struct theorem {
 struct package_mark {
     size_t groups;
     uint8_t catcodes[256];
+    uint16_t file;
+    bool is_class;
+    struct tokens options;       /* that it is given */
+    struct slice family, prefix; /* kvoptions; none: made of the file's name */
 };
 
 /* A built-in environment.  `before` is as a command's. */
@@ -187,8 +191,9 @@ struct document {
     size_t theorem_count, theorem_capacity;
     struct package_mark *marks; /* [packages] being read */
     size_t packages, mark_capacity;
-    bool expl;     /* \ExplSyntaxOn */
-    bool packaged; /* a package was read */
+    struct tokens class_options; /* of \documentclass */
+    bool expl;                   /* \ExplSyntaxOn */
+    bool packaged;               /* a package was read */
     enum caution caution;
     bool is_document;    /* has a \documentclass */
     bool begun;          /* \begin{document} */
@@ -232,6 +237,8 @@ struct slice document_keep(struct document *d, struct slice text);
 
 struct group *document_open(struct document *d, int kind, struct token token);
 void document_close(struct document *d);
+/* Undoes all groups but the first `count`. */
+void document_close_to(struct document *d, size_t count);
 /* The argument that follows is a group of that kind. */
 struct group *document_open_argument(struct document *d, int kind,
                                      struct token call);
@@ -261,6 +268,7 @@ void math_add(struct document *d);         /* latex_math.c */
 void labels_add(struct document *d);       /* latex_labels.c */
 void index_add(struct document *d);        /* latex_index.c */
 void inputs_add(struct document *d);       /* latex_inputs.c */
+void options_add(struct document *d);      /* latex_options.c */
 void bibliography_add(struct document *d); /* latex_bibliography.c */
 void dtx_add(struct document *d);          /* latex_dtx.c */
 void expl_add(struct document *d);         /* latex_expl.c */
@@ -352,11 +360,18 @@ bool inputs_fetch_again(struct document *d, struct slice names,
 bool inputs_fetch_named(struct document *d, struct slice name,
                         const char *ending, struct token call,
                         uint16_t *ret_file);
-/* The same as inputs_open of a package or class. */
-bool inputs_open_package(struct document *d, struct slice names,
-                         struct token call);
+/* The same as inputs_open of the package or class "name.sty", which is given these
+ * options (NULL: none). */
+bool inputs_open_package(struct document *d, struct slice file,
+                         const struct tokens *options, struct token call);
 /* Of each of these packages, separated by commas. */
 void inputs_open_packages(struct document *d, struct slice names,
-                          struct token call);
+                          const struct tokens *options, struct token call);
+
+/* latex_options.c */
+/* The options of the class or package "name.sty": what was passed to it before,
+ * and these. */
+struct tokens options_given(struct document *d, struct slice file,
+                            const struct tokens *options);
 
 #endif

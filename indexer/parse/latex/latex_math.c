@@ -230,7 +230,9 @@ static void formula(struct document *d, struct token call, int end,
 {
     struct formula f = {0};
     bool display = end == END_DOLLARS || end == END_BRACKET || end == END_NAME;
+    d->tex.absorbing++; /* it ends with its file */
     read_formula(d, &f, end, slice_of(name));
+    d->tex.absorbing--;
     if (f.broken)
         tex_report(&d->tex, call, "a formula does not end");
     if (display)
@@ -276,11 +278,12 @@ static void run_ensuremath(struct tex *tex, const struct command *command,
 static void begin_math(struct document *d,
                        const struct environment *environment, struct token call)
 {
+    size_t around = d->group_count - 1;
     if (environment->value)
         labels_step(d, "equation");
     formula(d, call, END_NAME, environment->name);
-    /* Its end was read. */
-    document_close(d);
+    /* Its end was read, or a budget used up, which closes titles. */
+    document_close_to(d, around);
 }
 
 static const struct command commands[] = {

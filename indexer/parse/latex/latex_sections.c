@@ -126,8 +126,7 @@ static void leave(struct document *d, struct token call)
             entry = i;
     if (entry != SIZE_MAX)
         tex_report(&d->tex, call, "a section within a reference entry");
-    while (d->group_count > entry)
-        document_close(d);
+    document_close_to(d, entry);
     if (d->in.kind != BLOCK_PARAGRAPH && d->in.kind != BLOCK_NOTE &&
         d->in.kind != BLOCK_QUOTE)
         tex_report(&d->tex, call, "a section within a list or table");
@@ -251,7 +250,8 @@ static void run_section(struct tex *tex, const struct command *command,
     heading(document_of(tex), command->value, star, call);
 }
 
-/* \@startsection{name}{level}{indent}{before}{after}{style} */
+/* \@startsection{name}{level}{indent}{before}{after}{style}: numbered as far as
+ * the level says, as a title of no section is given an endless one. */
 static void run_startsection(struct tex *tex, const struct command *command,
                              struct token call)
 {
@@ -263,8 +263,9 @@ static void run_startsection(struct tex *tex, const struct command *command,
         if (slice_is(buf_slice(&name), counters[i]))
             level = i - 1;
     buf_free(&name);
-    tex_skip_before(tex, "mmmmm");
-    bool star = tex_read_character(tex, '*');
+    bool endless = number_read_argument(tex, false) > SUBPARAGRAPH;
+    tex_skip_before(tex, "mmmm");
+    bool star = tex_read_character(tex, '*') || endless;
     heading(document_of(tex), level, star, call);
 }
 
@@ -334,19 +335,28 @@ static void run_title(struct tex *tex, const struct command *command,
         d->in.silent = false;
 }
 
-/* The options of \documentstyle are the packages too (LaTeX 2.09). */
+/* \documentclass, \documentstyle, whose options are packages too (LaTeX 2.09), and
+ * \LoadClass, by which a class is made of another. */
+enum { CLASS_DOCUMENT, CLASS_STYLE, CLASS_LOADED, CLASS_SAME };
+
 static void run_class(struct tex *tex, const struct command *command,
                       struct token call)
 {
     struct document *d = document_of(tex);
-    struct buf name = {0}, file = {0}, options = {0};
+    struct buf name = {0}, file = {0}, packages = {0};
     struct tokens list = {0};
-    if (tex_read_optional(tex, &list) && command->value)
-        tex_expand_text(tex, &list, &options);
+    tex_read_optional(tex, &list);
+    if (command->value == CLASS_STYLE)
+        tex_expand_text(tex, &list, &packages);
+    if (command->value == CLASS_SAME && d->packages)
+        tokens_add_all(&list, d->marks[d->packages - 1].options.items,
+                       d->marks[d->packages - 1].options.count);
+    if (command->value <= CLASS_STYLE && !d->begun)
+        d->class_options = define_keep(tex, &list);
     tex_read_text(tex, &name);
     tex_skip_before(tex, "o");
     sections_class(d, buf_slice(&name));
-    buf_printf(&file, "%.*s.cls\n", (int)name.size, buf_slice(&name).data);
+    buf_printf(&file, "%.*s.cls", (int)name.size, buf_slice(&name).data);
     if (!d->begun && !d->is_document) { /* its preamble is another file */
         d->is_document = true;
         d->in.silent = true;
@@ -358,11 +368,11 @@ static void run_class(struct tex *tex, const struct command *command,
         verbatim_between_bars(d);
     if (slice_is(buf_slice(&name), "amsldoc"))
         text_add_logos(d);
-    inputs_open_packages(d, buf_slice(&options), call);
+    inputs_open_packages(d, buf_slice(&packages), NULL, call);
     if (!d->classed)
-        inputs_open_package(d, buf_slice(&file), call);
+        inputs_open_package(d, buf_slice(&file), &list, call);
     tokens_free(&list);
-    buf_free(&options);
+    buf_free(&packages);
     buf_free(&name);
     buf_free(&file);
 }
@@ -395,10 +405,10 @@ static const struct command firm[] = {
     {"-section*-", run_section, NULL, SECTION, "*"},
     {"@startsection", run_startsection, NULL, 0, NULL},
     {"secdef", run_secdef, NULL, 0, NULL},
-    {"documentclass", run_class, NULL, 0, NULL},
-    {"documentstyle", run_class, NULL, 1, NULL},
-    {"LoadClass", run_class, NULL, 0, NULL},
-    {"LoadClassWithOptions", run_class, NULL, 0, NULL},
+    {"documentclass", run_class, NULL, CLASS_DOCUMENT, NULL},
+    {"documentstyle", run_class, NULL, CLASS_STYLE, NULL},
+    {"LoadClass", run_class, NULL, CLASS_LOADED, NULL},
+    {"LoadClassWithOptions", run_class, NULL, CLASS_SAME, NULL},
 };
 
 static void new_counter(struct document *d, const char *name, const char *above)

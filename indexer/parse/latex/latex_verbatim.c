@@ -317,6 +317,7 @@ static void begin_verbatim(struct document *d,
                            struct token call)
 {
     struct code code = {.name = current_name(d), .keep = environment->value};
+    size_t around = d->group_count - 1;
     if (environment->text)
         read_signature(d, environment->text, &code);
     const struct group *wrapper = wrapper_of(d, call);
@@ -326,7 +327,7 @@ static void begin_verbatim(struct document *d,
     if (wrapper)
         push_end(d, code.name, call);
     else
-        document_close(d);
+        document_close_to(d, around);
 }
 
 /* ---- Within a line ---- */

@@ -708,6 +708,73 @@ static void test_styles(void **state)
            "# A | ## B | # Chapter 1. C | ## 1.1 D");
 }
 
+/* A class and a package that choose by their options: those of the class are the
+ * package's, too. */
+static void test_options(void **state)
+{
+    static const struct memory_file files[] = {
+        {"own.cls", "\\newif\\ifshow\\newif\\ifbig"
+                    "\\DeclareOption{answers}{\\showtrue}"
+                    "\\DeclareOption{none}{\\showfalse}"
+                    "\\DeclareOption{big}{\\bigtrue}"
+                    "\\DeclareOption*{\\edef\\others{\\CurrentOption}}"
+                    "\\PassOptionsToPackage{passed}{named}"
+                    "\\ExecuteOptions{none,big}\\ProcessOptions\\relax"
+                    "\\newcommand\\answer[1]{\\ifshow Answer: #1\\fi}"},
+        {"named.sty", "\\def\\named{}\\DeclareOption{big}{\\def\\named{b}}"
+                      "\\DeclareOption{other}{\\def\\named{no}}"
+                      "\\DeclareOption*{\\edef\\named{\\named\\CurrentOption}}"
+                      "\\ProcessOptions*"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass[answers, big, x=1]{own}\\usepackage[y]{named}"
+              "\\begin{document}\\answer{4} \\others{} \\named",
+              files, "paragraph: Answer: 4 x=1 bpassedy");
+    expect_of("\\documentclass{own}\\begin{document}\\answer{4}\\ifbig B\\fi",
+              files, "paragraph: B");
+}
+
+static void test_keys(void **state)
+{
+    static const struct memory_file files[] = {
+        {"own.sty",
+         "\\SetupKeyvalOptions{prefix=o@}\\DeclareBoolOption{draft}"
+         "\\DeclareBoolOption[true]{kept}\\DeclareStringOption[none]{note}"
+         "\\DeclareStringOption{by}[me]\\DeclareVoidOption{flat}{\\def\\f{flat}"
+         "}"
+         "\\ProcessKeyvalOptions*\\let\\ifdraft\\ifo@draft\\let\\note\\o@note"
+         "\\let\\ifkept\\ifo@kept\\let\\by\\o@by"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{article}\\usepackage[draft,note={a, b},flat,by]"
+              "{own}\\begin{document}\\ifdraft D\\fi\\ifkept K\\fi, "
+              "\\note, \\f, \\by",
+              files, "paragraph: DK, a, b, flat, me");
+    expect("\\makeatletter\\define@key{f}{depth}[3]{(depth #1)}"
+           "\\define@key{f}{b}{(b #1)}\\setkeys{f}{ depth = {1,2}, b=, no=4}"
+           "\\setkeys{f}{depth,b}",
+           "paragraph: (depth 1,2)(b )(depth 3)");
+    expect("\\documentclass{article}\\DefineFamily{k}\\DefineFamilyMember{k}"
+           "\\DefineFamilyKey{k}{secnumdepth}[1]{\\setcounter{secnumdepth}{#1}}"
+           "\\FamilyProcessOptions{k}\\begin{document}\\section{A}"
+           "\\FamilyOptions{k}{secnumdepth=0}\\section{B}",
+           "# 1 A | # B");
+}
+
+static void test_added_to_macros(void **state)
+{
+    (void)state;
+    expect("\\makeatletter\\def\\x{a}{\\g@addto@macro\\x{b}\\appto\\x{c}\\x}"
+           "\\preto\\x{0}\\x \\appto\\new{n}\\new "
+           "\\def\\y#1{(#1)}\\apptocmd\\y{[#1]}{yes}{no}"
+           "\\pretocmd\\y{<}{yes}{no}\\y{z}"
+           "\\apptocmd\\par{z}{ yes}{ no}\\apptocmd\\gone{z}{ yes}{ no}",
+           "paragraph: abc0abnyesyes<(z)[z] no no");
+    expect("\\documentclass{book}\\makeatletter\\g@addto@macro\\appendix{x}"
+           "\\begin{document}\\chapter{A}",
+           "# Chapter 1. A");
+}
+
 /* What a package leaves open must not outlive it. */
 static void expect_survived(const char *package)
 {
@@ -1154,6 +1221,9 @@ int main(void)
         cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_imports),
         cmocka_unit_test(test_styles),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_added_to_macros),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_examples_of_documents),
         cmocka_unit_test(test_packages_left_open),

@@ -312,6 +312,8 @@ bool tex_to_file(struct tex *tex, struct input **ret_file);
 void define_add(struct tex *tex);     /* tex_define.c */
 void newcommand_add(struct tex *tex); /* tex_newcommand.c */
 void etoolbox_add(struct tex *tex);   /* tex_etoolbox.c */
+void keys_add(struct tex *tex);       /* tex_keys.c */
+void append_add(struct tex *tex);     /* tex_append.c */
 void expand_add(struct tex *tex);     /* tex_expand.c */
 void condition_add(struct tex *tex);  /* tex_condition.c */
 void number_add(struct tex *tex);     /* tex_number.c */
@@ -331,6 +333,22 @@ struct tokens define_keep(struct tex *tex, const struct tokens *list);
 void define_flag(struct tex *tex, struct slice name, uint32_t flag);
 /* Reads two arguments and goes on with one of them (tex_expand.c). */
 void expand_choose(struct tex *tex, bool first);
+
+/* ---- Keys with values (tex_keys.c) ---- */
+
+/* Defines the key of the family as `body`, whose #1 is the key's value; `value`
+ * is what it has where none is given, NULL: it has to be given. */
+void keys_define(struct tex *tex, struct slice family, struct slice key,
+                 const struct tokens *value, const struct tokens *body);
+/* Pushes what the settings "key=value,.." of `call` do; keys that the family has
+ * not are passed over. */
+void keys_set(struct tex *tex, struct slice family,
+              const struct tokens *settings, struct token call);
+/* Where, from `from` on, the sign stands that no group holds; the list's count:
+ * nowhere. */
+size_t keys_find(const struct tokens *list, size_t from, uint32_t sign);
+/* A copy without the spaces around it; yours. */
+struct tokens keys_trim(const struct token *items, size_t count);
 
 /* ---- Numbers (tex_number.c) ---- */
 

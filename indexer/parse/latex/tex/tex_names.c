@@ -260,6 +260,8 @@ void tex_init(struct tex *tex)
     counters_add(tex);
     condition_add(tex);
     etoolbox_add(tex);
+    keys_add(tex);
+    append_add(tex);
 }
 
 void tex_free(struct tex *tex)

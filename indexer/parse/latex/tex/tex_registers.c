@@ -423,6 +423,26 @@ static const char *const scratch_dimensions[] = {
     "@tempdima", "@tempdimb", "@tempdimc", "@tempskipa", "@tempskipb",
     "dimen@",    "dimen@i",   "skip@",     "skip@@"};
 
+/* Numbers that LaTeX's kernel has names for, as \chardef makes them. */
+static const struct {
+    const char *name;
+    uint32_t value;
+} constants[] = {{"@ne", 1},      {"tw@", 2},      {"thr@@", 3},
+                 {"sixt@@n", 16}, {"@xxxii", 32},  {"@cclv", 255},
+                 {"@cclvi", 256}, {"@m", 1000},    {"@M", 10000},
+                 {"@Mi", 10001},  {"@Mii", 10002}, {"@Miii", 10003},
+                 {"@Miv", 10004}, {"@MM", 20000}};
+
+static void add_constants(struct tex *tex)
+{
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+        struct meaning meaning = {.kind = MEANING_CHARACTER};
+        meaning.character.value = constants[i].value;
+        meaning.character.cat = CAT_OTHER;
+        tex_define(tex, tex_symbol_of(tex, constants[i].name), meaning, true);
+    }
+}
+
 static void add_registers(struct tex *tex, const char *const *names,
                           size_t count, int kind)
 {
@@ -442,6 +462,7 @@ void registers_add(struct tex *tex)
     ADD(lists, MEANING_TOKENS);
     ADD(scratch, MEANING_COUNT);
     ADD(scratch_dimensions, MEANING_DIMENSION);
+    add_constants(tex);
     tex_define_text(
         tex, "dospecials",
         "\\do\\ \\do\\\\\\do\\{\\do\\}\\do\\$\\do\\&\\do\\#\\do\\^\\do\\_"

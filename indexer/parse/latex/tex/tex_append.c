@@ -1,0 +1,72 @@
+/* Macros that more is added to: LaTeX's \g@addto@macro; etoolbox's \appto and
+ * \apptocmd (etoolbox, 3.3.1 and 3.4).  What is built in stays as it is. */
+#include "indexer/parse/latex/tex/tex.h"
+
+enum { PREPEND = 1, GLOBAL = 2 };
+
+static void add(struct tex *tex, uint32_t symbol, struct tokens *code, int how)
+{
+    struct meaning meaning = tex->symbols[symbol].meaning;
+    struct macro macro = {0};
+    struct tokens body = {0};
+    if (meaning.kind == MEANING_MACRO)
+        macro = *meaning.macro;
+    const struct tokens *first = how & PREPEND ? code : &macro.body,
+                        *then = how & PREPEND ? &macro.body : code;
+    tokens_add_all(&body, first->items, first->count);
+    tokens_add_all(&body, then->items, then->count);
+    macro.body = body;
+    tex->global = how & GLOBAL;
+    define_macro(tex, symbol, macro);
+    tokens_free(&body);
+}
+
+/* \appto\macro{code}: a macro that is not there becomes one. */
+static void run_appto(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    struct token name;
+    struct tokens code = {0};
+    (void)call;
+    bool named = tex_read_name(tex, &name);
+    tex_read_argument(tex, &code);
+    if (named && (tex_meaning(tex, name)->kind == MEANING_MACRO ||
+                  tex_meaning(tex, name)->kind == MEANING_NONE))
+        add(tex, name.value, &code, command->value);
+    tokens_free(&code);
+}
+
+/* \apptocmd\macro{code}{success}{failure}: also of a macro with parameters. */
+static void run_apptocmd(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct token name;
+    struct tokens code = {0};
+    (void)call;
+    bool known = tex_read_name(tex, &name) &&
+                 tex_meaning(tex, name)->kind == MEANING_MACRO;
+    tex_read_argument(tex, &code);
+    define_parameters(tex, &code);
+    if (known)
+        add(tex, name.value, &code, command->value);
+    tokens_free(&code);
+    expand_choose(tex, known);
+}
+
+static const struct command commands[] = {
+    {"g@addto@macro", run_appto, NULL, GLOBAL, NULL},
+    {"appto", run_appto, NULL, 0, NULL},
+    {"gappto", run_appto, NULL, GLOBAL, NULL},
+    {"preto", run_appto, NULL, PREPEND, NULL},
+    {"gpreto", run_appto, NULL, PREPEND | GLOBAL, NULL},
+    {"apptocmd", run_apptocmd, NULL, 0, NULL},
+    {"pretocmd", run_apptocmd, NULL, PREPEND, NULL},
+    {"xapptocmd", run_apptocmd, NULL, 0, NULL},
+    {"xpretocmd", run_apptocmd, NULL, PREPEND, NULL},
+};
+
+void append_add(struct tex *tex)
+{
+    tex_add_commands(tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+}
