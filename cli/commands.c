@@ -161,9 +161,9 @@ const uint64_t cli_common_options =
      BIT(EXPLAIN))
 
 const struct command cli_commands[] = {
-    {"add", "DIR|ZIP|--installed [NAME...]",
-     "index a folder of HTML or LaTeX files, or an archive of them, as a "
-     "manual; if it is one: rename it",
+    {"add", "DIR|ARCHIVE|--installed [NAME...]",
+     "index a folder of HTML or LaTeX files, or a .zip or .tar of them, as "
+     "a manual; if it is one: rename it",
      BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT) |
          BIT(INSTALLED) | BIT(MAN),
      0, SIZE_MAX, false, cmd_add},

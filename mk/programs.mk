@@ -23,7 +23,7 @@ $O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS)
 $O/lectern: $(STAMP) $(CLI) $(PROTOCOL) $(BASE)
 	$(call link,-lz $(BASE_LIBS))
 # The program with a network.
-$O/lectern-get: $(STAMP) $(GET) $O/cli/archive/zip.o $(BASE)
+$O/lectern-get: $(STAMP) $(GET) $(patsubst %,$O/cli/archive/%.o,zip member) $(BASE)
 	$(call link,-lcurl -lz $(BASE_LIBS))
 # The page, which asks the daemon as lectern does.
 $O/lectern-web: $(STAMP) $(WEB) $(patsubst %,$O/cli/%.o,client connection launch) $(PROTOCOL) $(BASE)
