@@ -62,6 +62,18 @@ function begin() {
   return underway.signal;
 }
 
+/* What is amiss with a result: files that have changed, manuals that are missing from it. */
+function note(result) {
+  const lines = (result.missing ?? []).map((m) => (m.state === "indexing"
+    ? `${m.manual} is not searched yet: it is being indexed.`
+    : `${m.manual} is ${m.state === "stale" ? "searched as it was" : "not searched"}: ${m.reason}`));
+  for (const m of result.damaged ?? [])
+    lines.push(`${m.manual ?? "A manual"} is damaged in the store and left out: lectern verify --repair`);
+  if (result.fresh === false) lines.push("Files have changed since they were read: lectern update");
+  at("notes").textContent = lines.join("\n");
+  at("notes").hidden = !lines.length;
+}
+
 function show(...shown) {
   for (const part of [at("start"), at("answer"), results, section]) part.hidden = !shown.includes(part);
   query.setAttribute("aria-expanded", String(!results.hidden));
@@ -90,6 +102,7 @@ function visit() {
   const words = fields.get("ask") ?? fields.get("q");
   if (!words) {
     document.title = "Lectern";
+    note({});
     return show(at("start"));
   }
   if (query.value.trim() !== words) query.value = words;
@@ -134,6 +147,7 @@ async function search(words, signal) {
   const kept = chosen(); // by one who was faster than the search
   results.replaceChildren(...rows);
   results.setAttribute("aria-busy", "false");
+  note(found);
   choose(Math.min(kept, found.results.length - 1));
   const asked = new URLSearchParams(location.hash.slice(1)).has("ask");
   show(results, ...(asked ? [at("answer")] : []));
@@ -213,6 +227,7 @@ async function ask(words) {
   };
   at("answer-text").replaceChildren(make("p", { class: "waiting" }, "Looking…"));
   at("sources").replaceChildren();
+  at("answer-text").setAttribute("aria-busy", "true");
   show(at("answer"));
   const searched = search(words, signal);
   const reply = await post("ask", { query: words, stream: true, ...chosenManual() }, signal);
@@ -226,6 +241,7 @@ async function ask(words) {
     }
     if (shown.text) draw();
   });
+  at("answer-text").setAttribute("aria-busy", "false");
   await searched;
 }
 
@@ -318,9 +334,8 @@ async function openSection(node, span, quoted) {
   const elements = got.blocks.map(blockOf);
   if (span) markCited(got.blocks, elements, span, quoted);
   const title = make("h1", { id: "title", tabindex: "-1", dir: "auto" }, got.title);
-  const stale = got.fresh ? [] : [make("p", { class: "stale" },
-    "The file has changed since it was read: lectern update")];
-  section.replaceChildren(pathOf(got), title, ...stale, ...elements);
+  section.replaceChildren(pathOf(got), title, ...elements);
+  note(got);
   show(section);
   document.title = `${got.title} – Lectern`;
   const cited = section.querySelector("mark, .cited");

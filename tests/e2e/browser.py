@@ -29,8 +29,8 @@ class Scenes:
 
     count = 0  # of all tests
 
-    def __init__(self, browser, w):
-        self.browser, self.w, self.foreign = browser, w, []
+    def __init__(self, browser, w, h):
+        self.browser, self.w, self.h, self.foreign = browser, w, h, []
         self.page = None
 
     def look(self, width=1280, height=850, scheme="light", path=""):
@@ -88,7 +88,7 @@ def scenes():
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             with contextlib.closing(browser):
                 try:
-                    yield Scenes(browser, w)
+                    yield Scenes(browser, w, h)
                 except Error as problem:
                     raise Failure(str(problem)) from problem
 
@@ -135,6 +135,17 @@ def a_person_reads_and_asks():
         view.keyboard.press("Enter")
         s.until("document.querySelector('#answer-text').innerText.includes('Nothing in the manuals')")
         s.picture("no answer", not s.text("#sources"), "sources of nothing")
+
+        s.h.write("bad/two.html", page("Two", "<p>An otter is a third.</p>"))
+        view = s.look(path="#q=stoat")
+        view.wait_for_selector("#results [role=option]")
+        s.picture("files that have changed", "Files have changed" in s.text("#notes"), s.text("#notes"))
+        view.click("#results [role=option]")
+        view.wait_for_selector("#section .steps")
+        check("Files have changed" in s.text("#notes"), "a section whose file has changed")
+        view.click("#section .steps a")
+        s.until("document.querySelector('#section h1').innerText === 'Weasels'")
+        check(not view.is_visible("#notes"), "a section whose file has not")
 
 
 @test
