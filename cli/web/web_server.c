@@ -1,7 +1,7 @@
 #include <arpa/inet.h>
-#include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -214,27 +214,49 @@ static void on_end(void *user, struct MHD_Connection *connection,
 
 /* ---- Its life ---- */
 
-int web_server_start(struct web *web, struct web_server **ret_server,
-                     struct err *err)
+/* A socket that listens; the port that it got is known before anybody is served. */
+static int listen_at(struct web *web, int *ret_fd, struct err *err)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons(web->port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    if (fd < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+        bind(fd, (struct sockaddr *)&address, size) < 0 ||
+        listen(fd, MAX_CONNECTIONS) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &size) < 0) {
+        int code = err_errno(err, ERR_IO,
+                             "cannot listen at 127.0.0.1:%u (--port takes "
+                             "another; 0 is any that is free)",
+                             web->port);
+        if (fd >= 0)
+            close(fd);
+        return code;
+    }
+    web->port = ntohs(address.sin_port);
+    *ret_fd = fd;
+    return 0;
+}
+
+int web_server_start(struct web *web, struct web_server **ret_server,
+                     struct err *err)
+{
+    int fd, code = listen_at(web, &fd, err);
+    if (code)
+        return code;
     struct MHD_Daemon *http = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
             MHD_USE_POLL | MHD_USE_ITC,
-        web->port, NULL, NULL, on_request, web, MHD_OPTION_SOCK_ADDR, &address,
+        web->port, NULL, NULL, on_request, web, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, on_end,
         NULL, MHD_OPTION_END);
     if (!http)
-        return err_errno(err, ERR_IO,
-                         "cannot listen at 127.0.0.1:%u (--port takes another; "
-                         "0 is any that is free)",
-                         web->port);
-    web->port = MHD_get_daemon_info(http, MHD_DAEMON_INFO_BIND_PORT)->port;
+        return err_set(err, ERR_IO, "the server of HTTP does not start");
     *ret_server = mem_alloc(sizeof **ret_server);
     (*ret_server)->http = http;
     return 0;
