@@ -107,7 +107,7 @@ function visit() {
   }
   if (query.value.trim() !== words) query.value = words;
   document.title = `${words} – Lectern`;
-  return fields.has("ask") ? attempt(() => ask(words)) : attempt(() => search(words, begin()));
+  return fields.has("ask") ? attempt(() => ask(words)) : attempt(() => search(words, begin(), true));
 }
 
 // ---- Searching ----
@@ -140,8 +140,8 @@ function resultRow(hit, number, stems) {
   return row;
 }
 
-async function search(words, signal) {
-  const found = await call("search", { query: words, n: 12, ...chosenManual() }, signal);
+async function search(words, signal, typing) {
+  const found = await call("search", { query: words, n: 12, typing, ...chosenManual() }, signal);
   const rows = found.results.map((hit, i) => resultRow(hit, i, found.terms ?? []));
   if (!rows.length) rows.push(make("li", { class: "nothing" }, "Nothing is found."));
   const kept = chosen(); // by one who was faster than the search
@@ -167,13 +167,13 @@ function choose(number) {
 
 const chosen = () => [...results.children].findIndex((row) => row.getAttribute("aria-selected") === "true");
 
-let typing;
+let pause;
 function onType() {
-  clearTimeout(typing);
+  clearTimeout(pause);
   choose(-1);
   results.setAttribute("aria-busy", "true");
   const words = query.value.trim();
-  typing = setTimeout(() => {
+  pause = setTimeout(() => {
     const now = new URLSearchParams(location.hash.slice(1));
     if (words) go({ q: words, ...chosenManual() }, { replace: now.has("q") });
     else if (now.has("q")) go({}, { replace: true });
@@ -229,7 +229,7 @@ async function ask(words) {
   at("sources").replaceChildren();
   at("answer-text").setAttribute("aria-busy", "true");
   show(at("answer"));
-  const searched = search(words, signal);
+  const searched = search(words, signal, false);
   const reply = await post("ask", { query: words, stream: true, ...chosenManual() }, signal);
   await listen(reply, (said) => {
     if (said.error) throw new Error(said.error.message);
@@ -478,7 +478,7 @@ query.addEventListener("keydown", (event) => {
 
 at("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  clearTimeout(typing);
+  clearTimeout(pause);
   const row = results.hidden ? undefined : results.children[chosen()];
   const words = query.value.trim();
   if (row) row.click();

@@ -29,7 +29,8 @@
  *           follow_links: bool (also out of the folder)
  *   rm      *manual                     ls
  *   search  *query, manual, manuals: [names], under, file, n, mode, kind,
- *           explain, weights: [at most five numbers], strict
+ *           explain, weights: [at most five numbers], strict,
+ *           typing (the query's last word may be only its beginning)
  *   ask     *query, manual, manuals, under, file, n, mode, kind, explain, weights,
  *           answer, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
  *           seed, stop: [texts], stream: bool, strict, session (a name: what it

@@ -30,7 +30,7 @@ static const struct param add_params[] = {
     NEEDED_TEXT("dir"), TEXT("name"),
     {"ignore", PARAM_TEXTS, false, 0, 0}, BOOL("wait"), BOOL("follow_links"), END};
 static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
-static const struct param search_params[] = {SEARCHING, BOOL("strict"), END};
+static const struct param search_params[] = {SEARCHING, BOOL("strict"), BOOL("typing"), END};
 static const struct param ask_params[] = {
     SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MAX_TOKENS),
     NUMBER("temperature", MAX_SAMPLING), INT("top_k", 0, MAX_TOP_K),

@@ -100,10 +100,11 @@ def a_person_reads_and_asks():
         s.until("document.querySelectorAll('#manual option').length === 3")
         s.picture("start", "postgresql" in s.text("#manuals") and view.evaluate("document.activeElement.id") == "query", "the focus")
 
-        view.keyboard.type("create index concurrently", delay=20)
+        view.keyboard.type("create index concurr", delay=20)
         s.until("document.querySelector('#results').getAttribute('aria-busy') === 'false'")
         view.keyboard.press("ArrowDown")
         chosen = view.get_attribute("#query", "aria-activedescendant")
+        check("Concurrently" in s.text("#results .title"), "the word that is being typed")
         s.picture("search as one types", view.get_attribute(f"#{chosen}", "aria-selected") == "true", chosen)
 
         title = s.text(f"#{chosen} .title")

@@ -95,6 +95,7 @@ def the_page_asks_the_daemon():
         add_pumps(h)
         hit = w.verb("search", query="prime the impeller")["results"][0]
         check(hit["file"] == "a.html", hit)
+        check(w.verb("search", query="cas", typing=True)["results"] and not w.verb("search", query="cas")["results"], "a word that is typed")
         got = w.verb("get", node=hit["node"])
         check(got["blocks"][1]["text"] == SAID and got["path_nodes"][-1] == hit["node"], got)
         check([c["title"] for c in w.verb("toc", depth=1)["children"]] == ["Pumps", "Valves"], "toc")
