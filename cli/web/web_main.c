@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/version.h"
@@ -77,6 +78,8 @@ static void serve(struct web_server *server, const struct web *web,
     int signal_number;
     printf("http://127.0.0.1:%u/%s/\n", web->port, web->token);
     fflush(stdout);
+    if (isatty(STDERR_FILENO))
+        fputs("Open this address in a browser; Ctrl-C ends it.\n", stderr);
     sigwait(ends, &signal_number);
     web_server_stop(server);
 }

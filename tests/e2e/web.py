@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from e2e.agents import SAID, add_pumps, stand_in
-from e2e.house import LECTERN, PATIENCE, Skip, check, house, test
+from e2e.house import BUILD, LECTERN, PATIENCE, Skip, check, house, test
 
 PAGE_LIMIT = 100_000  # bytes of all files of the page together
 
@@ -223,6 +223,13 @@ def the_token_is_this_users_alone():
             spoil()
             refused = subprocess.run([LECTERN, "web", "--port", "0"], env=h.env, capture_output=True, text=True, timeout=PATIENCE)
             check(refused.returncode != 0 and "remove it" in refused.stderr, refused)
+
+
+@test
+def no_other_program_has_a_server_of_http():
+    for program, has in (("lectern-web", True), ("lectern", False), ("lecternd", False), ("lectern-parse", False), ("lectern-get", False)):
+        libraries = subprocess.run(["ldd", os.path.join(BUILD, program)], capture_output=True, text=True, check=True).stdout
+        check(("microhttpd" in libraries) == has, (program, libraries))
 
 
 # ---- OpenAI's form ----
