@@ -64,6 +64,7 @@ enum option_id {
     OPTION_INSTALLED,
     OPTION_MAN,
     OPTION_FOR,
+    OPTION_PORT,
     OPTIONS
 };
 
@@ -103,7 +104,7 @@ struct options {
     bool explain, jsonl, strict, wait, force, retry, excluded, all, print, stop;
     bool follow_links, yes, installed;
     bool foreground, repair;
-    long count, depth, max_tokens, top_k, seed;
+    long count, depth, max_tokens, top_k, seed, port;
     double temperature, top_p, min_p, penalty;
     struct text_list ignore, stop_sequences,
         manuals; /* manual: the first of them */
@@ -220,6 +221,7 @@ int cmd_backup(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_model(struct cli *cli, struct err *err);
 int cmd_mcp(struct cli *cli, struct err *err);
+int cmd_web(struct cli *cli, struct err *err);
 int cmd_completion(struct cli *cli, struct err *err);
 int cmd_help(struct cli *cli, struct err *err);
 int cmd_version(struct cli *cli, struct err *err);

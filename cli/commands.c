@@ -146,6 +146,8 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_FOR] = {0, "for", "memories|answers", KIND_CHOICE, AT(role),
                     "the role that the model takes (use); without it both", 0,
                     0},
+    [OPTION_PORT] = {0, "port", "N", KIND_NUMBER, AT(port),
+                     "port of the page; 0: any that is free (8417)", 0, 65535},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -159,9 +161,9 @@ const uint64_t cli_common_options =
      BIT(EXPLAIN))
 
 const struct command cli_commands[] = {
-    {"add", "DIR|ZIP|--installed [NAME...]",
-     "index a folder of HTML or LaTeX files, or an archive of them, as a "
-     "manual; if it is one: rename it",
+    {"add", "DIR|ARCHIVE|--installed [NAME...]",
+     "index a folder of HTML or LaTeX files, or a .zip or .tar of them, as "
+     "a manual; if it is one: rename it",
      BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT) |
          BIT(INSTALLED) | BIT(MAN),
      0, SIZE_MAX, false, cmd_add},
@@ -215,6 +217,8 @@ const struct command cli_commands[] = {
      "serve an agent by the Model Context Protocol, on standard input and "
      "output",
      0, 0, 0, false, cmd_mcp},
+    {"web", "", "serve a page to read and ask the manuals, on 127.0.0.1",
+     BIT(PORT), 0, 0, false, cmd_web},
     {"completion", "bash|fish|zsh", "print a completion script", 0, 1, SIZE_MAX,
      true, cmd_completion},
     {"help", "[VERB]", "explain a verb", 0, 0, 1, true, cmd_help},

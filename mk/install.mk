@@ -11,7 +11,7 @@ build/man/lectern.ini.5: ABOUT := configuration of lectern and lecternd
 build/man/lectern-json.7: docs/reference/protocol.md
 build/man/lectern-json.7: ABOUT := JSON that the verbs of lectern answer with
 # Programs that a page is of besides its own: links lead to it.
-build/man/lectern.1: ALSO := lectern-get
+build/man/lectern.1: ALSO := lectern-get,lectern-web
 build/man/lecternd.8: ALSO := lectern-parse
 $(MAN): mk/man.py
 	$(call say,man )
@@ -38,9 +38,13 @@ install: all man $(COMPLETION) build/systemd/lectern.service  ## install into $(
 	install -Dm644 build/completion/bash $(DESTDIR)$(prefix)/share/bash-completion/completions/lectern
 	install -Dm644 build/completion/fish $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/lectern.fish
 	install -Dm644 build/completion/zsh $(DESTDIR)$(prefix)/$(ZSH_DIR)/_lectern
+	install -Dm644 -t $(DESTDIR)$(prefix)/share/vim/vimfiles/plugin cli/editors/lectern.vim
+	install -Dm644 -t $(DESTDIR)$(prefix)/share/nvim/site/plugin cli/editors/lectern.vim
+	install -Dm644 -t $(DESTDIR)$(prefix)/share/emacs/site-lisp cli/editors/lectern.el
 	install -Dm644 -t $(DESTDIR)$(prefix)/lib/systemd/user mk/systemd/lectern.socket build/systemd/lectern.service
 	$(foreach page,$(MAN),install -Dm644 -t $(DESTDIR)$(MAN_DIR)/man$(subst .,,$(suffix $(page))) $(page)$(newline))
 	ln -sf lectern.1 $(DESTDIR)$(MAN_DIR)/man1/lectern-get.1
+	ln -sf lectern.1 $(DESTDIR)$(MAN_DIR)/man1/lectern-web.1
 	ln -sf lecternd.8 $(DESTDIR)$(MAN_DIR)/man8/lectern-parse.8
 
 .PHONY: man install FORCE

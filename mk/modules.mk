@@ -13,7 +13,9 @@ INDEXER := $(filter-out $(PARSE),$(call objects,indexer))
 DAEMON := $(call objects,daemon)
 # cli/download/ is lectern-get, the program with a network.
 GET := $(call objects,cli/download)
-CLI := $(filter-out $(GET),$(call objects,cli))
+# cli/web/ is lectern-web, the page.
+WEB := $(call objects,cli/web)
+CLI := $(filter-out $(GET) $(WEB),$(call objects,cli))
 # Both ends of the socket know the protocol.
 PROTOCOL := $(patsubst %,$O/daemon/net/%.o,protocol rpc line_reader)
 
@@ -22,7 +24,7 @@ KERNELS := $(call here,kernels) $(call objects,kernels/ref) \
         $(if $(NVCC),$(patsubst kernels/%.cu,build/%.o,$(wildcard kernels/cuda/*.cu)),$O/kernels/cuda/cuda_none.o)
 
 # The programs' own `main`, which no test links; and what only the jail needs.
-MAINS := $(foreach name,lecternd lectern parse get,$(filter %/$(name)_main.o,$(DAEMON) $(CLI) $(PARSE) $(GET)))
+MAINS := $(foreach name,lecternd lectern parse get web,$(filter %/$(name)_main.o,$(DAEMON) $(CLI) $(PARSE) $(GET) $(WEB)))
 JAIL := $O/indexer/parse/jail.o
 PARSE_PARTS := $(filter-out $(MAINS) $(JAIL),$(PARSE))
 

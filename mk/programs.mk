@@ -1,6 +1,6 @@
 # The programs, and small ones for tests and scripts.
 
-PROGRAMS := lecternd lectern lectern-parse lectern-get
+PROGRAMS := lecternd lectern lectern-parse lectern-get lectern-web
 TOOLS := op probe chats stands trees html5lib  # for tests and scripts, not installed
 QUILL := $(if $(wildcard model/quill/config.json),build/quill)
 
@@ -23,8 +23,12 @@ $O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS)
 $O/lectern: $(STAMP) $(CLI) $(PROTOCOL) $(BASE)
 	$(call link,-lz $(BASE_LIBS))
 # The program with a network.
-$O/lectern-get: $(STAMP) $(GET) $O/cli/archive/zip.o $(BASE)
+$O/lectern-get: $(STAMP) $(GET) $(patsubst %,$O/cli/archive/%.o,zip member) $(BASE)
 	$(call link,-lcurl -lz $(BASE_LIBS))
+# The page, which asks the daemon as lectern does.
+$O/lectern-web: $(STAMP) $(WEB) $(patsubst %,$O/cli/%.o,client connection launch) $(PROTOCOL) $(BASE)
+	$(call link,-lmicrohttpd $(BASE_LIBS))
+$O/cli/web/web_files.o: $(addprefix cli/web/page.,html css js)
 # The jailed program is made of base and tree alone, besides its own.
 $O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_paths.o,$(BASE))
 	$(call link,-lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS)))

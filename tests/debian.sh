@@ -106,6 +106,14 @@ for unit in lectern.socket lectern.service; do
 done
 echo '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"impeller"}}}' |
     as_user lectern mcp | grep -q Priming || fail "agents are not served"
+as_user bash -c 'exec 3< <(exec lectern web --port 0); web=$!; read -r address <&3
+    host=${address#http://}; host=${host%%/*}
+    exec 4<>"/dev/tcp/${host%:*}/${host#*:}"
+    printf "GET /%s HTTP/1.0\r\nHost: %s\r\n\r\n" "${address#*//*/}" "$host" >&4
+    grep -q "<title>Lectern" <&4; found=$?; kill $web; exit $found' || fail "there is no page to read"
+for file in vim/vimfiles/plugin/lectern.vim nvim/site/plugin/lectern.vim emacs/site-lisp/lectern.el; do
+    [ -s "$root/usr/share/$file" ] || fail "editors are without $file"
+done
 as_user bash -c '. /usr/share/bash-completion/completions/lectern
     COMP_WORDS=(lectern rm pu) COMP_CWORD=2; _lectern lectern; [ "${COMPREPLY[*]}" = pumps ]' || fail "no completion"
 

@@ -19,16 +19,18 @@ FLOORS = {  # what may be included besides its own
     "model": "kernels base",
     "daemon": "indexer memory model tree base",
     "cli/download": "base cli/archive",  # the program with a network
+    "cli/web": "base",  # the page, with a server of HTTP
     "cli": "base",
 }
 ALSO = {  # and these headers
     "indexer/parse": ("indexer/wire.h",),
+    "cli/web": ("cli/client.h", "cli/connection.h", "daemon/net/protocol.h"),
     "cli": ("daemon/net/protocol.h", "daemon/net/rpc.h", "daemon/net/line_reader.h"),
 }
 LIBRARIES = {
     "uv.h": "daemon/net", "lmdb.h": "memory/store", "gumbo.h": "indexer/parse", "libxml": "indexer/parse",
     "pcre2.h": "model/tokenizer", "faiss": "memory/vectors", "seccomp.h": "indexer/parse",
-    "curl": "cli/download",
+    "curl": "cli/download", "microhttpd.h": "cli/web",
 }
 INCLUDE = re.compile(r'^#include ["<]([^">]+)[">]', re.M)
 faults = []

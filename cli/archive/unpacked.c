@@ -9,16 +9,36 @@
 
 #include "base/config.h"
 #include "base/file.h"
+#include "cli/archive/tar.h"
 #include "cli/archive/zip.h"
 
 enum { MAX_OPEN = 16 /* folders, while a tree is removed */ };
 
-static const char ending[] = ".zip";
+static const struct kind {
+    const char *ending;
+    int (*unpack)(const char *path, const char *folder, struct err *err);
+} kinds[] = {
+    {".zip", zip_unpack},
+    {".tar", tar_unpack},
+    {".tar.gz", tar_unpack},
+    {".tgz", tar_unpack},
+};
+
+/* NULL: it is no archive. */
+static const struct kind *kind_of(const char *path)
+{
+    size_t size = strlen(path);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t end = strlen(kinds[i].ending);
+        if (size > end && !strcasecmp(path + size - end, kinds[i].ending))
+            return &kinds[i];
+    }
+    return NULL;
+}
 
 bool unpacked_is_archive(const char *path)
 {
-    size_t size = strlen(path), end = sizeof ending - 1;
-    return size > end && !strcasecmp(path + size - end, ending);
+    return kind_of(path);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind,
@@ -61,7 +81,7 @@ static void put_name(struct buf *out, const char *archive, const char *name)
         return;
     }
     name = slash ? slash + 1 : archive;
-    buf_put(out, name, strlen(name) - (sizeof ending - 1));
+    buf_put(out, name, strlen(name) - strlen(kind_of(archive)->ending));
 }
 
 /* The new folder takes the old one's place. */
@@ -95,7 +115,7 @@ int unpacked_make(const char *archive, const char *name, struct buf *ret_folder,
     put_folder(&old, title.data, ".old");
     remove_tree(fresh.data);
     remove_tree(old.data);
-    int code = zip_unpack(archive, fresh.data, err);
+    int code = kind_of(archive)->unpack(archive, fresh.data, err);
     if (!code)
         code = put_in_place(fresh.data, folder.data, old.data, err);
     if (code)

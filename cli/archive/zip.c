@@ -6,14 +6,13 @@
 #define ZLIB_CONST /* it only reads its input */
 #include "cli/archive/zip.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/file.h"
+#include "cli/archive/member.h"
 
 enum {
     MAX_ARCHIVE = 1 << 30, /* bytes */
@@ -26,7 +25,6 @@ enum {
     ENCRYPTED = 1, /* of the flags */
     STEP = 1 << 16
 };
-static const uint64_t max_unpacked = UINT64_C(4) << 30; /* bytes of all files */
 
 struct zip {
     const char *path, *folder;
@@ -71,26 +69,6 @@ static int damaged(const struct zip *zip, struct err *err)
                    zip->path);
 }
 
-/* ---- Names ---- */
-
-/* Whether the name stays below the folder: no part of it is "..", "." or empty. */
-static bool is_inside(struct slice name)
-{
-    size_t from = 0;
-    if (memchr(name.data, '\0', name.size) ||
-        memchr(name.data, '\\', name.size))
-        return false;
-    for (size_t at = 0; at <= name.size; at++) {
-        if (at < name.size && name.data[at] != '/')
-            continue;
-        struct slice part = {name.data + from, at - from};
-        if (!part.size || slice_is(part, ".") || slice_is(part, ".."))
-            return false;
-        from = at + 1;
-    }
-    return true;
-}
-
 /* Folders come with what is in them; a link is not followed, so it is not made. */
 static bool is_regular(const struct entry *entry)
 {
@@ -100,21 +78,6 @@ static bool is_regular(const struct entry *entry)
 }
 
 /* ---- Contents ---- */
-
-static int write_all(int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size) {
-        ssize_t n = write(fd, at, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return ERR_IO;
-        at += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
 
 /* Writes what `data` inflates to, at most as much as the entry says. */
 static int inflate_to(int fd, struct slice data, const struct entry *entry)
@@ -133,7 +96,7 @@ static int inflate_to(int fd, struct slice data, const struct entry *entry)
             outcome = Z_DATA_ERROR;
         crc = (uint32_t)crc32(crc, out, (uInt)got);
         if (outcome == Z_OK || outcome == Z_STREAM_END)
-            code = write_all(fd, out, got);
+            code = member_write(fd, out, got);
     }
     bool whole = outcome == Z_STREAM_END && stream.total_out == entry->size &&
                  crc == entry->crc;
@@ -147,37 +110,25 @@ static int copy_to(int fd, struct slice data, const struct entry *entry)
         (uint32_t)crc32(0, (const Bytef *)data.data, (uInt)data.size) !=
             entry->crc)
         return ERR_FORMAT;
-    return write_all(fd, data.data, data.size);
+    return member_write(fd, data.data, data.size);
 }
 
 static int write_file(const struct zip *zip, const struct entry *entry,
                       struct slice data, struct err *err)
 {
-    struct buf path = {0};
-    buf_printf(&path, "%s/%.*s", zip->folder, (int)entry->name.size,
-               entry->name.data);
-    char *slash = strrchr(path.data, '/');
-    *slash = '\0';
-    int code = file_make_folder(path.data, 0700, err);
-    *slash = '/';
-    if (code) {
-        buf_free(&path);
-        return code;
-    }
-    int fd = open(path.data,
-                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = member_create(zip->path, zip->folder, entry->name, err);
     if (fd < 0)
-        code = err_errno(err, ERR_IO, "cannot write %s", path.data);
-    else
-        code = entry->method == STORED ? copy_to(fd, data, entry)
+        return fd;
+    int code = entry->method == STORED ? copy_to(fd, data, entry)
                                        : inflate_to(fd, data, entry);
-    if (fd >= 0 && code == ERR_IO)
-        err_errno(err, ERR_IO, "cannot write %s", path.data);
-    if (fd >= 0 && close(fd) && !code)
-        code = err_errno(err, ERR_IO, "cannot write %s", path.data);
     if (code == ERR_FORMAT)
         damaged(zip, err);
-    buf_free(&path);
+    else if (code)
+        err_errno(err, ERR_IO, "cannot write %.*s", (int)entry->name.size,
+                  entry->name.data);
+    if (close(fd) && !code)
+        code = err_errno(err, ERR_IO, "cannot write %.*s",
+                         (int)entry->name.size, entry->name.data);
     return code;
 }
 
@@ -193,13 +144,6 @@ static int unpack_entry(struct zip *zip, const struct entry *entry,
           u16(zip->bytes, at + 28);
     if (!has(zip->bytes, at, entry->packed))
         return damaged(zip, err);
-    if (!is_inside(entry->name))
-        return err_set(err, ERR_FORMAT,
-                       "%s has a file '%.*s', which leads out of its folder; "
-                       "nothing is added",
-                       zip->path,
-                       entry->name.size < 200 ? (int)entry->name.size : 200,
-                       entry->name.data);
     if (entry->flags & ENCRYPTED ||
         (entry->method != STORED && entry->method != DEFLATED))
         return err_set(err, ERR_LIMIT,
@@ -207,7 +151,7 @@ static int unpack_entry(struct zip *zip, const struct entry *entry,
                        "unpack it yourself and add the folder",
                        zip->path);
     zip->unpacked += entry->size;
-    if (zip->unpacked > max_unpacked)
+    if (zip->unpacked > member_max_unpacked)
         return err_set(err, ERR_LIMIT, "%s has more than 4 GiB in it",
                        zip->path);
     return write_file(zip, entry,

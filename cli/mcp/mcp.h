@@ -5,7 +5,7 @@
  * says its revision in `_meta` and `server/discover` says what there is.  Arrays of
  * messages, which 2025-03-26 alone had, are refused.
  *
- *     agent ──stdin──► mcp_server ──► mcp_tools ──► mcp_daemon ──socket──► lecternd
+ *     agent ──stdin──► mcp_server ──► mcp_tools ──► connection ──socket──► lecternd
  *           ◄─stdout── mcp_server ◄── mcp_page ◄─────────────────────────
  *
  * Requests are answered in the order in which the daemon is done with them. */

@@ -11,7 +11,7 @@
 #include "base/url.h"
 #include "base/version.h"
 #include "cli/mcp/mcp_answer.h"
-#include "cli/mcp/mcp_daemon.h"
+#include "cli/connection.h"
 #include "cli/mcp/mcp_page.h"
 #include "daemon/net/protocol.h"
 #include "daemon/net/rpc.h"
@@ -46,7 +46,7 @@ struct pending {
 
 struct mcp {
     const struct cli *cli;
-    struct mcp_daemon daemon;
+    struct connection daemon;
     struct line_reader in;
     struct pending *pending;
     bool ended; /* nothing more is asked */
@@ -245,7 +245,8 @@ static int ask_daemon(struct mcp *mcp, const struct rpc *rpc,
                       const struct pending *pending, struct err *err)
 {
     int64_t id;
-    int code = mcp_daemon_send(&mcp->daemon, mcp->cli, daemon_method, params,
+    int code = connection_send(&mcp->daemon, &mcp->cli->config,
+                               mcp->cli->options.config, daemon_method, params,
                                &id, err);
     if (code)
         return code;
@@ -379,7 +380,7 @@ static void cancel(struct mcp *mcp, const cJSON *id)
         struct pending *pending = *at;
         if (!cJSON_Compare(pending->id, id, true))
             continue;
-        mcp_daemon_cancel(&mcp->daemon, pending->daemon_id);
+        connection_cancel(&mcp->daemon, pending->daemon_id);
         *at = pending->next;
         pending_free(pending);
         return;
@@ -485,9 +486,9 @@ static int read_agent(struct mcp *mcp, struct err *err)
 static void read_daemon(struct mcp *mcp)
 {
     struct slice line;
-    if (!mcp_daemon_read(&mcp->daemon))
+    if (!connection_read(&mcp->daemon))
         lose_daemon(mcp);
-    while (mcp_daemon_next(&mcp->daemon, &line))
+    while (connection_next(&mcp->daemon, &line))
         hear_daemon(mcp, line);
 }
 
@@ -513,6 +514,6 @@ int mcp_serve(struct cli *cli, struct err *err)
         pending_free(pending);
     }
     line_reader_free(&mcp.in);
-    mcp_daemon_close(&mcp.daemon);
+    connection_close(&mcp.daemon);
     return code;
 }

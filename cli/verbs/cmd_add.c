@@ -32,9 +32,10 @@ static int find_folder(const struct cli *cli, char **ret_path, struct err *err)
         free(path);
         path = folder.data;
     } else if (!S_ISDIR(st.st_mode)) {
-        code =
-            err_set(err, ERR_USAGE,
-                    "cannot add %s: it is neither a folder nor a .zip", given);
+        code = err_set(err, ERR_USAGE,
+                       "cannot add %s: it is neither a folder nor a .zip "
+                       "or .tar",
+                       given);
     }
     if (code)
         free(path);
@@ -120,7 +121,7 @@ int cmd_add(struct cli *cli, struct err *err)
         return add_installed(cli, err);
     if (cli->args.count != (cli->options.man ? 0 : 1))
         return err_set(err, ERR_USAGE,
-                       "add takes one folder or .zip, or --installed, or "
+                       "add takes one folder or archive, or --installed, or "
                        "--man: lectern help "
                        "add");
     int code = find_folder(cli, &folder, err);

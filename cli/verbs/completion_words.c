@@ -155,7 +155,7 @@ static const struct {
     void (*print)(const struct line *line);
 } values[] = {
     {"DIR", print_folders},
-    {"DIR|ZIP|--installed [NAME...]", print_files},
+    {"DIR|ARCHIVE|--installed [NAME...]", print_files},
     {"FILE", print_files},
     {"PATH", print_files},
     {"NAME", print_manuals},

@@ -29,7 +29,8 @@
  *           follow_links: bool (also out of the folder)
  *   rm      *manual                     ls
  *   search  *query, manual, manuals: [names], under, file, n, mode, kind,
- *           explain, weights: [at most five numbers], strict
+ *           explain, weights: [at most five numbers], strict,
+ *           typing (the query's last word may be only its beginning)
  *   ask     *query, manual, manuals, under, file, n, mode, kind, explain, weights,
  *           answer, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
  *           seed, stop: [texts], stream: bool, strict, session (a name: what it
@@ -38,6 +39,7 @@
  *           answer from a document as a whole, for comparison
  *   toc     node, manual, depth         get  *node, all: bool
  *   quote   *node, *quote: whether a text stands in a section
+ *   embed   *texts: [texts]: their vectors, as those of sections are made
  *   update  manual, wait: bool, force   wait  manual
  *   open    *node                       model  folder, use: bool, for
  *   status  open: bool (the model is opened first, or tried), config: bool

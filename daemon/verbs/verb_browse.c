@@ -1,4 +1,5 @@
 /* Reading a manual: its table of contents, a section, where a section is. */
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
@@ -193,6 +194,23 @@ static void put_refs(struct json *json, const struct view *view, uint32_t node,
     json_end(json, ']');
 }
 
+/* The ids of what "path" has the titles of. */
+static void put_path_nodes(struct json *json, const struct view *view,
+                           uint32_t node)
+{
+    size_t count;
+    uint32_t *path = view_path(view, node, &count);
+    char name[24];
+    json_key(json, "path_nodes");
+    json_begin(json, '[');
+    for (size_t i = 0; i < count; i++) {
+        node_name(view->outline->nodes[path[i]].id, name);
+        json_text(json, name);
+    }
+    json_end(json, ']');
+    free(path);
+}
+
 static void put_aliases(struct json *json, const struct node *node)
 {
     json_key(json, "aliases");
@@ -244,6 +262,7 @@ static int put_section(const struct call *call, const struct snapshot *snapshot,
     json_field_int(json, "generation", (int64_t)view->manual.generation);
     json_field_bool(json, "fresh", freshness_of_node(view, node));
     result_path(json, view, node);
+    put_path_nodes(json, view, node);
     put_blocks(json, view, node, &content);
     put_refs(json, view, node, content.node);
     put_aliases(json, &view->outline->nodes[node]);

@@ -116,6 +116,7 @@ int search_question(const struct call *call, const struct snapshot *snapshot,
         .file = json_get_text(params, "file", NULL),
         .max = max,
         .context = context,
+        .typing = json_get_bool(params, "typing", false),
         .explain = json_get_bool(params, "explain", false)};
     struct route_weights weights;
     int code =

@@ -30,7 +30,7 @@ static const struct param add_params[] = {
     NEEDED_TEXT("dir"), TEXT("name"),
     {"ignore", PARAM_TEXTS, false, 0, 0}, BOOL("wait"), BOOL("follow_links"), END};
 static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
-static const struct param search_params[] = {SEARCHING, BOOL("strict"), END};
+static const struct param search_params[] = {SEARCHING, BOOL("strict"), BOOL("typing"), END};
 static const struct param ask_params[] = {
     SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MAX_TOKENS),
     NUMBER("temperature", MAX_SAMPLING), INT("top_k", 0, MAX_TOP_K),
@@ -48,6 +48,8 @@ static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
                                           END};
 static const struct param quote_params[] = {NEEDED_TEXT("node"),
                                             NEEDED_TEXT("quote"), END};
+static const struct param embed_params[] = {{"texts", PARAM_TEXTS, true, 0, 0},
+                                            END};
 static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
 static const struct param status_params[] = {BOOL("open"), BOOL("config"), END};
@@ -68,6 +70,7 @@ static const struct verb verbs[] = {
     {"backup", VERB_MAINTENANCE, verb_backup, backup_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
     {"compact", VERB_MAINTENANCE, verb_compact, no_params},
+    {"embed", VERB_ANSWER, verb_embed, embed_params},
     {"failed", VERB_QUERY, verb_failed, failed_params},
     {"get", VERB_QUERY, verb_get, get_params},
     {"ls", VERB_QUERY, verb_ls, no_params},

@@ -115,6 +115,13 @@ int query_find(const struct query *query, struct slice term);
  * may hold it whatever it is about. */
 void query_weigh(struct query *query, double owners, double mean_words);
 
+/* Of a question that is still being typed: the word that it ends with becomes, where no
+ * node of these volumes holds it, the most common one that begins so (3 letters or
+ * more). */
+int query_complete(struct query *query, const char *typed,
+                   struct store_txn *txn, const struct view *const *views,
+                   size_t count, struct err *err);
+
 /* Terms that no node of these volumes holds become the nearest that one does:
  * one edit away (4 letters or more) or two (8 or more; with the same first
  * letter). */

@@ -6,6 +6,7 @@
  * of the index that start with the same letter. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/lexical.h"
@@ -17,6 +18,9 @@ enum {
     LONGEST = 40,
     MAX_WORDS = 4 /* looked for in one question */
 };
+
+#define TRUST_IN_START                                                         \
+    0.8 /* that the most common word with this start is meant */
 
 struct candidate {
     char term[TERM_MAX + 1];
@@ -224,7 +228,7 @@ static void become_common(struct search *search, struct query_term *term,
     term->frequency = word_frequency(slice_of(word));
 }
 
-/* ---- The question ---- */
+/* ---- Missing words ---- */
 
 static size_t letters_of(const struct query_term *term)
 {
@@ -264,6 +268,18 @@ static bool is_missing(struct search *search, const struct query_term *term)
            !size_of(search, slice_of(term->term)) && !search->code;
 }
 
+/* But not what the question has already. */
+static void become_best(struct query *query, const struct search *search,
+                        struct query_term *term, double trust)
+{
+    if (query_find(query, slice_of(search->best.term)) >= 0)
+        return;
+    free(term->term);
+    term->term = mem_strdup(search->best.term);
+    term->written = mem_strdup(term->word);
+    term->trust = trust;
+}
+
 static void correct(struct query *query, struct search *search,
                     struct query_term *term)
 {
@@ -276,14 +292,56 @@ static void correct(struct query *query, struct search *search,
     }
     if (letters < MIN_ONE)
         return;
-    if (!find_nearest(search, letters) ||
-        query_find(query, slice_of(search->best.term)) >= 0)
-        return;
-    free(term->term);
-    term->term = mem_strdup(search->best.term);
-    term->written = mem_strdup(term->word);
-    term->trust = trust_in(letters, search->edits);
+    if (find_nearest(search, letters))
+        become_best(query, search, term, trust_in(letters, search->edits));
 }
+
+/* ---- A question that is being typed ---- */
+
+static bool consider_any(void *context, struct slice term, size_t size)
+{
+    consider(context, term, size);
+    return true;
+}
+
+static void find_longer(struct search *search)
+{
+    search->best = (struct candidate){.size = 0};
+    for (size_t v = 0; v < search->view_count && !search->code; v++) {
+        const struct manual *manual = &search->views[v]->manual;
+        search->code = store_each_term(search->txn, manual->id, manual->epoch,
+                                       slice_of(search->asked->word),
+                                       consider_any, search, search->err);
+    }
+}
+
+/* Whether the text ends with the term's word, in either letter case. */
+static bool is_last(const char *text, const struct query_term *term)
+{
+    const char *word = term->word + (term->whole ? 1 : 0);
+    size_t size = strlen(text), end = strlen(word);
+    return size >= end && !strcasecmp(text + size - end, word);
+}
+
+int query_complete(struct query *query, const char *typed,
+                   struct store_txn *txn, const struct view *const *views,
+                   size_t count, struct err *err)
+{
+    struct search search = {
+        .txn = txn, .views = views, .view_count = count, .err = err};
+    for (size_t t = 0; t < query->count; t++) {
+        struct query_term *term = &query->terms[t];
+        if (!is_last(typed, term) || !is_missing(&search, term))
+            continue;
+        search.asked = term;
+        find_longer(&search);
+        if (search.best.size && !search.code)
+            become_best(query, &search, term, TRUST_IN_START);
+    }
+    return search.code;
+}
+
+/* ---- The question ---- */
 
 int query_correct(struct query *query, struct store_txn *txn,
                   const struct view *const *views, size_t count,

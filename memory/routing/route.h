@@ -72,6 +72,7 @@ struct route_request {
     struct hash128 policy; /* of the vectors that it may be compared with */
     bool embeds; /* the vector is of a model made to embed texts: its cosines
                     count more in mode auto */
+    bool typing; /* the query is still being typed: its last word may go on */
     bool explain;
     const struct route_context *context; /* NULL: the question stands alone */
     /* Of mode auto; NULL: the standard ones.  For measuring what weights do. */

@@ -92,7 +92,12 @@ static int correct_terms(struct routing *routing, struct store_txn *txn,
     const struct view **views = mem_alloc(count * sizeof(*views));
     for (size_t s = 0; s < count; s++)
         views[s] = routing->scopes[s].view;
-    int code = query_correct(&routing->query, txn, views, count, err);
+    int code = 0;
+    if (routing->request->typing)
+        code = query_complete(&routing->query, routing->request->query, txn,
+                              views, count, err);
+    if (!code)
+        code = query_correct(&routing->query, txn, views, count, err);
     free(views);
     return code;
 }

@@ -1,7 +1,9 @@
-"""Manuals that come as a .zip."""
+"""Manuals that come as a .zip or .tar."""
+import io
 import os
 import stat
 import struct
+import tarfile
 import zipfile
 
 from e2e.house import check, house, page, test
@@ -103,3 +105,77 @@ def archives_that_are_hostile_or_damaged_are_refused():
         check(os.listdir(os.path.join(h.path, "lectern/manuals/m")) == ["b.html"], "a link is not made")
         h.write("n.zip.txt", "x")
         check("neither a folder nor" in h.run("add", os.path.join(h.path, "n.zip.txt"), code=2).stderr, "what it takes")
+
+
+def tar(h, name, files, mode="w", form=tarfile.PAX_FORMAT, kind=tarfile.REGTYPE):
+    path = os.path.join(h.path, name)
+    with tarfile.open(path, mode, format=form) as made:
+        for file, text in files.items():
+            info = tarfile.TarInfo(file)
+            info.type, info.size = kind, len(text.encode())
+            info.linkname = "/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ""
+            made.addfile(info, io.BytesIO(text.encode()))
+    return path
+
+
+@test
+def a_tar_becomes_a_manual():
+    """In each of its forms, also with names that are too long for its headers."""
+    deep = "/".join(["a folder with a long name"] * 6)
+    files = {"./a.html": page("Pumps", "<p>Vent the casing.</p>"), f"./{deep}/größe.html": page("Valves", "<p>Close the valve.</p>"),
+             f"{deep}/{'b' * 120}.html": page("Taps", "<p>Turn the tap.</p>"), "empty.html": ""}
+    with house() as h:
+        for name, mode, form in (("one.tar", "w", tarfile.PAX_FORMAT), ("two.tar.gz", "w:gz", tarfile.GNU_FORMAT), ("three.TGZ", "w:gz", tarfile.PAX_FORMAT)):
+            path = tar(h, name, files, mode, form)
+            h.run("add", path, "--wait")
+            for word, file in (("casing", "a.html"), ("valve", f"{deep}/größe.html"), ("tap", f"{deep}/{'b' * 120}.html")):
+                hit = h.json("search", word, "-c", name.split(".")[0])["results"][0]
+                check(hit["file"] == file, (name, hit))
+        short = {name: text for name, text in files.items() if len(name) < 99}
+        h.run("add", tar(h, "four.tar", {**short, f"{'p/' * 60}c.html": page("Far", "<p>A far thing.</p>")}, form=tarfile.USTAR_FORMAT), "--wait")
+        check(h.json("search", "far", "-c", "four")["results"][0]["file"] == f"{'p/' * 60}c.html", "the prefix of ustar")
+        check(unpacked(h) == ["four", "one", "three", "two"], unpacked(h))
+
+
+@test
+def tars_that_are_hostile_or_damaged_are_refused():
+    with house() as h:
+        good = {"a.html": page("Pumps", "<p>Vent the casing.</p>")}
+        h.run("add", tar(h, "m.tar.gz", good, "w:gz"), "--wait")
+        for name in ("../../out.html", "/tmp/lectern-out.html", "a/../../out.html", "a//b.html", "a\\..\\b.html", "x" * 200 + "/../y.html"):
+            said = h.run("add", tar(h, "m.tar", {**good, name: "x"}), code=None)
+            check(said.returncode not in (0, 1) and "leads out" in said.stderr, (name, said))
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
+            path = tar(h, "link.tar", {"link.html": ""}, kind=kind)
+            with tarfile.open(path, "a") as made:
+                info = tarfile.TarInfo("b.html")
+                info.size = len(good["a.html"])
+                made.addfile(info, io.BytesIO(good["a.html"].encode()))
+            h.run("add", path, "-c", "links", "--wait")
+            check(os.listdir(os.path.join(h.path, "lectern/manuals/links")) == ["b.html"], f"a {kind} is not made")
+        for name, mode in (("m.tar", "w"), ("m.tar.gz", "w:gz")):
+            with open(tar(h, name, good, mode), "rb") as file:
+                right = file.read()
+
+            def add(content):
+                with open(os.path.join(h.path, name), "wb") as file:
+                    file.write(content)
+                said = h.run("add", os.path.join(h.path, name), code=None)
+                check("Sanitizer" not in said.stderr and unpacked(h) == ["links", "m"], said)
+                return said
+            step = len(right) // 40 + 1
+            for at in range(0, len(right), step):
+                wrong = bytearray(right)
+                wrong[at] ^= 0xFF
+                check(add(wrong).returncode in (0, 1, 2, 7), at)
+            for end in range(0, min(len(right), 1536), step):
+                check("no tar archive" in add(right[:end]).stderr, end)
+        with open(tar(h, "m.tar", good), "rb") as file:
+            header = bytearray(file.read())
+        header[124:136] = b"77777777777\0"
+        header[148:156] = b" " * 8
+        header[148:156] = b"%06o\0 " % sum(header[:512])
+        with open(os.path.join(h.path, "m.tar"), "wb") as file:
+            file.write(header)
+        check("4 GiB" in h.run("add", os.path.join(h.path, "m.tar"), code=None).stderr, "a size that nobody has")
+        check(not os.path.exists(os.path.join(h.path, "lectern/out.html")) and not os.path.exists("/tmp/lectern-out.html"), "written outside")

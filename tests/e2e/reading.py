@@ -28,6 +28,7 @@ def a_manual_is_indexed_and_read():
         check(all(not child["children"] for child in one["children"]), one)
         got = h.json("get", section["children"][0]["id"])
         check(got["path"][-2:] == ["5.11. Table Partitioning", "5.11.1. Overview"], got)
+        check(got["path_nodes"][-2:] == [section["id"], got["id"]], got)
         check(got["blocks"] and got["blocks"][0]["kind"] == "paragraph", got["blocks"])
         text = h.run("get", section["id"]).stdout
         check("5.11. Table Partitioning" in text, text)

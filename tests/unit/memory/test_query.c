@@ -158,6 +158,42 @@ static void misspelt_words_become_the_nearest(void **state)
     unit_folder_remove(folder);
 }
 
+/* Asserts the last term of a question that is being typed. */
+static void assert_goes_on(struct store *store, const char *typed,
+                           const char *expected)
+{
+    struct view view = {.manual = {.id = 1, .epoch = 1}};
+    const struct view *views[] = {&view};
+    struct store_txn *txn;
+    struct query query;
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    query_parse(typed, &query);
+    assert_int_equal(query_complete(&query, typed, txn, views, 1, NULL), 0);
+    assert_true(query_find(&query, slice_of(expected)) >= 0);
+    store_end(txn);
+    query_free(&query);
+}
+
+static void the_word_that_is_typed_becomes_the_most_common(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    index_words(store, "vacuum value tablespace max_connections tabular "
+                       "tablespace tablespace concurrency");
+    assert_goes_on(store, "how to Vacu", "vacuum");
+    assert_goes_on(store, "tab", "tablespac");
+    assert_goes_on(store, "tabu", "tabular");
+    assert_goes_on(store, "MAX_CONN", "=max_connections");
+    assert_goes_on(store, "vacu value", "vacu");  /* not the last */
+    assert_goes_on(store, "vacuum vacu", "vacu"); /* it is there already */
+    assert_goes_on(store, "va", "va");
+    assert_goes_on(store, "value", "valu");
+    assert_goes_on(store, "zeb", "zeb");
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
 static double seconds(void)
 {
     struct timespec now;
@@ -204,6 +240,7 @@ int main(void)
         cmocka_unit_test(capitals_are_no_conversation),
         cmocka_unit_test(parts_stand_in_for_the_whole),
         cmocka_unit_test(misspelt_words_become_the_nearest),
+        cmocka_unit_test(the_word_that_is_typed_becomes_the_most_common),
         cmocka_unit_test(a_large_index_is_searched_fast),
     };
     return cmocka_run_group_tests_name("query", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "cli/mcp/mcp_daemon.h"
+#include "cli/connection.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -33,13 +33,13 @@ static struct json begin(struct buf *line, const char *method)
     return json;
 }
 
-int mcp_daemon_send(struct mcp_daemon *daemon, const struct cli *cli,
-                    const char *method, struct slice params, int64_t *ret_id,
-                    struct err *err)
+int connection_send(struct connection *connection, const struct config *config,
+                    const char *config_flag, const char *method,
+                    struct slice params, int64_t *ret_id, struct err *err)
 {
     struct buf line = {0};
     struct json json = begin(&line, method);
-    json_field_int(&json, "id", daemon->last_id + 1);
+    json_field_int(&json, "id", connection->last_id + 1);
     json_key(&json, "params");
     json_raw(&json, params);
     json_end(&json, '}');
@@ -48,18 +48,17 @@ int mcp_daemon_send(struct mcp_daemon *daemon, const struct cli *cli,
     if (line.size > PROTOCOL_MAX_REQUEST)
         code = err_set(err, ERR_LIMIT, "the request has more than %d bytes",
                        PROTOCOL_MAX_REQUEST);
-    if (!code && daemon->fd < 0)
-        code =
-            client_reach(&cli->config, cli->options.config, &daemon->fd, err);
+    if (!code && connection->fd < 0)
+        code = client_reach(config, config_flag, &connection->fd, err);
     if (!code)
-        code = send_all(daemon->fd, buf_slice(&line), err);
+        code = send_all(connection->fd, buf_slice(&line), err);
     if (!code)
-        *ret_id = ++daemon->last_id;
+        *ret_id = ++connection->last_id;
     buf_free(&line);
     return code;
 }
 
-void mcp_daemon_cancel(struct mcp_daemon *daemon, int64_t id)
+void connection_cancel(struct connection *connection, int64_t id)
 {
     struct buf line = {0};
     struct json json = begin(&line, "cancel");
@@ -69,33 +68,33 @@ void mcp_daemon_cancel(struct mcp_daemon *daemon, int64_t id)
     json_end(&json, '}');
     json_end(&json, '}');
     buf_put_byte(&line, '\n');
-    send_all(daemon->fd, buf_slice(&line), NULL);
+    send_all(connection->fd, buf_slice(&line), NULL);
     buf_free(&line);
 }
 
-bool mcp_daemon_read(struct mcp_daemon *daemon)
+bool connection_read(struct connection *connection)
 {
     char bytes[READ_AT_ONCE];
-    ssize_t n = recv(daemon->fd, bytes, sizeof bytes, 0);
+    ssize_t n = recv(connection->fd, bytes, sizeof bytes, 0);
     if (n < 0 && errno == EINTR)
         return true;
     if (n <= 0) {
-        mcp_daemon_close(daemon);
+        connection_close(connection);
         return false;
     }
-    line_reader_put(&daemon->in, bytes, (size_t)n);
+    line_reader_put(&connection->in, bytes, (size_t)n);
     return true;
 }
 
-bool mcp_daemon_next(struct mcp_daemon *daemon, struct slice *ret_line)
+bool connection_next(struct connection *connection, struct slice *ret_line)
 {
-    return line_reader_next(&daemon->in, SIZE_MAX, ret_line, NULL) == 1;
+    return line_reader_next(&connection->in, SIZE_MAX, ret_line, NULL) == 1;
 }
 
-void mcp_daemon_close(struct mcp_daemon *daemon)
+void connection_close(struct connection *connection)
 {
-    if (daemon->fd >= 0)
-        close(daemon->fd);
-    daemon->fd = -1;
-    line_reader_free(&daemon->in);
+    if (connection->fd >= 0)
+        close(connection->fd);
+    connection->fd = -1;
+    line_reader_free(&connection->in);
 }

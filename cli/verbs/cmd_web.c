@@ -1,0 +1,40 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/client.h"
+
+enum { WORDS = LAUNCH_WORDS + 2 };
+
+/* This process becomes lectern-web, which is told what a daemon is told. */
+int cmd_web(struct cli *cli, struct err *err)
+{
+    struct buf program = {0}, file = {0};
+    char *argv[WORDS] = {NULL}, name[] = "lectern-web", flag[] = "--port",
+         port[24];
+    size_t count = 0;
+    if (cli->options.config)
+        config_put_path(cli->options.config, NULL, &file);
+    launch_words(&cli->config, file.data, argv);
+    argv[0] = name;
+    while (argv[count])
+        count++;
+    if (cli->options.port >= 0) {
+        snprintf(port, sizeof port, "%ld", cli->options.port);
+        argv[count++] = flag;
+        argv[count++] = port;
+    }
+    int code = 0;
+    if (!launch_find(name, &program))
+        code = err_set(err, ERR_UNREACHABLE,
+                       "the program lectern-web is neither beside lectern nor "
+                       "in $PATH");
+    if (!code) {
+        execv(program.data, argv);
+        code = err_errno(err, ERR_UNREACHABLE, "cannot run %s", program.data);
+    }
+    buf_free(&program);
+    buf_free(&file);
+    return code;
+}

@@ -1,0 +1,116 @@
+/* lectern-web: `lectern web` becomes it. */
+#include "cli/web/web.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/version.h"
+
+static void usage(void)
+{
+    puts("usage: lectern-web [--port N] [--socket PATH] [--store DIR] "
+         "[--config FILE]\n"
+         "                   [--model PATH] [--device NAME]\n"
+         "\n"
+         "Serves a page to read and ask the manuals, on 127.0.0.1, and prints "
+         "its address,\n"
+         "which holds a secret token.  --port 0: any that is free.  The rest "
+         "is as for\n"
+         "lectern and lecternd.");
+}
+
+/* 1: answered already; ERR_USAGE. */
+static int parse_options(int argc, char **argv, struct web *web,
+                         const char *values[CONFIG_KEYS], struct err *err)
+{
+    enum { KEYS = 'z' + 1 };
+    static const struct option known[] = {
+        {"socket", required_argument, NULL, KEYS + CONFIG_SOCKET},
+        {"store", required_argument, NULL, KEYS + CONFIG_STORE},
+        {"model", required_argument, NULL, KEYS + CONFIG_MODEL},
+        {"device", required_argument, NULL, KEYS + CONFIG_DEVICE},
+        {"config", required_argument, NULL, 'c'},
+        {"port", required_argument, NULL, 'p'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {NULL, 0, NULL, 0}};
+    unsigned long port = WEB_PORT;
+    char *end = NULL;
+    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) >= 0;)
+        switch (option) {
+        case 'c': web->config_flag = optarg; break;
+        case 'p': port = strtoul(optarg, &end, 10); break;
+        case 'h': usage(); return 1;
+        case 'v': puts("lectern-web " LECTERN_VERSION); return 1;
+        case '?': return err_set(err, ERR_USAGE, "see lectern-web --help");
+        default: values[option - KEYS] = optarg; break;
+        }
+    if (optind < argc)
+        return err_set(err, ERR_USAGE, "what is '%.80s'? see --help",
+                       argv[optind]);
+    if ((end && *end) || port > UINT16_MAX)
+        return err_set(err, ERR_USAGE, "--port takes a number up to %d",
+                       UINT16_MAX);
+    web->port = (uint16_t)port;
+    return 0;
+}
+
+static int configure(struct web *web, const char *values[CONFIG_KEYS],
+                     struct err *err)
+{
+    int code = config_load(&web->config, web->config_flag, err);
+    for (int key = 0; !code && key < CONFIG_KEYS; key++)
+        if (values[key])
+            code = config_set(&web->config, (enum config_key)key, values[key],
+                              err);
+    return code;
+}
+
+/* Until a signal that asks for the end, blocked here and so in all threads. */
+static void serve(struct web_server *server, const struct web *web,
+                  const sigset_t *ends)
+{
+    int signal_number;
+    printf("http://127.0.0.1:%u/%s/\n", web->port, web->token);
+    fflush(stdout);
+    if (isatty(STDERR_FILENO))
+        fputs("Open this address in a browser; Ctrl-C ends it.\n", stderr);
+    sigwait(ends, &signal_number);
+    web_server_stop(server);
+}
+
+int main(int argc, char **argv)
+{
+    struct web web = {0};
+    struct web_server *server;
+    struct err err = {.position = -1};
+    const char *values[CONFIG_KEYS] = {0};
+    sigset_t ends;
+    file_open_standard();
+    umask(077);
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    int code = parse_options(argc, argv, &web, values, &err);
+    if (!code)
+        code = configure(&web, values, &err);
+    if (!code)
+        code = web_token(web.token, &err);
+    if (!code)
+        code = web_server_start(&web, &server, &err);
+    if (!code)
+        serve(server, &web, &ends);
+    if (code < 0)
+        fprintf(stderr, "lectern-web: %s%s%s\n", err.path,
+                err.path[0] ? ": " : "", err.message);
+    config_free(&web.config);
+    return code < 0 ? err_exit_status(code) : 0;
+}

@@ -1,0 +1,320 @@
+"""The page of `lectern web`, over HTTP: who is let in, what is answered, and what a browser that misbehaves can do."""
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from e2e.agents import SAID, add_pumps, stand_in
+from e2e.house import BUILD, LECTERN, PATIENCE, Skip, check, house, test
+
+PAGE_LIMIT = 100_000  # bytes of all files of the page together
+
+
+class Web:
+    """A `lectern web` at a free port."""
+
+    def __init__(self, h):
+        self.process = subprocess.Popen([LECTERN, "web", "--port", "0", "--store", h.store, "--model", h.model or "none"], env=h.env,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.address = self.process.stdout.readline().decode().strip()
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([0-9a-f]{64})/", self.address)
+        if not found:
+            raise ValueError(f"no address: {self.address} {self.process.stderr.read().decode()}")
+        self.port, self.token = int(found[1]), found[2]
+        self.host = f"127.0.0.1:{self.port}"
+
+    def ask(self, path, method="GET", body=None, token=True, **headers):
+        """Status, headers and bytes; the path is below the token's, unless there is none."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        with contextlib.closing(connection):
+            connection.request(method, f"/{self.token}{path}" if token else path, body, headers)
+            reply = connection.getresponse()
+            return reply.status, reply.headers, reply.read()
+
+    def verb(self, verb, code=200, **params):
+        status, headers, body = self.ask(f"/api/{verb}", "POST", json.dumps(params))
+        check(status == code, (verb, status, body))
+        check(headers["Content-Type"] == "application/json", headers)
+        return json.loads(body)
+
+    def raw(self, data, shut=False):
+        """What comes for these bytes until the end."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
+            connection.sendall(data)
+            if shut:
+                connection.shutdown(socket.SHUT_WR)
+            parts = []
+            with contextlib.suppress(ConnectionResetError):
+                while part := connection.recv(1 << 16):
+                    parts.append(part)
+            return b"".join(parts)
+
+    def close(self):
+        self.process.send_signal(signal.SIGTERM)
+        _, said = self.process.communicate(timeout=PATIENCE)
+        check(self.process.returncode == 0 and not said, f"exit {self.process.returncode}: {said.decode()[-3000:]}")
+
+
+@contextlib.contextmanager
+def web(h):
+    it = Web(h)
+    try:
+        yield it
+    finally:
+        it.close()
+
+
+def lines_of(body):
+    return [json.loads(line) for line in body.decode().splitlines()]
+
+
+@test
+def the_page_is_served():
+    with house() as h, web(h) as w:
+        whole = 0
+        for path, kind in (("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")):
+            status, headers, body = w.ask(path)
+            check(status == 200 and headers["Content-Type"].startswith(kind) and body, (path, status, headers))
+            policy = headers["Content-Security-Policy"]
+            check("default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy, policy)
+            check(headers["Referrer-Policy"] == "no-referrer" and headers["X-Content-Type-Options"] == "nosniff", headers)
+            check(b"http://" not in body and b"https://" not in body, f"{path} names another machine")
+            whole += len(body)
+        check(whole < PAGE_LIMIT, f"the page has {whole} bytes")
+        check(w.verb("ls") == {"manuals": []}, "no manual yet")
+
+
+@test
+def the_page_asks_the_daemon():
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        hit = w.verb("search", query="prime the impeller")["results"][0]
+        check(hit["file"] == "a.html", hit)
+        check(w.verb("search", query="cas", typing=True)["results"] and not w.verb("search", query="cas")["results"], "a word that is typed")
+        got = w.verb("get", node=hit["node"])
+        check(got["blocks"][1]["text"] == SAID and got["path_nodes"][-1] == hit["node"], got)
+        check([c["title"] for c in w.verb("toc", depth=1)["children"]] == ["Pumps", "Valves"], "toc")
+        check(w.verb("quote", node=hit["node"], quote=SAID)["status"] == "verified", "quote")
+        status, headers, body = w.ask("/api/ask", "POST", json.dumps({"query": "prime the impeller", "stream": True}))
+        check(status == 200 and headers["Content-Type"] == "application/x-ndjson", headers)
+        said = lines_of(body)
+        check([line["event"] for line in said[:-1]][0] == "route" and "token" in str(said), said)
+        check(said[-1]["result"]["citations"][-1]["quote"] == SAID, said[-1])
+        again = "".join(line["text"] for line in said if line.get("event") == "token")
+        check(again == said[-1]["result"]["answer"], "what was streamed is the answer")
+
+
+@test
+def errors_of_the_page_say_what_is_wrong():
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        for code, name, verb, params in ((400, "usage", "search", {}), (400, "usage", "search", {"query": "x", "qery": "y"}),
+                                         (404, "not_found", "get", {"node": "n99999"})):
+            error = w.verb(verb, code, **params)["error"]
+            check(error["code"] == name and error["message"], error)
+        for body in ("nonsense", "[]", "[" * 200, '"x"'):
+            status, _, said = w.ask("/api/search", "POST", body)
+            check(status == 400 and json.loads(said)["error"]["code"] == "usage", (body, status, said))
+        status, _, said = w.ask("/api/ask", "POST", "{}")
+        check(status == 200 and lines_of(said)[-1]["error"]["code"] == "usage", said)
+
+
+@test
+def nobody_else_is_let_in():
+    """Without the token, by another name, from another page: not even the page is shown."""
+    with house() as h, web(h) as w:
+        good = f"http://{w.host}"
+        wrong = "0" * 64
+        search = ("/api/search", "POST", '{"query":"x"}')
+        for path in ("/", "/page.js", "/api/ls", f"/{wrong}/", f"/{w.token[:-1]}/", f"/{w.token}", f"//{w.token}/", f"/x/{w.token}/"):
+            check(w.ask(path, token=False)[0] == 403, path)
+        for host in ("evil.example", f"evil.example:{w.port}", "127.0.0.1", f"127.0.0.1:{w.port}.evil.example",
+                     f"127.0.0.1:{w.port + 1}", f"[::1]:{w.port}", ""):
+            for request in (("/",), search):
+                check(w.ask(*request, Host=host)[0] == 403, host)
+        for origin in ("https://evil.example", "null", f"https://{w.host}", f"{good}.evil.example", f"http://127.0.0.1:{w.port + 1}"):
+            check(w.ask(*search, Origin=origin)[0] == 403, origin)
+        for name in (w.host, f"localhost:{w.port}"):
+            check(w.ask("/", Host=name, Origin=f"http://{name}")[0] == 200, name)
+        check(w.raw(f"GET /{w.token}/ HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 4"), "no Host")
+        check(w.ask("/", token=False, Authorization=f"Bearer {wrong}")[0] == 403, "a wrong header")
+        check(w.ask("/", token=False, Authorization=f"Bearer {w.token}")[0] == 200, "the token in a header")
+
+
+@test
+def only_reading_is_offered():
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        for path in ("/api/stop", "/api/rm", "/api/add", "/api/backup", "/api/", "/api/search/", "/page.html", "/..", "/../page.js",
+                     "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc%2fpasswd", "//etc/passwd"):
+            for method in ("GET", "POST"):
+                status, _, body = w.ask(path, method)
+                check(status in (403, 404, 405) and b"root:" not in body, (method, path, status))
+        for path, method in (("/", "POST"), ("/", "DELETE"), ("/api/search", "GET"), ("/api/search", "PUT")):
+            check(w.ask(path, method)[0] == 405, (path, method))
+        # A body is one request to the daemon, whatever is in it.
+        w.ask("/api/search", "POST", '{"query":"x"}\n{"jsonrpc":"2.0","id":2,"method":"rm","params":{"manual":"pumps and valves"}}')
+        w.ask("/api/search", "POST", json.dumps({"query": 'x"}}\n{"jsonrpc":"2.0","method":"stop"}\n'}))
+        check(len(w.verb("ls")["manuals"]) == 1, "a body became two requests")
+
+
+@test
+def broken_clients_disturb_nobody():
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        start = f"POST /{w.token}/api/search HTTP/1.1\r\nHost: {w.host}\r\n".encode()
+        for data in (b"\x00\xff" * 4000, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"x" * 300_000,
+                     b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n", start + b"X: " + b"y" * 200_000 + b"\r\n\r\n",
+                     start + b"Content-Length: -5\r\n\r\n", start + b"Content-Length: nine\r\n\r\n",
+                     start + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", start + b"Content-Length: 100\r\n\r\n{"):
+            said = w.raw(data, shut=True)
+            check(not said or said.startswith((b"HTTP/1.1 4", b"HTTP/1.1 505")), (data[:80], said[:200]))
+        status, _, _ = w.ask("/api/search", "POST", '{"query":"' + "x" * 700_000 + '"}')
+        check(status == 413, status)
+        with contextlib.ExitStack() as open_ones:
+            slow = [open_ones.enter_context(socket.create_connection(("127.0.0.1", w.port))) for _ in range(20)]
+            for connection in slow:
+                connection.sendall(start[:-9])
+            begun = time.time()
+            check(w.verb("search", query="valve")["results"] and time.time() - begun < 5, "others wait for a slow one")
+
+
+@test
+def what_a_browser_gave_up_is_cancelled():
+    with house() as h:
+        with stand_in(h) as listening, web(h) as w:
+            for verb in ("ask", "search"):
+                body = b'{"query":"slow"}'
+                browser = socket.create_connection(("127.0.0.1", w.port))
+                browser.sendall(f"POST /{w.token}/api/{verb} HTTP/1.1\r\nHost: {w.host}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+                daemon, _ = listening.accept()
+                with daemon, daemon.makefile("rb") as lines:
+                    check(json.loads(lines.readline())["params"] == {"query": "slow"}, verb)
+                    browser.close()
+                    daemon.settimeout(PATIENCE)
+                    check(lines.read() == b"", "the daemon is still asked")
+            # And a daemon that dies is told, in the form of an answer that had begun.
+            body = b'{"query":"lost"}'
+            browser = socket.create_connection(("127.0.0.1", w.port))
+            browser.sendall(f"POST /{w.token}/api/ask HTTP/1.1\r\nHost: {w.host}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+            daemon, _ = listening.accept()
+            with daemon, daemon.makefile("rb") as lines:
+                lines.readline()
+            with browser, browser.makefile("rb") as said:
+                check(b"went away" in said.read(), "the daemon went away")
+
+
+@test
+def the_token_is_this_users_alone():
+    with house() as h:
+        token = os.path.join(h.path, "lectern", "web-token")
+        with web(h) as w:
+            check(os.stat(token).st_mode & 0o777 == 0o600 and open(token).read() == w.token, "the token's file")
+            second = subprocess.run([LECTERN, "web", "--port", str(w.port)], env=h.env, capture_output=True, text=True, timeout=PATIENCE)
+            check(second.returncode == 7 and "cannot listen" in second.stderr and "--port" in second.stderr, second)
+        with web(h) as again:
+            check(again.token == w.token, "an address that was kept goes on being right")
+        for spoil in (lambda: os.chmod(token, 0o644), lambda: h.write("lectern/web-token", "short")):
+            spoil()
+            refused = subprocess.run([LECTERN, "web", "--port", "0"], env=h.env, capture_output=True, text=True, timeout=PATIENCE)
+            check(refused.returncode != 0 and "remove it" in refused.stderr, refused)
+
+
+@test
+def no_other_program_has_a_server_of_http():
+    for program, has in (("lectern-web", True), ("lectern", False), ("lecternd", False), ("lectern-parse", False), ("lectern-get", False)):
+        libraries = subprocess.run(["ldd", os.path.join(BUILD, program)], capture_output=True, text=True, check=True).stdout
+        check(("microhttpd" in libraries) == has, (program, libraries))
+
+
+# ---- OpenAI's form ----
+
+def chat(w, question, code=200, **more):
+    body = {"model": "lectern", "messages": [{"role": "user", "content": question}], **more}
+    status, headers, said = w.ask("/v1/chat/completions", "POST", json.dumps(body))
+    check(status == code, (status, said))
+    return headers, said.decode()
+
+
+@test
+def a_chat_is_answered_with_citations():
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        whole = json.loads(chat(w, "prime the impeller")[1])
+        message = whole["choices"][0]["message"]
+        check(message["role"] == "assistant" and SAID in message["content"] and "[2] pumps and valves: Pumps  a.html" in message["content"], message)
+        check(whole["citations"][-1]["quote"] == SAID and whole["choices"][0]["finish_reason"] == "stop", whole)
+        headers, said = chat(w, [{"type": "text", "text": "prime the "}, {"type": "text", "text": "impeller"}], stream=True)
+        check(headers["Content-Type"] == "text/event-stream", headers)
+        events = said.split("\n\n")
+        check(events[-2:] == ["data: [DONE]", ""], events)
+        chunks = [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
+        deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+        check(deltas[0]["role"] == "assistant" and "".join(delta.get("content", "") for delta in deltas) == message["content"], deltas)
+        check(chunks[-1]["choices"][0]["finish_reason"] == "stop" and chunks[-1]["citations"] == whole["citations"], chunks[-1])
+        nothing = json.loads(chat(w, "who was the king of Sweden in 1523")[1])["choices"][0]["message"]["content"]
+        check(nothing == "Nothing in the manuals answers this.", nothing)
+        models = json.loads(w.ask("/v1/models")[2])["data"]
+        check([model["id"] for model in models] == ["lectern", "lectern:pumps and valves"], models)
+        check(SAID in chat(w, "prime the impeller", model="lectern:pumps and valves", stop="x", seed=1, max_tokens=20)[1], "one manual")
+
+
+@test
+def a_chat_that_cannot_be_answered_says_why():
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        for code, why, more in ((404, "no model 'gpt'", {"model": "gpt"}), (400, "no manual", {"model": "lectern:none"}),
+                                (400, "messages", {"messages": []}), (400, "messages", {"messages": "x"}),
+                                (400, "temperature", {"temperature": "hot"}), (400, "stop", {"stop": 7})):
+            error = json.loads(chat(w, "valve", code, **more)[1])["error"]
+            check(why in error["message"], error)
+        check('data: {"error":' in chat(w, "valve", stream=True, model="lectern:none")[1], "of what had begun")
+        check(w.ask("/v1/chat/completions", "POST", "{}", token=False)[0] == 403, "without the token")
+
+
+@test
+def texts_become_vectors():
+    with house() as h:
+        h.copy_model()
+        with web(h) as w:
+            def vectors(texts, code=200):
+                status, _, said = w.ask("/v1/embeddings", "POST", json.dumps({"model": "lectern", "input": texts}))
+                check(status == code, (status, said))
+                return json.loads(said)
+            several = vectors(["a pump", "a valve", "a pump"])
+            first, second, third = (one["embedding"] for one in several["data"])
+            check([one["index"] for one in several["data"]] == [0, 1, 2] and several["usage"]["total_tokens"] > 3, several)
+            check(first == third != second and abs(sum(x * x for x in first) - 1) < 1e-4, "of length 1, equal for equal texts")
+            check(vectors("a pump")["data"][0]["embedding"] == first, "one text")
+            for texts, code, why in ((7, 400, "input"), ([7], 400, "texts"), ([""], 400, "without words"),
+                                     ("pump " * 9000, 413, "tokens"), (["x"] * 257, 413, "256")):
+                check(why in vectors(texts, code)["error"]["message"], texts)
+    with house() as h, web(h) as w:
+        status, _, said = w.ask("/v1/embeddings", "POST", '{"input": "a pump"}')
+        check(status == 501 and json.loads(said)["error"]["code"] == "model", said)
+
+
+@test
+def openais_own_client_is_served():
+    try:
+        import openai
+    except ImportError:
+        raise Skip("the Python package openai is not installed") from None
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        client = openai.OpenAI(base_url=f"http://{w.host}/v1", api_key=w.token, max_retries=0)
+        asked = {"model": "lectern", "messages": [{"role": "user", "content": "prime the impeller"}]}
+        whole = client.chat.completions.create(**asked).choices[0].message.content
+        parts = [chunk.choices[0].delta.content or "" for chunk in client.chat.completions.create(**asked, stream=True)]
+        check(SAID in whole and "".join(parts) == whole, (whole, parts))
+        check([model.id for model in client.models.list()][0] == "lectern", "models")
+        try:
+            client.chat.completions.create(model="gpt", messages=asked["messages"])
+            check(False, "there is such a model")
+        except openai.NotFoundError as error:
+            check("lectern" in error.message, error)
