@@ -1118,6 +1118,38 @@ static void test_repairs(void **state)
     expect("\\begin{verbatim}x", "code: x");
 }
 
+/* Commands that read others expanded, in each other: each takes some of the
+ * stack. */
+static void test_expansions_within_expansions(void **state)
+{
+    static const char *const nested[] = {
+        "\\ifnum",          "\\csname ",
+        "\\numexpr ",       "\\ifodd",
+        "\\dimexpr 1",      "\\ifcsname ",
+        "\\the\\numexpr ",  "\\if",
+        "\\number ",        "\\romannumeral ",
+        "\\expandafter a",  "\\count0=\\numexpr-",
+        "\\ifdim\\dimexpr", "\\ifcase",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
+        struct buf deep = {0};
+        buf_put_text(&deep, "before\n\n");
+        for (int n = 0; n < 100000; n++)
+            buf_put_text(&deep, nested[i]);
+        buf_put_byte(&deep, '\0');
+        struct tree *tree = parse(deep.data, NULL, NULL);
+        tree_free(tree);
+        buf_free(&deep);
+    }
+    struct buf deep = {0};
+    for (int n = 0; n < 1000; n++)
+        buf_put_text(&deep, "\\csname ");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "expansions within expansions");
+    buf_free(&deep);
+}
+
 static void test_bombs(void **state)
 {
     (void)state;
@@ -1238,6 +1270,7 @@ int main(void)
         cmocka_unit_test(test_places_of_code),
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_repairs),
+        cmocka_unit_test(test_expansions_within_expansions),
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_fragment),
         cmocka_unit_test(test_index),

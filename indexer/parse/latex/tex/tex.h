@@ -127,6 +127,7 @@ enum {
     MAX_INPUTS = 5000,     /* files and lists on the stack */
     MAX_GROUPS = 5000,     /* nested */
     MAX_CONDITIONS = 5000, /* nested */
+    MAX_EXPANSIONS = 500,  /* that read what others expand to, nested */
     MAX_FILES = 2000,      /* read for one document */
     MAX_FILE_DEPTH = 50,   /* of files in files */
     MAX_STORED = 8 << 20,  /* tokens in macros */
@@ -181,7 +182,8 @@ struct tex {
     size_t stored;                            /* tokens in macros */
     uint64_t steps, max_steps;
     uint64_t burst;
-    unsigned edefs; /* being read, in each other */
+    unsigned edefs;      /* being read, in each other */
+    unsigned expansions; /* likewise: each is some frames of the C stack */
     /* Groups and branches being read, in each other: TeX's scanner_status.
      * While there are any, the end of a file is the end of what they get. */
     unsigned absorbing;
@@ -255,6 +257,11 @@ struct token tex_next_solid(struct tex *tex);
 /* Expands a macro or runs a command of the gullet; `token` is one. */
 void tex_expand(struct tex *tex, struct token token);
 bool tex_is_expandable(const struct tex *tex, struct token token);
+/* Between these `token` reads tokens expanded, which may begin another such;
+ * false, after a report and tex_abandon: there are MAX_EXPANSIONS, and nothing
+ * is to be ended. */
+bool tex_begin_expansion(struct tex *tex, struct token token);
+void tex_end_expansion(struct tex *tex);
 /* Drops all token lists and reads on at the next paragraph of the file. */
 void tex_abandon(struct tex *tex);
 /* Takes the file at the top of the stack off it. */

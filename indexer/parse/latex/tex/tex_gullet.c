@@ -198,6 +198,22 @@ bool tex_is_expandable(const struct tex *tex, struct token token)
     return kind == MEANING_MACRO || kind == MEANING_EXPANDS;
 }
 
+bool tex_begin_expansion(struct tex *tex, struct token token)
+{
+    if (tex->expansions < MAX_EXPANSIONS) {
+        tex->expansions++;
+        return true;
+    }
+    tex_report(tex, token, "expansions within expansions without end");
+    tex_abandon(tex);
+    return false;
+}
+
+void tex_end_expansion(struct tex *tex)
+{
+    tex->expansions--;
+}
+
 void tex_expand(struct tex *tex, struct token token)
 {
     const struct meaning *meaning = tex_meaning(tex, token);
@@ -208,10 +224,13 @@ void tex_expand(struct tex *tex, struct token token)
         tex_abandon(tex);
         return;
     }
+    if (!tex_begin_expansion(tex, token))
+        return;
     if (meaning->kind == MEANING_MACRO)
         macro_call(tex, token, meaning->macro);
     else
         meaning->command->run(tex, meaning->command, token);
+    tex_end_expansion(tex);
 }
 
 struct token tex_next_expanded(struct tex *tex)

@@ -76,7 +76,11 @@ static bool read_internal(struct tex *tex, struct token token, int64_t *ret)
     if (meaning->kind == MEANING_COMMAND) {
         const struct command *command = meaning->command;
         if (command->run == run_expression) {
-            *ret = number_read_expression(tex, command->value != 0);
+            *ret = 0;
+            if (tex_begin_expansion(tex, token)) {
+                *ret = number_read_expression(tex, command->value != 0);
+                tex_end_expansion(tex);
+            }
             return true;
         }
         if (register_value(tex, command, ret) ||
