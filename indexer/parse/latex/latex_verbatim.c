@@ -408,9 +408,12 @@ static struct token inline_of_tokens(struct document *d, struct token call,
     read_inline(d, open, &list);
     verbatim_write(d, &list, ret);
     struct token place = call;
-    if (list.count && list.items[0].file == call.file) {
+    size_t count = list.count;
+    while (count && list.items[count - 1].file != call.file)
+        count--; /* it may end in another file */
+    if (count && list.items[0].file == call.file) {
         place.from = list.items[0].from;
-        place.to = list.items[list.count - 1].to;
+        place.to = list.items[count - 1].to;
         if (place.to < place.from)
             place.to = place.from;
     }
