@@ -238,6 +238,10 @@ static void begin_document(struct document *d,
     tex_set_catcode(&d->tex, '@', CAT_OTHER, true);
     struct tokens list = d->at_begin;
     d->at_begin = (struct tokens){0};
+    tokens_add(&list,
+               (struct token){.cat = CAT_NAME,
+                              .file = UINT16_MAX,
+                              .value = tex_symbol_of(&d->tex, "-title-")});
     tex_push(&d->tex, list);
 }
 

@@ -402,6 +402,8 @@ bool inputs_open_package(struct document *d, struct slice file,
 {
     struct tex *tex = &d->tex;
     struct buf names = {0};
+    struct tokens given = options_given(d, file, options);
+    packages_asked(tex, file, &given);
     buf_printf(&names, "%.*s\n", (int)file.size, file.data);
     bool opened =
         d->caution != SKIP_PACKAGES && inputs_open(d, buf_slice(&names), call);
@@ -414,7 +416,7 @@ bool inputs_open_package(struct document *d, struct slice file,
     mark->file = input->file;
     mark->is_class =
         file.size > 4 && !memcmp(file.data + file.size - 4, ".cls", 4);
-    mark->options = options_given(d, file, options);
+    mark->options = given;
     d->packaged = true;
     tex_set_catcode(tex, '@', CAT_LETTER, true);
     return true;

@@ -325,14 +325,49 @@ static void run_depth(struct tex *tex, const struct command *command,
     buf_free(&name);
 }
 
+/* \title[short]{..}, which classes of the document's own find as \@title. */
 static void run_title(struct tex *tex, const struct command *command,
                       struct token call)
 {
     struct document *d = document_of(tex);
+    struct tokens title = {0}, list = {0};
     (void)command;
     tex_skip_before(tex, "o");
+    tex_read_argument(tex, &title);
+    struct macro macro = {.body = title};
+    tex->global = true;
+    define_macro(tex, tex_symbol_of(tex, "@title"), macro);
+    call.cat = CAT_BEGIN;
+    tokens_add(&list, call);
+    tokens_add_all(&list, title.items, title.count);
+    call.cat = CAT_END;
+    tokens_add(&list, call);
+    tokens_free(&title);
+    tex_push(tex, list);
     if (document_open_flow(d, FLOW_NAME, call))
         d->in.silent = false;
+}
+
+/* At the head of a \maketitle of the document's own class, which then has a
+ * \title of its own, too: \@title is what that was given. */
+static void run_class_title(struct tex *tex, const struct command *command,
+                            struct token call)
+{
+    struct meaning meaning = *tex_meaning(
+        tex,
+        (struct token){.cat = CAT_NAME, .value = tex_symbol_of(tex, "@title")});
+    struct document *d = document_of(tex);
+    struct tokens list = {0};
+    if (d->title.size || meaning.kind != MEANING_MACRO ||
+        !meaning.macro->body.count)
+        return;
+    call.cat = CAT_BEGIN;
+    tokens_add(&list, call);
+    tokens_add_all(&list, meaning.macro->body.items, meaning.macro->body.count);
+    call.cat = CAT_END;
+    tokens_add(&list, call);
+    tex_push(tex, list);
+    run_title(tex, command, call);
 }
 
 /* \documentclass, \documentstyle, whose options are packages too (LaTeX 2.09), and
@@ -371,6 +406,8 @@ static void run_class(struct tex *tex, const struct command *command,
     inputs_open_packages(d, buf_slice(&packages), NULL, call);
     if (!d->classed)
         inputs_open_package(d, buf_slice(&file), &list, call);
+    else
+        packages_asked(tex, buf_slice(&file), &list);
     tokens_free(&list);
     buf_free(&packages);
     buf_free(&name);
@@ -403,6 +440,7 @@ static const struct command firm[] = {
     {"@part", run_section, NULL, PART, NULL},
     {"@spart", run_section, NULL, PART, "*"},
     {"-section*-", run_section, NULL, SECTION, "*"},
+    {"lectern@title", run_class_title, NULL, 0, NULL},
     {"@startsection", run_startsection, NULL, 0, NULL},
     {"secdef", run_secdef, NULL, 0, NULL},
     {"documentclass", run_class, NULL, CLASS_DOCUMENT, NULL},
@@ -435,6 +473,7 @@ void sections_add(struct document *d)
     for (int i = 3; i < 7; i++)
         new_counter(d, counters[i], counters[i - 1]);
     set_count(d, "secnumdepth", 3);
+    tex_define_text(tex, "-title-", "\\gpreto\\maketitle{\\lectern@title}");
     tex_define_text(tex, "thepart", "\\Roman{part}");
     tex_define_text(tex, "thesubsection", "\\thesection.\\arabic{subsection}");
     tex_define_text(tex, "thesubsubsection",

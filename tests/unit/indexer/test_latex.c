@@ -153,6 +153,10 @@ static void test_registers(void **state)
            "paragraph: 10");
     expect("\\toks0={\\a}\\def\\a{1}\\edef\\b{\\the\\toks0}\\def\\a{2}\\b",
            "paragraph: 2");
+    /* What is before the brace expands. */
+    expect("\\toks0={b}\\toks0\\expandafter{\\the\\toks0 c}\\toks2=\\toks0 "
+           "\\toks0=\\relax{x}\\the\\toks2",
+           "paragraph: bc");
     /* The test is of the value that it follows. */
     expect("\\newdimen\\x\\x=1pt\\x=3pt \\ifdim\\x>2pt wide\\fi",
            "paragraph: wide");
@@ -430,7 +434,7 @@ static void test_boxes(void **state)
     expect("\\newsavebox\\b\\sbox\\b{saved}a \\usebox{\\b}, \\usebox\\b",
            "paragraph: a saved, saved");
     expect("\\savebox{\\b}[3cm][c]{x}a\\sbox0{zero} \\box0 b \\unhbox 10 c",
-           "paragraph: a zero b c");
+           "paragraph: a zerob c");
     expect("\\def\\fit#1{\\sbox0{#1}\\ifdim\\wd0>3cm\\begin{quote}#1"
            "\\end{quote}\\else#1\\fi}\\fit{once}",
            "paragraph: once");
@@ -773,6 +777,62 @@ static void test_added_to_macros(void **state)
     expect("\\documentclass{book}\\makeatletter\\g@addto@macro\\appendix{x}"
            "\\begin{document}\\chapter{A}",
            "# Chapter 1. A");
+}
+
+/* \setbox sets nothing; \box does. */
+static void test_boxes_of_tex(void **state)
+{
+    (void)state;
+    expect("a\\setbox0=\\hbox to 3pt{box}b\\box0 c "
+           "\\newbox\\x\\setbox\\x\\vbox{named}d\\copy\\x",
+           "paragraph: abboxc dnamed");
+    expect("a\\fontdimen2\\font=3pt b\\hyphenchar\\font=-1 c\\accent23 d"
+           "\\skip\\footins=7pt plus 1pt e",
+           "paragraph: abcde");
+}
+
+/* What was asked for is loaded, whether it lies beside the document or not. */
+static void test_which_packages_are_loaded(void **state)
+{
+    static const struct memory_file files[] = {
+        {"own.cls",
+         "\\LoadClass[a4paper]{article}\\RequirePackage[leqno]{amsmath}"
+         "\\@ifpackageloaded{amsmath}{\\def\\a{A}}{\\def\\a{no}}"
+         "\\@ifpackageloaded{amstex}{\\def\\b{no}}{\\def\\b{B}}"
+         "\\@ifclasswith{own}{ nomath, 10pt}{\\def\\c{C}}{\\def\\c{no}}"
+         "\\@ifclasswith{own}{nomath,11pt}{\\def\\d{no}}{\\def\\d{D}}"
+         "\\@ifpackagewith{amsmath}{leqno}{\\def\\e{E}}{\\def\\e{no}}"
+         "\\@ifclassloaded{article}{\\def\\f{F}}{\\def\\f{no}}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass[10pt,nomath]{own}\\begin{document}"
+              "\\a\\b\\c\\d\\e\\f",
+              files, "paragraph: ABCDEF");
+}
+
+/* As amsart and its copies do: a \title with an optional argument, \maketitle
+ * that changes its letters by way of registers. */
+static void test_titles_of_classes(void **state)
+{
+    static const struct memory_file files[] = {
+        {"own.cls",
+         "\\renewcommand*{\\title}[2][]{\\gdef\\short{#1}\\gdef\\@title{#2}}"
+         "\\edef\\title{\\noexpand\\@dblarg\\expandafter\\noexpand"
+         "\\csname\\string\\title\\endcsname}"
+         "\\renewcommand\\normalsize{\\@setfontsize\\normalsize{10}{12}}"
+         "\\normalsize"
+         "\\def\\up#1{\\MakeTextUppercase{\\toks@{#1}}\\edef#1{\\the\\toks@}}"
+         "\\def\\maketitle{\\up\\@title Set: \\@title, \\short\\par}"},
+        {NULL, NULL}};
+    (void)state;
+    const char *text = "\\documentclass{own}\\begin{document}"
+                       "\\title{On Rings}\\maketitle Text.";
+    expect_of(text, files,
+              "paragraph: Set: ON RINGS, On Rings | "
+              "paragraph: Text.");
+    struct tree *tree = parse(text, files, NULL);
+    assert_true(slice_is(tree->page.title, "On Rings"));
+    tree_free(tree);
 }
 
 /* What a package leaves open must not outlive it. */
@@ -1258,6 +1318,9 @@ int main(void)
         cmocka_unit_test(test_added_to_macros),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_examples_of_documents),
+        cmocka_unit_test(test_which_packages_are_loaded),
+        cmocka_unit_test(test_titles_of_classes),
+        cmocka_unit_test(test_boxes_of_tex),
         cmocka_unit_test(test_packages_left_open),
         cmocka_unit_test(test_packages_not_followed),
         cmocka_unit_test(test_lost_words_are_told),

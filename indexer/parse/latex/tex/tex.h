@@ -294,6 +294,8 @@ bool tex_read_word(struct tex *tex, const char *word);
 void tex_skip_spaces(struct tex *tex);
 /* Skips what a command's `before` says. */
 void tex_skip_before(struct tex *tex, const char *before);
+/* Reads on to the end of a group that is open, expanding what it holds. */
+void tex_read_expanded(struct tex *tex, struct tokens *ret);
 /* Reads one argument, expanded, as text. */
 void tex_read_text(struct tex *tex, struct buf *ret);
 /* Expands a list, as text. */
@@ -323,9 +325,13 @@ void keys_add(struct tex *tex);       /* tex_keys.c */
 void append_add(struct tex *tex);     /* tex_append.c */
 void expand_add(struct tex *tex);     /* tex_expand.c */
 void condition_add(struct tex *tex);  /* tex_condition.c */
-void number_add(struct tex *tex);     /* tex_number.c */
-void registers_add(struct tex *tex);  /* tex_registers.c */
-void counters_add(struct tex *tex);   /* tex_counters.c */
+void packages_add(struct tex *tex);   /* tex_packages.c */
+/* The document asks for the package or class FILE, as amsmath.sty. */
+void packages_asked(struct tex *tex, struct slice file,
+                    const struct tokens *options);
+void number_add(struct tex *tex);    /* tex_number.c */
+void registers_add(struct tex *tex); /* tex_registers.c */
+void counters_add(struct tex *tex);  /* tex_counters.c */
 
 /* ---- Macros (tex_macro.c, tex_define.c) ---- */
 

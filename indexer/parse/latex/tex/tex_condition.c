@@ -472,15 +472,6 @@ static void run_ifthenelse(struct tex *tex, const struct command *command,
     expand_choose(tex, condition_test(tex, call));
 }
 
-/* Always the second of the two arguments that follow. */
-static void run_never(struct tex *tex, const struct command *command,
-                      struct token call)
-{
-    (void)call;
-    tex_skip_before(tex, command->before);
-    expand_choose(tex, command->value != 0);
-}
-
 static const struct command expanding[] = {
     {"iftrue", run_if, NULL, TEST_TRUE, "if"},
     {"iffalse", run_if, NULL, TEST_FALSE, "if"},
@@ -525,12 +516,6 @@ static const struct command expanding[] = {
     {"if@restonecol", run_if, NULL, TEST_FALSE, "if"},
     {"if@filesw", run_if, NULL, TEST_FALSE, "if"},
     {"ifthenelse", run_ifthenelse, NULL, 0, NULL},
-    {"@ifpackageloaded", run_never, "m", 0, NULL},
-    {"@ifclassloaded", run_never, "m", 0, NULL},
-    {"@ifpackagelater", run_never, "mm", 1, NULL},
-    {"@ifclasslater", run_never, "mm", 1, NULL},
-    {"@ifl@t@r", run_never, "mm", 1, NULL},
-    {"IfPackageLoadedTF", run_never, "m", 0, NULL},
 };
 
 void condition_add(struct tex *tex)

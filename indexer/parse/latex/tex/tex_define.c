@@ -108,8 +108,7 @@ void tex_define_text(struct tex *tex, const char *name, const char *body)
 
 /* ---- Commands ---- */
 
-/* Reads a group, expanding what it holds. */
-static void read_expanded(struct tex *tex, struct tokens *ret)
+void tex_read_expanded(struct tex *tex, struct tokens *ret)
 {
     size_t depth = 1;
     unsigned abandoned = tex->abandon_count;
@@ -164,7 +163,7 @@ static void run_def(struct tex *tex, const struct command *command,
     size_t count = macro.pattern.count;
     bool brace = count && macro.pattern.items[count - 1].cat == CAT_BEGIN;
     if (command->value & DEF_EXPAND)
-        read_expanded(tex, &macro.body);
+        tex_read_expanded(tex, &macro.body);
     else
         tex_read_group(tex, &macro.body);
     define_parameters(tex, &macro.body);

@@ -213,19 +213,28 @@ static void run_if_empty(struct tex *tex, const struct command *command,
         tokens_free(&branch);
 }
 
+/* TeX's change letters as they stand, LaTeX's what they stand for. */
+enum { CASE_UPPER = 1, CASE_EXPANDED = 2 };
+
 static void run_case(struct tex *tex, const struct command *command,
                      struct token call)
 {
     struct tokens list = {0};
+    bool upper = command->value & CASE_UPPER;
     (void)call;
-    tex_read_argument(tex, &list);
+    struct token open = tex_next_solid(tex);
+    if (open.cat == CAT_BEGIN && command->value & CASE_EXPANDED) {
+        tex_read_expanded(tex, &list);
+    } else {
+        tex_unread(tex, open);
+        tex_read_argument(tex, &list);
+    }
     for (size_t i = 0; i < list.count; i++) {
         struct token *token = &list.items[i];
         bool plain = token->cat == CAT_LETTER || token->cat == CAT_OTHER;
-        if (plain && command->value && token->value >= 'a' &&
-            token->value <= 'z')
+        if (plain && upper && token->value >= 'a' && token->value <= 'z')
             token->value -= 32;
-        else if (plain && !command->value && token->value < 0x80)
+        else if (plain && !upper && token->value < 0x80)
             token->value = text_lower(token->value);
     }
     tex_push(tex, list);
@@ -265,11 +274,12 @@ static const struct command expanding[] = {
     {"IfBooleanF", run_novalue, NULL, 25, NULL},
     {"@ifmtarg", run_if_empty, NULL, 0, NULL},
     {"@ifnotmtarg", run_if_empty, NULL, 1, NULL},
-    {"uppercase", run_case, NULL, 1, NULL},
+    {"uppercase", run_case, NULL, CASE_UPPER, NULL},
     {"lowercase", run_case, NULL, 0, NULL},
-    {"MakeUppercase", run_case, NULL, 1, NULL},
-    {"MakeLowercase", run_case, NULL, 0, NULL},
-    {"MakeTextUppercase", run_case, NULL, 1, NULL},
+    {"MakeUppercase", run_case, NULL, CASE_UPPER | CASE_EXPANDED, NULL},
+    {"MakeLowercase", run_case, NULL, CASE_EXPANDED, NULL},
+    {"MakeTextUppercase", run_case, NULL, CASE_UPPER | CASE_EXPANDED, NULL},
+    {"MakeTextLowercase", run_case, NULL, CASE_EXPANDED, NULL},
 };
 
 void expand_add(struct tex *tex)

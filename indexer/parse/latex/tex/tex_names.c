@@ -259,6 +259,7 @@ void tex_init(struct tex *tex)
     registers_add(tex);
     counters_add(tex);
     condition_add(tex);
+    packages_add(tex);
     etoolbox_add(tex);
     keys_add(tex);
     append_add(tex);

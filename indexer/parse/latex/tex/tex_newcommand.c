@@ -52,6 +52,18 @@ static void define_with(struct tex *tex, uint32_t symbol,
     tokens_free(&macro.body);
 }
 
+/* What takes an optional argument is \\NAME within, as LaTeX has it; packages
+ * name it so. */
+static void define_inner(struct tex *tex, uint32_t symbol)
+{
+    struct buf name = {0};
+    buf_put_byte(&name, '\\');
+    buf_put_slice(&name, tex->symbols[symbol].name);
+    uint32_t inner = tex_symbol(tex, buf_slice(&name));
+    tex_define(tex, inner, tex->symbols[symbol].meaning, false);
+    buf_free(&name);
+}
+
 static void run_newcommand(struct tex *tex, const struct command *command,
                            struct token call)
 {
@@ -64,6 +76,48 @@ static void run_newcommand(struct tex *tex, const struct command *command,
     }
     uint32_t count = read_counted(tex, arguments);
     define_with(tex, name.value, arguments, count, command->value);
+    if (count && arguments[0].has_default)
+        define_inner(tex, name.value);
+}
+
+/* \@testopt\foo{text}, \@dblarg\foo: \foo[text], if no bracket follows; of the
+ * second the text is the argument that does. */
+static void run_testopt(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct tokens list = {0}, text = {0};
+    tex_read_argument(tex, &list);
+    if (!command->value)
+        tex_read_argument(tex, &text);
+    struct token next = tex_next_solid(tex);
+    tex_unread(tex, next);
+    if (token_is(next, CAT_OTHER, '[')) {
+        tex_push(tex, list);
+        tokens_free(&text);
+        return;
+    }
+    if (command->value)
+        tex_read_argument(tex, &text);
+    call.cat = CAT_OTHER;
+    call.value = '[';
+    tokens_add(&list, call);
+    call.cat = CAT_BEGIN;
+    tokens_add(&list, call);
+    tokens_add_all(&list, text.items, text.count);
+    call.cat = CAT_END;
+    tokens_add(&list, call);
+    call.cat = CAT_OTHER;
+    call.value = ']';
+    tokens_add(&list, call);
+    if (command->value) {
+        call.cat = CAT_BEGIN;
+        tokens_add(&list, call);
+        tokens_add_all(&list, text.items, text.count);
+        call.cat = CAT_END;
+        tokens_add(&list, call);
+    }
+    tokens_free(&text);
+    tex_push(tex, list);
 }
 
 static uint32_t environment_symbol(struct tex *tex, const char *prefix,
@@ -204,6 +258,8 @@ static void run_newboolean(struct tex *tex, const struct command *command,
 }
 
 static const struct command commands[] = {
+    {"@testopt", run_testopt, NULL, 0, NULL},
+    {"@dblarg", run_testopt, NULL, 1, NULL},
     {"newcommand", run_newcommand, NULL, 0, NULL},
     {"renewcommand", run_newcommand, NULL, 0, NULL},
     {"providecommand", run_newcommand, NULL, 1, NULL},

@@ -28,10 +28,29 @@ static bool take_global(struct tex *tex)
     return global;
 }
 
+/* \toks0=<filler>{..} or =\toks1: what expands does, up to the brace. */
+static void read_tokens(struct tex *tex, struct tokens *ret)
+{
+    struct token token;
+    do
+        token = tex_next_expanded(tex);
+    while (token.cat == CAT_SPACE || token_is(token, CAT_NAME, tex->relax));
+    if (token.cat == CAT_NAME) {
+        struct meaning meaning = *tex_meaning(tex, register_of(tex, token));
+        if (meaning.kind == MEANING_TOKENS) {
+            const struct tokens *from = &tex->registers[meaning.index];
+            tokens_add_all(ret, from->items, from->count);
+            return;
+        }
+    }
+    tex_unread(tex, token);
+    tex_read_argument(tex, ret);
+}
+
 static void assign_tokens(struct tex *tex, uint32_t index)
 {
     struct tokens list = {0};
-    tex_read_argument(tex, &list);
+    read_tokens(tex, &list);
     tokens_free(&tex->registers[index]);
     if (list.count < 100000)
         tex->registers[index] = list;
@@ -244,7 +263,28 @@ static const struct command commands[] = {
 };
 
 /* Parameters of TeX and LaTeX that documents set. */
-static const char *const dimensions[] = {"parindent",
+static const char *const dimensions[] = {"splitmaxdepth",
+                                         "boxmaxdepth",
+                                         "normallineskip",
+                                         "normallineskiplimit",
+                                         "scriptspace",
+                                         "predisplaysize",
+                                         "leftmarginv",
+                                         "leftmarginvi",
+                                         "dblfloatsep",
+                                         "dbltextfloatsep",
+                                         "@fptop",
+                                         "@fpsep",
+                                         "@fpbot",
+                                         "@dblfptop",
+                                         "@dblfpsep",
+                                         "@dblfpbot",
+                                         "pagetotal",
+                                         "pagegoal",
+                                         "bibindent",
+                                         "@topsep",
+                                         "@topsepadd",
+                                         "parindent",
                                          "parskip",
                                          "textwidth",
                                          "textheight",
@@ -350,7 +390,9 @@ static const char *const dimensions[] = {"parindent",
                                          "thickmuskip",
                                          "delimitershortfall",
                                          "nulldelimiterspace"};
-static const char *const integers[] = {"tolerance",
+static const char *const integers[] = {"footins",
+                                       "@mpfootins",
+                                       "tolerance",
                                        "pretolerance",
                                        "hbadness",
                                        "vbadness",
@@ -401,6 +443,15 @@ static const char *const integers[] = {"tolerance",
                                        "errorcontextlines",
                                        "tracingstats",
                                        "delimiterfactor",
+                                       "@topnum",
+                                       "@botnum",
+                                       "@colnum",
+                                       "@dbltopnum",
+                                       "@beginparpenalty",
+                                       "@endparpenalty",
+                                       "@itempenalty",
+                                       "@secpenalty",
+                                       "defaultskewchar",
                                        "globaldefs",
                                        "pageno",
                                        "spacefactor",
@@ -414,9 +465,9 @@ static const char *const integers[] = {"tolerance",
                                        "maxdeadcycles",
                                        "outputpenalty",
                                        "everypage"};
-static const char *const lists[] = {"everypar", "everymath", "everydisplay",
-                                    "output",   "everyhbox", "everyvbox",
-                                    "toks@",    "everycr"};
+static const char *const lists[] = {
+    "everypar",  "everymath", "everydisplay", "output",  "everyhbox",
+    "everyvbox", "toks@",     "everyjob",     "everycr", "@emptytoks"};
 /* Scratch names of TeX's formats. */
 static const char *const scratch[] = {"@tempcnta", "@tempcntb", "count@"};
 static const char *const scratch_dimensions[] = {
