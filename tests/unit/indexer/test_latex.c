@@ -779,6 +779,16 @@ static void test_added_to_macros(void **state)
            "# Chapter 1. A");
 }
 
+/* What the package doc's index is told of a macro is not carried out. */
+static void test_index_of_macros(void **state)
+{
+    (void)state;
+    expect("\\makeatletter\\def\\cs#1{\\texttt{#1}\\expandafter\\SpecialIndex@"
+           "\\expandafter{\\csname#1\\endcsname}{main}}"
+           "The \\cs{ifshown} is true.",
+           "paragraph: The ifshown is true.");
+}
+
 /* \setbox sets nothing; \box does. */
 static void test_boxes_of_tex(void **state)
 {
@@ -1320,6 +1330,7 @@ int main(void)
         cmocka_unit_test(test_examples_of_documents),
         cmocka_unit_test(test_which_packages_are_loaded),
         cmocka_unit_test(test_titles_of_classes),
+        cmocka_unit_test(test_index_of_macros),
         cmocka_unit_test(test_boxes_of_tex),
         cmocka_unit_test(test_packages_left_open),
         cmocka_unit_test(test_packages_not_followed),
