@@ -139,6 +139,11 @@ static void test_uncalled(void **state)
     expect("\\def\\x#1{\\ifx\\y\\empty none\\else some\\fi}\\def\\y{}\\x1"
            "\\def\\y{z}\\x1",
            "paragraph: nonesome");
+    expect(
+        "\\expandafter\\ifx\\csname no\\endcsname\\relax a\\else b\\fi"
+        "\\ifx\\no\\relax c\\else d\\fi\\ifx\\no\\none e\\else f\\fi"
+        "\\let\\x\\relax\\expandafter\\ifx\\csname x\\endcsname\\relax g\\fi",
+        "paragraph: adeg");
     expect("\\makeatletter\\@ifmtarg{ }{a}{b}\\@ifnotmtarg{}{c}"
            "\\@ifnotmtarg{x}{d}",
            "paragraph: ad");
@@ -779,6 +784,21 @@ static void test_added_to_macros(void **state)
            "# Chapter 1. A");
 }
 
+static void test_environments_with_a_body(void **state)
+{
+    (void)state;
+    expect("\\NewEnviron{twice}[2][x]{<#1#2 \\BODY|\\BODY>}"
+           "\\begin{twice}{y}a\\begin{center}b\\end{center}\\end{twice} c",
+           "paragraph: <xy a | paragraph: b | paragraph: |a | paragraph: b | "
+           "paragraph: > c");
+    expect("\\NewEnviron{kept}{\\global\\let\\k\\BODY}"
+           "\\begin{kept}in \\begin{kept}x\\end{kept} it\\end{kept}out, "
+           "\\RenewEnviron{kept}{}\\k",
+           "paragraph: out, in it");
+    expect("\\NewEnviron{open}{\\BODY}a\\begin{open}b\n\nc",
+           "paragraph: ab | paragraph: c");
+}
+
 /* What the package doc's index is told of a macro is not carried out. */
 static void test_index_of_macros(void **state)
 {
@@ -1330,6 +1350,7 @@ int main(void)
         cmocka_unit_test(test_examples_of_documents),
         cmocka_unit_test(test_which_packages_are_loaded),
         cmocka_unit_test(test_titles_of_classes),
+        cmocka_unit_test(test_environments_with_a_body),
         cmocka_unit_test(test_index_of_macros),
         cmocka_unit_test(test_boxes_of_tex),
         cmocka_unit_test(test_packages_left_open),

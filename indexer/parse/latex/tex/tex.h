@@ -326,6 +326,7 @@ void append_add(struct tex *tex);     /* tex_append.c */
 void expand_add(struct tex *tex);     /* tex_expand.c */
 void condition_add(struct tex *tex);  /* tex_condition.c */
 void packages_add(struct tex *tex);   /* tex_packages.c */
+void environ_add(struct tex *tex);    /* tex_environ.c */
 /* The document asks for the package or class FILE, as amsmath.sty. */
 void packages_asked(struct tex *tex, struct slice file,
                     const struct tokens *options);

@@ -196,9 +196,20 @@ static bool same_list(struct tex *tex, const struct tokens *a,
     return at == a->count;
 }
 
+static bool is_relax(const struct tex *tex, struct token name)
+{
+    const struct meaning *meaning = tex_meaning(tex, name);
+    const struct meaning *relax = &tex->symbols[tex->relax].meaning;
+    if (meaning->kind == MEANING_NONE)
+        return name.flags & TOKEN_NAMED;
+    return meaning->kind == relax->kind && meaning->command == relax->command;
+}
+
 static bool same_meaning(struct tex *tex, struct token a, struct token b)
 {
     if (a.cat == CAT_NAME && b.cat == CAT_NAME) {
+        if (is_relax(tex, a) || is_relax(tex, b))
+            return is_relax(tex, a) && is_relax(tex, b);
         const struct meaning *x = tex_meaning(tex, a), *y = tex_meaning(tex, b);
         if (a.value == b.value)
             return true;

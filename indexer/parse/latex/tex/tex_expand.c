@@ -25,7 +25,7 @@ static void run_csname(struct tex *tex, const struct command *command,
     }
     call.value = tex_symbol(tex, buf_slice(&name));
     call.cat = CAT_NAME;
-    call.flags |= TOKEN_MADE;
+    call.flags |= TOKEN_MADE | TOKEN_NAMED;
     buf_free(&name);
     tex_unread(tex, call);
 }

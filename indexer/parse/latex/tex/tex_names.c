@@ -260,6 +260,7 @@ void tex_init(struct tex *tex)
     counters_add(tex);
     condition_add(tex);
     packages_add(tex);
+    environ_add(tex);
     etoolbox_add(tex);
     keys_add(tex);
     append_add(tex);

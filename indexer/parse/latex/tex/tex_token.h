@@ -36,7 +36,11 @@ enum category {
     CAT_NONE   /* the end of all input */
 };
 
-enum { TOKEN_MADE = 1, TOKEN_FROZEN = 2 /* \noexpand */ };
+enum {
+    TOKEN_MADE = 1,
+    TOKEN_FROZEN = 2, /* \noexpand */
+    TOKEN_NAMED = 4   /* by \csname: \relax, if it is nothing else */
+};
 
 struct token {
     uint32_t value; /* code point, or index of a symbol */
