@@ -40,9 +40,12 @@ static void stop(struct fixture *f)
 static bool is_of(struct engine *engine, const char *model)
 {
     struct engine_state state;
+    engine_ref(engine); /* the folder's name lives as long */
     engine_state(engine, &state);
     const char *at = state.folder ? strstr(state.folder, model) : NULL;
-    return at && !strcmp(at, model);
+    bool is = at && !strcmp(at, model);
+    engine_unref(engine);
+    return is;
 }
 
 static void wait_until(struct fixture *f, const char *memories,
