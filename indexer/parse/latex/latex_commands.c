@@ -337,8 +337,6 @@ static const struct command ignored[] = {
     {"DeclareTextCommand", run_nothing, "mmom", 0, NULL},
     {"DeclareOldFontCommand", run_nothing, "mmm", 0, NULL},
     {"AtEndDocument", run_nothing, "m", 0, NULL},
-    {"patchcmd", run_nothing, "ommmmm", 0, NULL},
-    {"xpatchcmd", run_nothing, "ommmmm", 0, NULL},
     {"regexpatchcmd", run_nothing, "smmmmm", 0, NULL},
     {"AtEndOfPackage", run_nothing, "m", 0, NULL},
     {"AtEndOfClass", run_nothing, "m", 0, NULL},

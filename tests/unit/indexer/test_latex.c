@@ -779,6 +779,11 @@ static void test_added_to_macros(void **state)
            "\\pretocmd\\y{<}{yes}{no}\\y{z}"
            "\\apptocmd\\par{z}{ yes}{ no}\\apptocmd\\gone{z}{ yes}{ no}",
            "paragraph: abc0abnyesyes<(z)[z] no no");
+    expect("\\def\\x#1{a(#1)a(#1)}\\patchcmd\\x{a(#1)}{[#1]}{yes}{no}\\x1 "
+           "\\patchcmd\\x{b}{c}{yes}{no}\\patchcmd\\par{b}{c}{yes}{no}"
+           "\\def\\all#1#2{\\xpatchcmd\\x{#1}{#2}{\\all{#1}{#2}}{}}"
+           "\\def\\x{a, a, a}\\all ab\\x",
+           "paragraph: yes[1]a(1) nob, b, b");
     expect("\\documentclass{book}\\makeatletter\\g@addto@macro\\appendix{x}"
            "\\begin{document}\\chapter{A}",
            "# Chapter 1. A");

@@ -1,5 +1,5 @@
-/* Macros that more is added to: LaTeX's \g@addto@macro; etoolbox's \appto and
- * \apptocmd (etoolbox, 3.3.1 and 3.4).  What is built in stays as it is. */
+/* Macros that are changed: LaTeX's \g@addto@macro; etoolbox's \appto, \apptocmd
+ * and \patchcmd (etoolbox, 3.3.1 and 3.4).  What is built in stays as it is. */
 #include "indexer/parse/latex/tex/tex.h"
 
 enum { PREPEND = 1, GLOBAL = 2 };
@@ -53,7 +53,66 @@ static void run_apptocmd(struct tex *tex, const struct command *command,
     expand_choose(tex, known);
 }
 
+/* Where `what` stands in a body; its count: nowhere. */
+static size_t find(const struct tokens *body, const struct tokens *what)
+{
+    for (size_t at = 0; what->count && at + what->count <= body->count; at++) {
+        size_t same = 0;
+        while (same < what->count &&
+               token_same(body->items[at + same], what->items[same]))
+            same++;
+        if (same == what->count)
+            return at;
+    }
+    return body->count;
+}
+
+/* The first `what` of the macro's body is `other` from now on; false: it has
+ * none. */
+static bool patch(struct tex *tex, uint32_t symbol, const struct tokens *what,
+                  const struct tokens *other)
+{
+    struct macro macro = *tex->symbols[symbol].meaning.macro;
+    size_t at = find(&macro.body, what), end = at + what->count;
+    struct tokens body = {0};
+    if (at == macro.body.count)
+        return false;
+    tokens_add_all(&body, macro.body.items, at);
+    tokens_add_all(&body, other->items, other->count);
+    tokens_add_all(&body, macro.body.items + end, macro.body.count - end);
+    macro.body = body;
+    define_macro(tex, symbol, macro);
+    tokens_free(&body);
+    return true;
+}
+
+/* \patchcmd[prefix]{\macro}{search}{replace}{success}{failure}.  Of what is
+ * built in neither: the document's author saw it succeed, and what is replaced
+ * is not here. */
+static void run_patchcmd(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct token name;
+    struct tokens what = {0}, other = {0};
+    (void)call;
+    tex_skip_before(tex, command->before);
+    bool known = tex_read_name(tex, &name) &&
+                 tex_meaning(tex, name)->kind == MEANING_MACRO;
+    tex_read_argument(tex, &what);
+    tex_read_argument(tex, &other);
+    define_parameters(tex, &what);
+    define_parameters(tex, &other);
+    if (known)
+        expand_choose(tex, patch(tex, name.value, &what, &other));
+    else
+        tex_skip_before(tex, "mm");
+    tokens_free(&what);
+    tokens_free(&other);
+}
+
 static const struct command commands[] = {
+    {"patchcmd", run_patchcmd, "o", 0, NULL},
+    {"xpatchcmd", run_patchcmd, "o", 0, NULL},
     {"g@addto@macro", run_appto, NULL, GLOBAL, NULL},
     {"appto", run_appto, NULL, 0, NULL},
     {"gappto", run_appto, NULL, GLOBAL, NULL},
