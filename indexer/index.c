@@ -258,6 +258,8 @@ static void take_result(struct update *u, size_t i,
     if (r->unchanged)
         return;
     int state = r->err.code ? FILE_FAILED : FILE_INDEXED;
+    /* What could not be read before may be included by others: looked at again. */
+    u->report->unsettled += state == FILE_INDEXED && was_unread(file);
     log_reports(u, file->path, buf_slice(&r->reports));
     u->changed |= state == FILE_INDEXED || file->state == FILE_INDEXED;
     u->keep_record[i] = false;
@@ -400,12 +402,15 @@ static int parse(struct update *u, struct err *err)
     if (!code) {
         struct parser_options parser = u->options->parser;
         parser.cancel = u->cancel;
-        struct parsers *parsers = parsers_start(
-            u->store, &parser, u->options->parsers, u->options->force, &u->root,
-            &u->scan, reading.tasks, reading.count);
-        code = collect_results(u, parsers, reading.file_of, reading.count,
-                               &batch, err);
-        parsers_stop(parsers);
+        struct parsers *parsers;
+        code = parsers_start(u->store, &parser, u->options->parsers,
+                             u->options->force, &u->root, &u->scan,
+                             reading.tasks, reading.count, &parsers, err);
+        if (!code) {
+            code = collect_results(u, parsers, reading.file_of, reading.count,
+                                   &batch, err);
+            parsers_stop(parsers);
+        }
     }
     /* What was parsed is kept for the next try, whatever stopped this one. */
     int written = write_batch(u, &batch, code ? NULL : err);
