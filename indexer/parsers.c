@@ -144,6 +144,7 @@ static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
     errno = 0;
     if (source_read(parsers->root, path, &bytes, &ret->err)) {
         ret->broken = source_is_shortage(errno);
+        ret->unread = errno == EIO;
         return;
     }
     ret->moved = !met || !is_as_met(&parsers->tasks[task]);
