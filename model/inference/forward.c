@@ -227,6 +227,9 @@ static int read_inputs(struct model *m, const struct forward_part *parts,
         code = put_inserted(m, parts, count);
     if (!code && m->weights.positions)
         code = add_positions(m, rows);
+    if (!code && m->weights.token_type)
+        code = m->kernels->add_bias(&m->run, w->x, m->weights.token_type, rows,
+                                    m->config.width);
     if (!code && m->weights.embedding_norm.weight)
         code = normalise(m, w->x, w->x, &m->weights.embedding_norm, rows,
                          m->config.width);

@@ -67,6 +67,39 @@ static const struct tensor_names gguf_llama_names = {GGUF_NAMES,
                                                      .q_norm = "attn_q_norm",
                                                      .k_norm = "attn_k_norm"};
 
+static const struct tensor_names gguf_bert_names =
+                                     {
+                                         .prefixes = {""},
+                                         .embedding = "token_embd",
+                                         .positions = "position_embd",
+                                         .types = "token_types",
+                                         .embedding_norm = "token_embd_norm",
+                                         .layer = "blk.",
+                                         .q = "attn_q",
+                                         .k = "attn_k",
+                                         .v = "attn_v",
+                                         .o = "attn_output",
+                                         .attention_norm = "attn_output_norm",
+                                         .up = "ffn_up",
+                                         .down = "ffn_down",
+                                         .inner_norm = "layer_output_norm",
+                                         .unused = {"cls."},
+},
+                                 gguf_nomic_names = {
+                                     .prefixes = {""},
+                                     .embedding = "token_embd",
+                                     .types = "token_types",
+                                     .embedding_norm = "token_embd_norm",
+                                     .layer = "blk.",
+                                     .qkv = "attn_qkv",
+                                     .o = "attn_output",
+                                     .attention_norm = "attn_output_norm",
+                                     .gate = "ffn_gate",
+                                     .up = "ffn_up",
+                                     .down = "ffn_down",
+                                     .inner_norm = "layer_output_norm",
+};
+
 #define DECODER .gated = true, .eps_name = "rms_norm_eps"
 
 #define BERT                                                                   \
@@ -84,6 +117,8 @@ static const struct architecture architectures[] = {
         .context = 32768,
         .eps = 1e-6,
         .theta = 10000,
+        .query_prefix = "Instruct: Given a question, find the section of a "
+                        "manual that answers it\nQuery:",
         .names = &qwen3_names,
         .gguf_names = &gguf_qwen3_names,
     },
@@ -162,9 +197,23 @@ static const struct architecture architectures[] = {
         .theta = 10000,
         .names = &qwen_hils_names,
     },
-    {.type = "bert", BERT},
+    {.type = "bert", BERT, .gguf_names = &gguf_bert_names},
     {.type = "roberta", BERT, .offset_positions = true},
     {.type = "xlm-roberta", BERT, .offset_positions = true},
+    {
+        .type = "nomic-bert",
+        .encoder = true,
+        .norm = NORM_LAYER,
+        .norm_place = NORM_OUTSIDE,
+        .gated = true,
+        .context = 2048,
+        .eps_name = "layer_norm_eps",
+        .eps = 1e-12,
+        .theta = 1000,
+        .query_prefix = "search_query: ",
+        .passage_prefix = "search_document: ",
+        .gguf_names = &gguf_nomic_names,
+    },
 };
 enum { COUNT = sizeof architectures / sizeof architectures[0] };
 

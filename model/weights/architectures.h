@@ -51,6 +51,7 @@ struct tensor_names {
     const char *norm, *head;
     const char *layer; /* then the number, a dot, and these: */
     const char *attention_norm, *q, *k, *v, *o, *q_norm, *k_norm;
+    const char *qkv; /* the rows of q, k and v in one, instead of these */
     const char *inner_norm, *gate, *up, *down;
     const char *calibrate, *calibrate_norm, *shared_query; /* HiLS layers' */
     const char *landmark; /* of the model, its embedding alone */
@@ -78,7 +79,10 @@ struct architecture {
     size_t context;        /* without `max_position_embeddings` */
     const char *eps_name;
     double eps, theta; /* where config.json says nothing */
-    const struct tensor_names *names;
+    const char *query_prefix, *passage_prefix; /* what such models were trained
+                                                  with, where GGUF files do not
+                                                  say it; NULL: nothing */
+    const struct tensor_names *names;          /* in a folder, */
     const struct tensor_names *gguf_names; /* in a GGUF file; NULL: it has no
                                               models of this kind */
 };

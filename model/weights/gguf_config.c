@@ -8,8 +8,6 @@
 
 enum { MAX_ENDS = 8 /* tokens that end a turn, besides "eos" and "eot" */ };
 
-enum { NONE = 0, LAST = 3 }; /* of pooling_type */
-
 /* The keys of one architecture, and where they go. */
 struct keys {
     const struct gguf *gguf;
@@ -51,7 +49,6 @@ static const struct number_key {
     {"attention.head_count", "num_attention_heads", true},
     {"attention.head_count_kv", "num_key_value_heads", false},
     {"attention.key_length", "head_dim", false},
-    {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
     {"rope.freq_base", "rope_theta", false},
 };
 
@@ -67,24 +64,31 @@ static int get_number(const struct keys *k, const char *name, bool needed,
     return 0;
 }
 
-static int put_numbers(struct keys *k)
+static int put_numbers(struct keys *k, const struct architecture *a)
 {
+    const char *eps = a->norm == NORM_LAYER
+                          ? "attention.layer_norm_epsilon"
+                          : "attention.layer_norm_rms_epsilon";
+    double value = NAN;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        double value = NAN;
         int code = get_number(k, numbers[i].name, numbers[i].needed, &value);
         if (code)
             return code;
         if (!isnan(value))
             put_number(&k->json, numbers[i].to, value);
+        value = NAN;
     }
-    return 0;
+    int code = get_number(k, eps, true, &value);
+    if (!code)
+        put_number(&k->json, a->eps_name, value);
+    return code;
 }
 
 /* What has one value that is supported. */
 static int check_sizes(const struct keys *k)
 {
     double width = NAN, heads = NAN, head = NAN, value = NAN, rotary = NAN,
-           experts = 0, pooling = NONE;
+           experts = 0;
     int code = get_number(k, "embedding_length", true, &width);
     if (!code)
         code = get_number(k, "attention.head_count", true, &heads);
@@ -98,19 +102,29 @@ static int check_sizes(const struct keys *k)
         code = get_number(k, "rope.dimension_count", false, &rotary);
     if (!code)
         code = get_number(k, "expert_count", false, &experts);
-    if (!code)
-        code = get_number(k, "pooling_type", false, &pooling);
     if (!code && value != head)
         code = bad(k, "attention.value_length",
                    "is not that of keys, which is not supported");
     if (!code && rotary != head)
         code = bad(k, "rope.dimension_count",
                    "is not all of a head, which is not supported");
-    if (!code && pooling != NONE && pooling != LAST)
-        code = bad(k, "pooling_type", "is not none or last");
     if (!code && experts != 0)
         code = bad(k, "expert_count", "is not supported");
     return code;
+}
+
+/* Whether tokens see later ones, as in the family they must or must not. */
+static int check_causal(const struct keys *k, const struct architecture *a)
+{
+    const struct gguf_value *v = find(k, "attention.causal");
+    bool causal = !a->encoder;
+    if (v && !gguf_bool(v, &causal))
+        return bad(k, "attention.causal", "is no bool");
+    if (causal == a->encoder)
+        return bad(k, "attention.causal",
+                   a->encoder ? "is true, which is not supported"
+                              : "is false, which is not supported");
+    return 0;
 }
 
 /* ---- Positions ---- */
@@ -196,7 +210,13 @@ static int put_vocabulary(struct keys *k, const struct tensor_names *names)
                        names->embedding);
     json_field_int(&k->json, "vocab_size", (int64_t)rows->shape[0]);
     json_field_bool(&k->json, "tie_word_embeddings",
-                    !tensor_of(k->gguf, names->head));
+                    names->head && !tensor_of(k->gguf, names->head));
+    rows = names->types ? tensor_of(k->gguf, names->types) : NULL;
+    if (rows)
+        json_field_int(&k->json, "type_vocab_size",
+                       rows->rank == 2 && rows->shape[0] < INT32_MAX
+                           ? (int64_t)rows->shape[0]
+                           : 1);
     put_ends(k);
     return 0;
 }
@@ -237,7 +257,9 @@ int gguf_config_json(const struct gguf *gguf, struct buf *ret, struct err *err)
     json_field_text(&k.json, "model_type", a->type);
     int code = check_sizes(&k);
     if (!code)
-        code = put_numbers(&k);
+        code = check_causal(&k, a);
+    if (!code)
+        code = put_numbers(&k, a);
     if (!code)
         code = put_scaling(&k);
     if (!code)
@@ -252,10 +274,7 @@ int gguf_config_from(const struct gguf *gguf, struct model_config *ret,
     struct buf json = {0};
     int code = gguf_config_json(gguf, &json, err);
     if (!code)
-        code = model_config_from(buf_slice(&json), (struct slice){"", 0}, ret,
-                                 err);
-    if (!code)
-        ret->names = ret->architecture->gguf_names;
+        code = model_config_of_gguf(buf_slice(&json), ret, err);
     buf_free(&json);
     return code;
 }

@@ -78,9 +78,6 @@ static int take_learned(const cJSON *root, struct model_config *c,
     if (!code && c->first >= c->context)
         code = member_not(err, "max_position_embeddings",
                           "more than the first position");
-    if (!code)
-        code =
-            member_size(root, "type_vocab_size", 1, 1 << 16, 2, &c->types, err);
     c->context -= code ? 0 : c->first;
     return code;
 }
@@ -89,6 +86,10 @@ static int take_positions(const cJSON *root, struct model_config *c,
                           struct err *err)
 {
     const struct architecture *a = c->architecture;
+    int code =
+        member_size(root, "type_vocab_size", 1, 1 << 16, 2, &c->types, err);
+    if (code)
+        return code;
     if (a->positions == POSITIONS_LEARNED)
         return take_learned(root, c, err);
     if (c->head % 2)
@@ -113,7 +114,8 @@ static int unknown_type(const char *type, struct err *err)
 {
     struct buf known = {0};
     for (size_t i = 0; architecture_at(i); i++)
-        buf_printf(&known, "%s%s", i ? ", " : "", architecture_at(i));
+        if (architecture_find(architecture_at(i))->names)
+            buf_printf(&known, "%s%s", i ? ", " : "", architecture_at(i));
     int code = err_set(err, ERR_FORMAT,
                        "model_type \"%.60s\" is not supported (these are: "
                        "%s)",
@@ -173,7 +175,8 @@ static bool has_head(const cJSON *root)
     return size < tail || strcmp(name + size - tail, bare) != 0;
 }
 
-static int take_kind(const cJSON *root, struct model_config *c, struct err *err)
+static int take_kind(const cJSON *root, bool gguf, struct model_config *c,
+                     struct err *err)
 {
     const char *type = "";
     bool decoder = false;
@@ -181,9 +184,10 @@ static int take_kind(const cJSON *root, struct model_config *c, struct err *err)
     if (code)
         return code;
     c->architecture = architecture_find(type);
-    if (!c->architecture)
+    if (c->architecture)
+        c->names = gguf ? c->architecture->gguf_names : c->architecture->names;
+    if (!c->names)
         return unknown_type(type, err);
-    c->names = c->architecture->names;
     code = check_activation(root, c->architecture, err);
     if (!code)
         code = take_biases(root, c, err);
@@ -397,15 +401,15 @@ static struct hash128 hash_of(cJSON *root)
     return hash;
 }
 
-int model_config_from(struct slice config, struct slice generation,
-                      struct model_config *ret, struct err *err)
+static int config_from(struct slice config, struct slice generation, bool gguf,
+                       struct model_config *ret, struct err *err)
 {
     struct model_config c = {0};
     cJSON *root;
     int code = json_parse(config, &root, err);
     if (code)
         return code;
-    code = take_kind(root, &c, err);
+    code = take_kind(root, gguf, &c, err);
     if (!code)
         code = take_sizes(root, &c, err);
     if (!code)
@@ -429,6 +433,18 @@ int model_config_from(struct slice config, struct slice generation,
     else
         *ret = c;
     return code;
+}
+
+int model_config_from(struct slice config, struct slice generation,
+                      struct model_config *ret, struct err *err)
+{
+    return config_from(config, generation, false, ret, err);
+}
+
+int model_config_of_gguf(struct slice config, struct model_config *ret,
+                         struct err *err)
+{
+    return config_from(config, (struct slice){"", 0}, true, ret, err);
 }
 
 void model_config_free(struct model_config *config)

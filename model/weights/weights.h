@@ -72,6 +72,8 @@ struct model_weights {
     struct kernel_weight *embedding; /* [vocabulary, D] */
     struct kernel_weight *positions; /* [first + context, D], with the type's
                                         vector in each; or NULL */
+    float *token_type;               /* [D] all tokens', where there are no
+                                        positions; NULL: none */
     struct norm embedding_norm;      /* [D], or none */
     struct kernel_weight *head;   /* [vocabulary, D]; may be `embedding`; NULL
                                         where nothing is written */

@@ -269,6 +269,27 @@ struct kernel_weight *loader_matrix(struct loader *loader, const char *name,
                          columns);
 }
 
+void loader_split(struct loader *loader, const char *name, size_t columns,
+                  const size_t *counts, size_t count,
+                  struct kernel_weight **const *ret)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < count; i++)
+        rows += counts[i];
+    const struct tensor *tensor = ask(loader, name, rows, columns, true);
+    if (tensor && tensor->type == TENSOR_I8)
+        loader_complain(loader, "of another type", name);
+    if (!tensor || !loader->take || loader->code)
+        return;
+    struct matrix_data data = loader_data(loader, tensor);
+    for (size_t i = 0; i < count; i++) {
+        *ret[i] = loader_weight(loader, data, name, counts[i], columns);
+        if (data.data)
+            data.data = (const char *)data.data +
+                        counts[i] * kernel_row_bytes(data.type, columns);
+    }
+}
+
 /* A copy of a matrix of such heads in which each has its halves one after the
  * other; NULL: no memory. */
 static const void *unpair(struct loader *loader, const struct tensor *tensor,
