@@ -290,6 +290,11 @@ struct kernels {
     int (*swiglu)(struct kernel_run *run, float *out, const float *gate,
                   const float *up, size_t count);
 
+    /* Computes out [count] = gelu(gate) * up by gelu's tanh approximation; out may
+     * be either. */
+    int (*geglu)(struct kernel_run *run, float *out, const float *gate,
+                 const float *up, size_t count);
+
     /* Computes x [m, n] = gelu(x + bias [n]) by the error function, not its tanh
      * approximation. */
     int (*gelu)(struct kernel_run *run, float *x, const float *bias, size_t m,

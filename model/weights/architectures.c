@@ -65,7 +65,13 @@ static const struct tensor_names gguf_llama_names = {GGUF_NAMES,
                                  gguf_qwen2_names = {GGUF_NAMES},
                                  gguf_qwen3_names = {GGUF_NAMES,
                                                      .q_norm = "attn_q_norm",
-                                                     .k_norm = "attn_k_norm"};
+                                                     .k_norm = "attn_k_norm"},
+                                 gguf_gemma3_names = {
+                                     GGUF_NAMES, .q_norm = "attn_q_norm",
+                                     .k_norm = "attn_k_norm",
+                                     .attention_norm_after =
+                                         "post_attention_norm",
+                                     .inner_norm_after = "post_ffw_norm"};
 
 static const struct tensor_names gguf_bert_names =
                                      {
@@ -106,6 +112,14 @@ static const struct tensor_names gguf_bert_names =
     .encoder = true, .norm = NORM_LAYER, .norm_place = NORM_OUTSIDE,           \
     .positions = POSITIONS_LEARNED, .bias = true, .context = 512,              \
     .eps_name = "layer_norm_eps", .eps = 1e-12, .names = &bert_names
+
+/* Norms' weights are 1 + w in a folder: from GGUF files only. */
+#define GEMMA3                                                                 \
+    DECODER, .norm_place = NORM_BOTH, .head_norm = HEAD_NORM_EACH,             \
+             .windows = WINDOWS_FIVE_OF_SIX, .rotary_by_kind = true,           \
+             .gelu_gate = true, .scaled_embedding = true,                      \
+             .window_theta = 10000, .eps = 1e-6, .theta = 1e6,                 \
+             .gguf_names = &gguf_gemma3_names
 
 static const struct architecture architectures[] = {
     {
@@ -200,6 +214,15 @@ static const struct architecture architectures[] = {
     {.type = "bert", BERT, .gguf_names = &gguf_bert_names},
     {.type = "roberta", BERT, .offset_positions = true},
     {.type = "xlm-roberta", BERT, .offset_positions = true},
+    {.type = "gemma3", GEMMA3, .context = 32768},
+    {
+        .type = "gemma-embedding",
+        GEMMA3,
+        .encoder = true,
+        .context = 2048,
+        .query_prefix = "task: search result | query: ",
+        .passage_prefix = "title: none | text: ",
+    },
     {
         .type = "nomic-bert",
         .encoder = true,

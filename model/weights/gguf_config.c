@@ -50,6 +50,7 @@ static const struct number_key {
     {"attention.head_count_kv", "num_key_value_heads", false},
     {"attention.key_length", "head_dim", false},
     {"rope.freq_base", "rope_theta", false},
+    {"attention.sliding_window", "sliding_window", false},
 };
 
 /* A single number; *ret stays where there is none that must be. */
@@ -113,6 +114,28 @@ static int check_sizes(const struct keys *k)
     return code;
 }
 
+/* What Gemma's files may say, or are known by, that is not supported. */
+static int check_gemma(const struct keys *k)
+{
+    enum { LAYERS_OF_27B = 62 };
+    double layers = 0, pattern = 6, cap = 0;
+    int code = get_number(k, "block_count", true, &layers);
+    if (!code)
+        code =
+            get_number(k, "attention.sliding_window_pattern", false, &pattern);
+    if (!code)
+        code = get_number(k, "final_logit_softcapping", false, &cap);
+    if (!code && layers == LAYERS_OF_27B)
+        code = bad(k, "block_count",
+                   "is that of 27B, whose scores are scaled otherwise, which "
+                   "is not supported");
+    if (!code && pattern != 6)
+        code = bad(k, "attention.sliding_window_pattern", "is not 6");
+    if (!code && cap != 0)
+        code = bad(k, "final_logit_softcapping", "is not supported");
+    return code;
+}
+
 /* Whether tokens see later ones, as in the family they must or must not. */
 static int check_causal(const struct keys *k, const struct architecture *a)
 {
@@ -129,6 +152,7 @@ static int check_causal(const struct keys *k, const struct architecture *a)
 
 /* ---- Positions ---- */
 
+/* The members of an object that says how frequencies are scaled. */
 static int put_scaling(struct keys *k)
 {
     const struct gguf_value *v = find(k, "rope.scaling.type");
@@ -136,8 +160,10 @@ static int put_scaling(struct keys *k)
     double factor = NAN, trained = NAN;
     if (v && !gguf_text(v, &type))
         return bad(k, "rope.scaling.type", "is no text");
-    if (slice_is(type, "none"))
+    if (slice_is(type, "none")) {
+        json_field_text(&k->json, "rope_type", "default");
         return 0;
+    }
     if (!slice_is(type, "linear") && !slice_is(type, "yarn"))
         return bad(k, "rope.scaling.type", "is not none, linear or yarn");
     int code = get_number(k, "rope.scaling.factor", true, &factor);
@@ -146,14 +172,36 @@ static int put_scaling(struct keys *k)
                           slice_is(type, "yarn"), &trained);
     if (code)
         return code;
-    json_key(&k->json, "rope_scaling");
-    json_begin(&k->json, '{');
     json_field_string(&k->json, "rope_type", type);
     put_number(&k->json, "factor", factor);
     if (!isnan(trained))
         put_number(&k->json, "original_max_position_embeddings", trained);
-    json_end(&k->json, '}');
     return 0;
+}
+
+/* Layers with a window may turn by frequencies of their own, never scaled. */
+static int put_rotary(struct keys *k, const struct architecture *a)
+{
+    double theta = a->window_theta;
+    bool apart = theta > 0;
+    json_key(&k->json, apart ? "rope_parameters" : "rope_scaling");
+    json_begin(&k->json, '{');
+    if (apart) {
+        json_key(&k->json, "full_attention");
+        json_begin(&k->json, '{');
+    }
+    int code = put_scaling(k);
+    json_end(&k->json, '}');
+    if (code || !apart)
+        return code;
+    code = get_number(k, "rope.freq_base_swa", false, &theta);
+    json_key(&k->json, "sliding_attention");
+    json_begin(&k->json, '{');
+    json_field_text(&k->json, "rope_type", "default");
+    put_number(&k->json, "rope_theta", theta);
+    json_end(&k->json, '}');
+    json_end(&k->json, '}');
+    return code;
 }
 
 /* ---- The vocabulary ---- */
@@ -258,10 +306,12 @@ int gguf_config_json(const struct gguf *gguf, struct buf *ret, struct err *err)
     int code = check_sizes(&k);
     if (!code)
         code = check_causal(&k, a);
+    if (!code && a->scaled_embedding)
+        code = check_gemma(&k);
     if (!code)
         code = put_numbers(&k, a);
     if (!code)
-        code = put_scaling(&k);
+        code = put_rotary(&k, a);
     if (!code)
         code = put_vocabulary(&k, a->gguf_names);
     json_end(&k.json, '}');

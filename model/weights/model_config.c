@@ -240,6 +240,7 @@ static size_t window_of(const struct model_config *c, size_t layer,
     case WINDOWS_ON_REQUEST: return layer >= full ? window : 0;
     case WINDOWS_ALL: return window;
     case WINDOWS_THREE_OF_FOUR: return (layer + 1) % 4 ? window : 0;
+    case WINDOWS_FIVE_OF_SIX: return (layer + 1) % 6 ? window : 0;
     default: return 0;
     }
 }
@@ -253,7 +254,8 @@ static int take_windows(const cJSON *root, struct model_config *c,
     const cJSON *none =
         cJSON_GetObjectItemCaseSensitive(root, "sliding_window");
     bool slides = c->architecture->windows == WINDOWS_ALL ||
-                  c->architecture->windows == WINDOWS_THREE_OF_FOUR;
+                  c->architecture->windows == WINDOWS_THREE_OF_FOUR ||
+                  c->architecture->windows == WINDOWS_FIVE_OF_SIX;
     int code = 0;
     if (c->architecture->windows == WINDOWS_ON_REQUEST)
         code = member_bool(root, "use_sliding_window", &slides, err);
@@ -401,6 +403,18 @@ static struct hash128 hash_of(cJSON *root)
     return hash;
 }
 
+/* An encoder's window reaches as far to both sides; nothing here leaves out what is
+ * further away, so that a text is no longer than what all its tokens see. */
+static size_t most_positions(const struct model_config *c)
+{
+    size_t max = c->context;
+    for (size_t i = 0; c->window && i < c->layers; i++)
+        if (c->architecture->encoder && c->window[i] &&
+            c->window[i] / 2 + 1 < max)
+            max = c->window[i] / 2 + 1;
+    return max;
+}
+
 static int config_from(struct slice config, struct slice generation, bool gguf,
                        struct model_config *ret, struct err *err)
 {
@@ -424,7 +438,7 @@ static int config_from(struct slice config, struct slice generation, bool gguf,
         code = take_answering(root, &c, err);
     if (!code)
         code = take_generation(generation, &c, err);
-    c.max = c.context;
+    c.max = most_positions(&c);
     if (!code)
         c.hash = hash_of(root);
     cJSON_Delete(root);

@@ -124,6 +124,12 @@ static void loader_layer(struct loader *loader, const struct model_config *c,
         l->k_norm = norm(loader, NAME(k_norm), whole ? kv : c->head, false);
     }
     l->inner_norm = norm(loader, NAME(inner_norm), c->width, layer_norm);
+    if (c->architecture->norm_place == NORM_BOTH) {
+        l->attention_norm_after =
+            norm(loader, NAME(attention_norm_after), c->width, layer_norm);
+        l->inner_norm_after =
+            norm(loader, NAME(inner_norm_after), c->width, layer_norm);
+    }
     if (c->architecture->gated)
         l->gate = linear(loader, NAME(gate), c->inner, c->width, c->inner_bias);
     l->up = linear(loader, NAME(up), c->inner, c->width, c->inner_bias);
@@ -395,8 +401,12 @@ static void close_matrix(struct model_weights *w, struct kernel_weight *matrix,
 static void close_layer(struct model_weights *w, struct layer_weights *l,
                         struct kernel_run *run)
 {
-    struct norm *norms[] = {&l->attention_norm, &l->q_norm, &l->k_norm,
-                            &l->inner_norm};
+    struct norm *norms[] = {&l->attention_norm,
+                            &l->q_norm,
+                            &l->k_norm,
+                            &l->inner_norm,
+                            &l->attention_norm_after,
+                            &l->inner_norm_after};
     struct linear *linears[] = {&l->q,    &l->k,  &l->v,   &l->o,
                                 &l->gate, &l->up, &l->down};
     for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++)

@@ -8,6 +8,7 @@ tokenizers with what their own libraries say.  Not needed to run the tests.
     bert            f32, the first token
     nomic-bert      f16, q, k and v in one matrix, rotary positions, mean
     qwen3           f32, made for embedding: the last token
+    gemma-embedding f32, the same seeing both ways, mean
     gemma3          f32, a window in five of six layers with frequencies of its own, tied head
     sentencepiece   BPE by scores with bytes to fall back on, trained here on the licences of Debian
     unigram         the same of Unigram, with its map of characters
@@ -23,25 +24,28 @@ import gguf
 import numpy
 import torch
 from safetensors.torch import save_file
-from transformers import (BertConfig, BertModel, Gemma3ForCausalLM, Gemma3TextConfig, NomicBertConfig, NomicBertModel, Qwen3Config,
-                          Qwen3Model)
+from transformers import (BertConfig, BertModel, Gemma3ForCausalLM, Gemma3TextConfig, Gemma3TextModel, NomicBertConfig,
+                          NomicBertModel, Qwen3Config, Qwen3Model)
 
 ENCODER = dict(vocab_size=100, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
                attn_implementation="eager")
 DECODER = dict(vocab_size=100, hidden_size=32, intermediate_size=48, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
                max_position_embeddings=256, attn_implementation="eager")
 PLAIN = {"rope_type": "default", "rope_theta": 10000.0}
+GEMMA3 = dict(DECODER, query_pre_attn_scalar=16,
+              rope_parameters={"full_attention": {"rope_type": "linear", "rope_theta": 100000.0, "factor": 4.0},
+                               "sliding_attention": PLAIN})
 MODELS = {
     "bert": (BertConfig, BertModel, dict(ENCODER, max_position_embeddings=80)),
     "nomic-bert": (NomicBertConfig, NomicBertModel,
                    dict(ENCODER, max_position_embeddings=128, rope_parameters={"rope_type": "default", "rope_theta": 1000.0})),
     "qwen3": (Qwen3Config, Qwen3Model, dict(DECODER, num_hidden_layers=2, rope_parameters=PLAIN)),
-    "gemma3": (Gemma3TextConfig, Gemma3ForCausalLM,
-               dict(DECODER, num_hidden_layers=7, sliding_window=9, query_pre_attn_scalar=16,
-                    rope_parameters={"full_attention": {"rope_type": "linear", "rope_theta": 100000.0, "factor": 4.0},
-                                     "sliding_attention": PLAIN})),
+    "gemma3": (Gemma3TextConfig, Gemma3ForCausalLM, dict(GEMMA3, num_hidden_layers=7, sliding_window=9)),
+    "gemma-embedding": (Gemma3TextConfig, Gemma3TextModel,
+                        dict(GEMMA3, num_hidden_layers=6, sliding_window=160, use_bidirectional_attention=True)),
 }
-POOLING = {"bert": gguf.PoolingType.CLS, "nomic-bert": gguf.PoolingType.MEAN, "qwen3": gguf.PoolingType.LAST}
+POOLING = {"bert": gguf.PoolingType.CLS, "nomic-bert": gguf.PoolingType.MEAN, "qwen3": gguf.PoolingType.LAST,
+           "gemma-embedding": gguf.PoolingType.MEAN}
 
 NAMES = {  # of all families, in the order in which they are tried
     "embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd",
@@ -58,6 +62,7 @@ OTHER_NAMES = {
     "gemma3": {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
                "post_feedforward_layernorm": "post_ffw_norm"},
 }
+OTHER_NAMES["gemma-embedding"] = OTHER_NAMES["gemma3"]
 
 
 def fill(model, generator, half):
@@ -87,7 +92,7 @@ def tensors_of(family, model):
         for i in range(model.config.num_hidden_layers):
             parts = [tensors.pop(f"blk.{i}.attn_{part}.weight") for part in "qkv"]
             tensors[f"blk.{i}.attn_qkv.weight"] = torch.cat(parts)
-    if family == "gemma3":  # their norms are 1 + w there
+    if "gemma" in family:  # their norms are 1 + w there
         tensors = {name: t + 1 if "norm" in name else t for name, t in tensors.items()}
     return {name: (t.half() if family == "nomic-bert" and t.dim() == 2 and "types" not in name else t).numpy()
             for name, t in tensors.items()}
@@ -116,8 +121,8 @@ def write_config(writer, family, config):
     if "factor" in parameters:
         writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
         writer.add_rope_scaling_factor(parameters["factor"])
-    if family == "gemma3":
-        writer.add_sliding_window(config.sliding_window)
+    if "gemma" in family:
+        writer.add_sliding_window(MODELS[family][2]["sliding_window"])  # the config halves what sees both ways
 
 
 def golden_of(family, model, generator):
@@ -130,7 +135,7 @@ def golden_of(family, model, generator):
         ids = torch.randint(0, model.config.vocab_size, (count,), generator=generator)
         with torch.no_grad():
             states = model(ids[None]).last_hidden_state[0]
-        vector = {"bert": states[0], "nomic-bert": states.mean(0), "qwen3": states[-1]}[family]
+        vector = {"bert": states[0], "qwen3": states[-1]}.get(family, states.mean(0))
         golden[f"ids.{i}"], golden[f"embedding.{i}"] = ids.int(), (vector / vector.norm()).contiguous()
     return golden
 

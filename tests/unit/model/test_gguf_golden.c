@@ -93,6 +93,8 @@ static void embeds_as_the_reference(void **state)
         check_embedder("nomic-bert", b, "mean",
                        "search_query: ", "search_document: ");
         check_embedder("qwen3", b, "last", "\nQuery:", NULL);
+        check_embedder("gemma-embedding", b, "mean",
+                       "task: search result | query: ", "title: none | text: ");
     }
 }
 
@@ -120,6 +122,28 @@ static void other_poolings_are_refused(void **state)
     assert_null(model);
     unit_folder_remove(own);
     buf_free(&file);
+}
+
+/* ---- Writing ---- */
+
+static void writes_as_the_reference(void **state)
+{
+    static const size_t decodes[] = {0, 1, 20};
+    struct safetensors *file = open_said("gemma3");
+    size_t count = tensor_values(safetensors_find(file, "ids"));
+    int32_t *ids = golden(file, "ids");
+    float *logits = golden(file, "logits");
+    (void)state;
+    for (size_t b = 0; b < BACKENDS; b++) {
+        struct model *model =
+            open_at(path_of("gemma3", "gguf"), backend(b), false, true);
+        for (size_t w = 0; w < sizeof decodes / sizeof decodes[0]; w++)
+            check_logits(model, ids, count, decodes[w], logits, 1e-4);
+        model_close(model);
+    }
+    free(ids);
+    free(logits);
+    safetensors_close(file);
 }
 
 /* ---- Tokenizers ---- */
@@ -194,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(embeds_as_the_reference),
+        cmocka_unit_test(writes_as_the_reference),
         cmocka_unit_test(other_poolings_are_refused),
         cmocka_unit_test(same_ids_as_sentencepiece),
         cmocka_unit_test(text_comes_back),
