@@ -177,6 +177,19 @@ void cli_param_true(struct json *json, const char *key, bool truth)
         json_field_bool(json, key, true);
 }
 
+void cli_tell_nowhere(struct cli *cli, const cJSON *result, bool found)
+{
+    const cJSON *phrase;
+    cJSON_ArrayForEach (phrase,
+                        cJSON_GetObjectItemCaseSensitive(result, "nowhere"))
+        output_remark(cli,
+                      found ? "no section holds \"%s\" as it stands: it was "
+                              "searched by its words"
+                            : "no section holds \"%s\" as it stands; without "
+                              "the quotes its words are searched",
+                      phrase->valuestring);
+}
+
 void cli_tell_nothing(const struct cli *cli, const cJSON *result,
                       const char *otherwise)
 {

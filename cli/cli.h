@@ -187,6 +187,9 @@ int cli_param_search(struct cli *cli, struct json *json, struct err *err);
 void cli_tell_nothing(const struct cli *cli, const cJSON *result,
                       const char *otherwise);
 
+/* Says which phrases no section holds. */
+void cli_tell_nowhere(struct cli *cli, const cJSON *result, bool found);
+
 /* Appends what stands before a path of titles: the manual's name, where several
  * were searched. */
 void cli_put_manual(struct buf *out, const cJSON *result, const cJSON *place);

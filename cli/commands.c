@@ -175,8 +175,9 @@ const struct command cli_commands[] = {
          BIT(SESSION) | BIT(TEMPERATURE) | BIT(TOP_K) | BIT(TOP_P) |
          BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) | BIT(STOP_SEQUENCE),
      1, SIZE_MAX, false, cmd_ask},
-    {"search", "WORDS...", "find sections", SEARCHING | BIT(STRICT), 1,
-     SIZE_MAX, false, cmd_search},
+    {"search", "WORDS...",
+     "find sections: '\"exact phrase\" word -word' as one argument",
+     SEARCHING | BIT(STRICT), 1, SIZE_MAX, false, cmd_search},
     {"toc", "[NODE]", "print the table of contents", BIT(MANUAL) | BIT(DEPTH),
      0, 1, false, cmd_toc},
     {"get", "NODE", "print a section", BIT(ALL), 1, 1, false, cmd_get},

@@ -123,6 +123,38 @@ def what_is_not_there_is_said():
 
 
 @test
+def phrases_and_exclusions_are_kept_to():
+    with house() as h:
+        h.write("m/a.html", page("Locks", "<p>A <b>partial</b>\n index takes a lock on the table.</p>"))
+        h.write("m/b.html", page("Index", "<p>An index, partial or not, of a table. Partial is the index.</p>"))
+        h.write("m/c.html", page("Advisory", "<p>An advisory lock is no lock on a table; find -exec runs it.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+
+        def titles(query, code=0):
+            return [hit["path"][-1] for hit in h.json("search", query, code=code)["results"]]
+
+        check(titles('"partial index"') == ["Locks"], titles('"partial index"'))
+        check(titles('"Partial Index" lock') == ["Locks"], "case, and further words")
+        check(titles('"index partial"', 1) == [], "in order")
+        check(set(titles("index table")) == {"Locks", "Index", "Advisory"}, titles("index table"))
+        check(set(titles("index table -locks")) == {"Index"}, titles("index table -locks"))
+        check("Advisory" in titles("find table -exec"), "an option of the manual")
+        check(titles('lock -"advisory lock"') == ["Locks"], titles('lock -"advisory lock"'))
+        told = h.json("search", '"partial index" -advisory', "--explain")["explain"]
+        check(told["phrases"] == [{"text": "partial index", "nodes": 1}], told["phrases"])
+        check(told["excluded"] == [{"text": "advisory", "nodes": 1}], told["excluded"])
+        gone = h.json("search", '"index of locks"', code=1)
+        check(gone["nowhere"] == ["index of locks"] and not gone["results"], gone)
+        said = h.run("search", '"index of locks"', code=1).stderr
+        check('no section holds "index of locks" as it stands' in said, said)
+        check(h.json("ask", '"index of locks"', code=1)["kind"] == "none", "nothing")
+        answer = h.json("ask", 'what is a lock when I get "index of locks"?', code=None)
+        check(answer["nowhere"] == ["index of locks"] and answer["route"], answer)
+        cited = h.json("ask", 'which lock does a "partial index" take?')["citations"]
+        check({citation["path"][-1] for citation in cited} == {"Locks"}, cited)
+
+
+@test
 def a_stem_of_an_acronym_is_no_evidence():
     with house() as h:
         for n in range(12):
