@@ -132,6 +132,21 @@ static bool is_term(void *context, struct slice term)
 
 /* ---- Questions ---- */
 
+/* A question may quote what no section that answers it holds. */
+static int route_loosely(const struct snapshot *snapshot,
+                         struct route_request *request,
+                         struct query_operators *operators,
+                         struct route_result *ret_route, struct err *err)
+{
+    int code = route_question(snapshot, request, ret_route, err);
+    operators->loose = operators->question && operators->count > 0;
+    if (code || !operators->loose ||
+        ret_route->confidence >= route_min_confidence)
+        return code;
+    route_result_free(ret_route);
+    return route_question(snapshot, request, ret_route, err);
+}
+
 static int route(const struct call *call, const struct snapshot *snapshot,
                  const struct selection *selection,
                  struct route_request *request, struct question *ret_question,
@@ -148,7 +163,7 @@ static int route(const struct call *call, const struct snapshot *snapshot,
         request->vector = question.vector;
         request->policy = question.policy;
         request->embeds = question.embeds;
-        code = route_question(snapshot, request, ret_route, err);
+        code = route_loosely(snapshot, request, &operators, ret_route, err);
         question_free(&question);
         question.vector = NULL;
         *ret_question = question;
@@ -258,6 +273,8 @@ static void explain_operators(struct json *json,
         json_begin(json, '{');
         json_field_text(json, "text", operator->text);
         json_field_int(json, "nodes", operator->nodes);
+        if (!exclude)
+            json_field_bool(json, "demanded", operator->demanded);
         json_end(json, '}');
     }
     json_end(json, ']');

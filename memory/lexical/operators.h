@@ -7,8 +7,8 @@
  * Quotes and dashes also stand in what people paste, so:
  * a quoted word alone is a phrase only where nothing else is asked for
  * (`relation "users" does not exist` asks for words); quotes begin and end where
- * words do; in a question, as opposed to keywords, a phrase that no section holds
- * is searched by its words.  A dash excludes before three letters or more of one
+ * words do; and a question, as opposed to keywords, may quote what no section that
+ * answers it holds (`loose`).  A dash excludes before three letters or more of one
  * word, among other words, in keywords, and where no manual has an option of that
  * name: "-C", "grep -v", "find -exec" and "--all" ask for options. */
 #ifndef MEMORY_LEXICAL_OPERATORS_H
@@ -30,7 +30,8 @@ struct query_operators {
     char *words; /* the query without them: what to search by */
     struct query_operator items[OPERATORS_MAX];
     size_t count;
-    bool question; /* a phrase that is nowhere does not count */
+    bool question; /* words of sentences are in it */
+    bool loose;    /* set by the caller: phrases are looked for, not demanded */
 };
 
 /* Is there a term in the manuals asked: "=-exec", an option as it is indexed? */

@@ -135,6 +135,7 @@ struct route_term {
 struct route_operator {
     char *text;
     bool exclude;
+    bool demanded;  /* each hit holds it */
     bool nowhere;   /* a phrase that no section holds */
     uint32_t nodes; /* that hold it */
 };

@@ -157,11 +157,13 @@ static void refuse(struct routing *routing, const struct sought *sought)
     }
 }
 
-static void tell(struct route_result *result, const struct sought *sought)
+static void tell(struct route_result *result, const struct sought *sought,
+                 bool demanded)
 {
     result->operators[result->operator_count++] = (struct route_operator){
         .text = mem_strdup(sought->operator->text),
         .exclude = sought->operator->exclude,
+        .demanded = demanded,
         .nowhere = !sought->operator->exclude && !sought->nodes,
         .nodes = sought->nodes};
 }
@@ -176,20 +178,19 @@ static void free_sought(const struct routing *routing, struct sought *sought)
     buf_free(&sought->text);
 }
 
-/* A quotation in a question that no section holds leaves the question its words. */
 static int apply(struct routing *routing, const struct query_operator *operator,
                  struct store_txn * txn, struct err *err)
 {
-    bool question = routing->request->operators->question;
+    bool loose = routing->request->operators->loose;
     struct sought sought = {.operator= operator};
     sought.holds = mem_alloc(routing->scope_count * sizeof *sought.holds);
     take_words(&sought);
     phrase_fold(&sought.phrase, slice_of(operator->text));
     int code = find_everywhere(routing, &sought, txn, err);
-    if (!code && (operator->exclude || sought.nodes || !question))
+    if (!code && (operator->exclude || !loose))
         refuse(routing, &sought);
     if (!code)
-        tell(routing->result, &sought);
+        tell(routing->result, &sought, !operator->exclude && !loose);
     free_sought(routing, &sought);
     return code;
 }

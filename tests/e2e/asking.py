@@ -141,7 +141,7 @@ def phrases_and_exclusions_are_kept_to():
         check("Advisory" in titles("find table -exec"), "an option of the manual")
         check(titles('lock -"advisory lock"') == ["Locks"], titles('lock -"advisory lock"'))
         told = h.json("search", '"partial index" -advisory', "--explain")["explain"]
-        check(told["phrases"] == [{"text": "partial index", "nodes": 1}], told["phrases"])
+        check(told["phrases"] == [{"text": "partial index", "nodes": 1, "demanded": True}], told["phrases"])
         check(told["excluded"] == [{"text": "advisory", "nodes": 1}], told["excluded"])
         gone = h.json("search", '"index of locks"', code=1)
         check(gone["nowhere"] == ["index of locks"] and not gone["results"], gone)
@@ -152,6 +152,9 @@ def phrases_and_exclusions_are_kept_to():
         check(answer["nowhere"] == ["index of locks"] and answer["route"], answer)
         cited = h.json("ask", 'which lock does a "partial index" take?')["citations"]
         check({citation["path"][-1] for citation in cited} == {"Locks"}, cited)
+        loose = h.json("ask", 'what is an advisory lock that I find it runs with "partial index"?', "--explain")
+        check(not loose["explain"]["phrases"][0]["demanded"] and
+              "Advisory" in [hit["path"][-1] for hit in loose["route"]], loose)
 
 
 @test
