@@ -49,13 +49,17 @@ enum kernel_type {
     KERNEL_Q5_0,
     KERNEL_Q5_1,
     KERNEL_Q8_0,
+    KERNEL_IQ4_NL,
+    KERNEL_Q2_K, /* this and those below: of 256 */
+    KERNEL_Q3_K,
     KERNEL_Q4_K,
     KERNEL_Q5_K,
-    KERNEL_Q6_K
+    KERNEL_Q6_K,
+    KERNEL_IQ4_XS
 };
 enum {
     KERNEL_TYPES = KERNEL_INT8 + 1, /* of numbers */
-    KERNEL_ALL_TYPES = KERNEL_Q6_K + 1
+    KERNEL_ALL_TYPES = KERNEL_IQ4_XS + 1
 };
 static inline bool kernel_is_blocks(int type)
 {

@@ -186,12 +186,14 @@ float *weight_files_keep(struct weight_files *files,
 int tensor_kernel_type(const struct tensor *tensor)
 {
     static const int types[] = {
-        [TENSOR_F32] = KERNEL_F32,   [TENSOR_F16] = KERNEL_F16,
-        [TENSOR_BF16] = KERNEL_BF16, [TENSOR_I8] = KERNEL_INT8,
-        [TENSOR_Q4_0] = KERNEL_Q4_0, [TENSOR_Q4_1] = KERNEL_Q4_1,
-        [TENSOR_Q5_0] = KERNEL_Q5_0, [TENSOR_Q5_1] = KERNEL_Q5_1,
-        [TENSOR_Q8_0] = KERNEL_Q8_0, [TENSOR_Q4_K] = KERNEL_Q4_K,
-        [TENSOR_Q5_K] = KERNEL_Q5_K, [TENSOR_Q6_K] = KERNEL_Q6_K};
+        [TENSOR_F32] = KERNEL_F32,       [TENSOR_F16] = KERNEL_F16,
+        [TENSOR_BF16] = KERNEL_BF16,     [TENSOR_I8] = KERNEL_INT8,
+        [TENSOR_Q4_0] = KERNEL_Q4_0,     [TENSOR_Q4_1] = KERNEL_Q4_1,
+        [TENSOR_Q5_0] = KERNEL_Q5_0,     [TENSOR_Q5_1] = KERNEL_Q5_1,
+        [TENSOR_Q8_0] = KERNEL_Q8_0,     [TENSOR_Q4_K] = KERNEL_Q4_K,
+        [TENSOR_Q5_K] = KERNEL_Q5_K,     [TENSOR_Q6_K] = KERNEL_Q6_K,
+        [TENSOR_Q2_K] = KERNEL_Q2_K,     [TENSOR_Q3_K] = KERNEL_Q3_K,
+        [TENSOR_IQ4_NL] = KERNEL_IQ4_NL, [TENSOR_IQ4_XS] = KERNEL_IQ4_XS};
     return types[tensor->type];
 }
 
