@@ -29,7 +29,7 @@ PARSE_LIBS := -lgumbo -lxml2 -lsqlite3
 # FAISS: Debian's library, and its C API, which Debian leaves out (packages.mk).
 FAISS_C := build/faiss/libfaiss_c.a
 MEMORY_LIBS := -Wl,--push-state,--as-needed -lfaiss -lblas -llapack -lgomp -lstdc++ \
-        -Wl,--pop-state -llmdb -lzstd -lstemmer
+        -Wl,--pop-state -llmdb -lzstd -lstemmer -lsodium
 
 # DNNL= leaves oneDNN out (as under TSan, which does not understand OpenMP), NVCC=
 # the device; CUDA_ARCHS are the devices' generations.

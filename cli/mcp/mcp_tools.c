@@ -96,7 +96,7 @@ const struct mcp_tool mcp_tools[] = {
     {"verify_citation", "Verify a citation",
      "Says whether a quote stands in a section, in its file as it is now: "
      "status is verified (word for word), repaired (nearly: quote has the true "
-     "words) or unverified.",
+     "words), stored (the manual came without its files) or unverified.",
      "quote", quote_params, NULL, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
@@ -228,8 +228,9 @@ static void put_output(struct json *json, const struct mcp_tool *tool)
     json_field_text(json, "type", "object");
     json_key(json, "properties");
     json_begin(json, '{');
-    put_property(json, "fresh", "boolean",
-                 "false: files have changed since they were read");
+    put_property(
+        json, "fresh", "boolean",
+        "false: files have changed since they were read, or are not here");
     if (tool->pages) {
         put_property(json, tool->pages, "array",
                      "what was found; an item with cut has only the start of "
