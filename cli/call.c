@@ -180,6 +180,19 @@ void cli_param_true(struct json *json, const char *key, bool truth)
         json_field_bool(json, key, true);
 }
 
+void cli_tell_nowhere(struct cli *cli, const cJSON *result, bool found)
+{
+    const cJSON *phrase;
+    cJSON_ArrayForEach (phrase,
+                        cJSON_GetObjectItemCaseSensitive(result, "nowhere"))
+        output_remark(cli,
+                      found ? "no section holds \"%s\" as it stands: it was "
+                              "searched by its words"
+                            : "no section holds \"%s\" as it stands; without "
+                              "the quotes its words are searched",
+                      phrase->valuestring);
+}
+
 void cli_tell_nothing(const struct cli *cli, const cJSON *result,
                       const char *otherwise)
 {
@@ -217,6 +230,18 @@ int cli_read_question(struct cli *cli, struct buf *out, struct err *err)
     return 0;
 }
 
+void cli_param_manuals(struct cli *cli, struct json *json)
+{
+    const struct text_list *manuals = &cli->options.manuals;
+    if (!manuals->count)
+        return;
+    json_key(json, "manuals");
+    json_begin(json, '[');
+    for (size_t i = 0; i < manuals->count; i++)
+        json_text(json, manuals->items[i]);
+    json_end(json, ']');
+}
+
 int cli_param_search(struct cli *cli, struct json *json, struct err *err)
 {
     const struct options *options = &cli->options;
@@ -227,13 +252,7 @@ int cli_param_search(struct cli *cli, struct json *json, struct err *err)
         return code;
     }
     json_field_string(json, "query", buf_slice(&query));
-    if (options->manuals.count) {
-        json_key(json, "manuals");
-        json_begin(json, '[');
-        for (size_t i = 0; i < options->manuals.count; i++)
-            json_text(json, options->manuals.items[i]);
-        json_end(json, ']');
-    }
+    cli_param_manuals(cli, json);
     cli_param_text(json, "under", options->under);
     cli_param_number(json, "n", options->count);
     cli_param_text(json, "mode", options->mode);

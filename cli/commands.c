@@ -27,7 +27,8 @@ const struct option_spec cli_options[OPTIONS] = {
                         "print the version", 0, 0},
     [OPTION_MANUAL] =
         {'c', NULL, "NAME", KIND_LIST, AT(manuals),
-         "this manual only; search and ask take several, each with -c", 0, 0},
+         "this manual only; search, ask and grep take several, each with -c", 0,
+         0},
     [OPTION_UNDER] = {0, "under", "NODE", KIND_TEXT, AT(under),
                       "only this node and what is below it", 0, 0},
     [OPTION_COUNT] = {'n', NULL, "N", KIND_NUMBER, AT(count),
@@ -164,6 +165,9 @@ const struct option_spec cli_options[OPTIONS] = {
                           "also a pack that no trusted key has signed, without "
                           "its memories",
                           0, 0},
+    [OPTION_IGNORE_CASE] = {'i', "ignore-case", NULL, KIND_FLAG,
+                            AT(ignore_case),
+                            "capitals and small letters are the same", 0, 0},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -191,8 +195,13 @@ const struct command cli_commands[] = {
          BIT(SESSION) | BIT(TEMPERATURE) | BIT(TOP_K) | BIT(TOP_P) |
          BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) | BIT(STOP_SEQUENCE),
      1, SIZE_MAX, false, cmd_ask},
-    {"search", "WORDS...", "find sections", SEARCHING | BIT(STRICT), 1,
-     SIZE_MAX, false, cmd_search},
+    {"search", "WORDS...",
+     "find sections: '\"exact phrase\" word -word' as one argument",
+     SEARCHING | BIT(STRICT), 1, SIZE_MAX, false, cmd_search},
+    {"grep", "PATTERN",
+     "print the lines of sections that a regular expression (PCRE2) matches",
+     BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(IGNORE_CASE), 1, 1, false,
+     cmd_grep},
     {"toc", "[NODE]", "print the table of contents", BIT(MANUAL) | BIT(DEPTH),
      0, 1, false, cmd_toc},
     {"get", "NODE", "print a section", BIT(ALL), 1, 1, false, cmd_get},

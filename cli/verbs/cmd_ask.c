@@ -198,6 +198,7 @@ static void print_answer(struct cli *cli, const cJSON *result,
         print_citations(cli, result);
         remark_abstained(cli, result);
     }
+    cli_tell_nowhere(cli, result, !is_none(result));
     if (cli->options.explain)
         explain_print(result);
 }

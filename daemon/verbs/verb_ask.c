@@ -432,6 +432,7 @@ static void put_result(struct json *json, const struct asking *asking)
     answer_put_route(json, &asking->route);
     json_field_double(json, "confidence", asking->route.confidence, 4);
     search_terms(json, &asking->route);
+    search_nowhere(json, &asking->route);
     search_explain(json, asking->call, &asking->route);
     if (asking->written.read.size) {
         json_key(json, "read");

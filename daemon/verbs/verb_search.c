@@ -103,6 +103,75 @@ static void fold(const struct call *call, const struct snapshot *snapshot,
         copies_free(&copies);
 }
 
+/* ---- Operators ---- */
+
+struct asked {
+    const struct snapshot *snapshot;
+    const struct selection *selection;
+};
+
+/* An error is met again, and told, by the search itself. */
+static bool is_term(void *context, struct slice term)
+{
+    const struct asked *asked = context;
+    struct store_txn *txn;
+    bool known = false;
+    if (store_read(asked->snapshot->store, &txn, NULL))
+        return false;
+    for (size_t i = 0; i < asked->snapshot->count && !known; i++) {
+        const struct manual *manual = &asked->snapshot->views[i]->manual;
+        struct slice postings = {0};
+        known = selection_has(asked->selection, manual->name) &&
+                !store_get_postings(txn, manual->id, manual->epoch, term,
+                                    &postings, NULL) &&
+                postings.size;
+    }
+    store_end(txn);
+    return known;
+}
+
+/* ---- Questions ---- */
+
+/* A question may quote what no section that answers it holds. */
+static int route_loosely(const struct snapshot *snapshot,
+                         struct route_request *request,
+                         struct query_operators *operators,
+                         struct route_result *ret_route, struct err *err)
+{
+    int code = route_question(snapshot, request, ret_route, err);
+    operators->loose = operators->question && operators->count > 0;
+    if (code || !operators->loose ||
+        ret_route->confidence >= route_min_confidence)
+        return code;
+    route_result_free(ret_route);
+    return route_question(snapshot, request, ret_route, err);
+}
+
+static int route(const struct call *call, const struct snapshot *snapshot,
+                 const struct selection *selection,
+                 struct route_request *request, struct question *ret_question,
+                 struct route_result *ret_route, struct err *err)
+{
+    struct asked asked = {snapshot, selection};
+    struct query_operators operators;
+    operators_read(request->query, is_term, &asked, &operators);
+    request->query = operators.words;
+    request->operators = &operators;
+    struct question question;
+    int code = embed(call, request, &question, err);
+    if (!code) {
+        request->vector = question.vector;
+        request->policy = question.policy;
+        request->embeds = question.embeds;
+        code = route_loosely(snapshot, request, &operators, ret_route, err);
+        question_free(&question);
+        question.vector = NULL;
+        *ret_question = question;
+    }
+    operators_free(&operators);
+    return code;
+}
+
 int search_question(const struct call *call, const struct snapshot *snapshot,
                     size_t max, const struct route_context *context,
                     struct question *ret_question,
@@ -115,6 +184,7 @@ int search_question(const struct call *call, const struct snapshot *snapshot,
         .query = json_get_text(params, "query", ""),
         .file = json_get_text(params, "file", NULL),
         .max = max,
+        .cancelled = &call->request->cancelled,
         .context = context,
         .typing = json_get_bool(params, "typing", false),
         .explain = json_get_bool(params, "explain", false)};
@@ -147,16 +217,8 @@ int search_question(const struct call *call, const struct snapshot *snapshot,
         *ret_route = (struct route_result){0};
         return 0;
     }
-    struct question question;
-    code = embed(call, &request, &question, err);
-    if (code)
-        return code;
-    request.vector = question.vector;
-    request.policy = question.policy;
-    request.embeds = question.embeds;
-    code = route_question(snapshot, &request, ret_route, err);
-    question_free(&question);
-    question.vector = NULL;
+    code = route(call, snapshot, &selection, &request, ret_question, ret_route,
+                 err);
     if (!code && !ret_route->count) {
         code = selection_check_damage(&selection, snapshot, err);
         if (code)
@@ -164,8 +226,6 @@ int search_question(const struct call *call, const struct snapshot *snapshot,
     }
     if (!code && folded)
         fold(call, snapshot, ret_route, max, ret_copies);
-    if (!code)
-        *ret_question = question;
     return code;
 }
 
@@ -198,6 +258,43 @@ static void explain_terms(struct json *json, const struct route_result *route)
         json_end(json, '}');
     }
     json_end(json, ']');
+}
+
+static void explain_operators(struct json *json,
+                              const struct route_result *route, const char *key,
+                              bool exclude)
+{
+    json_key(json, key);
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->operator_count; i++) {
+        const struct route_operator *operator= & route->operators[i];
+        if (operator->exclude != exclude)
+            continue;
+        json_begin(json, '{');
+        json_field_text(json, "text", operator->text);
+        json_field_int(json, "nodes", operator->nodes);
+        if (!exclude)
+            json_field_bool(json, "demanded", operator->demanded);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+void search_nowhere(struct json *json, const struct route_result *route)
+{
+    bool begun = false;
+    for (size_t i = 0; i < route->operator_count; i++) {
+        if (!route->operators[i].nowhere)
+            continue;
+        if (!begun) {
+            json_key(json, "nowhere");
+            json_begin(json, '[');
+        }
+        begun = true;
+        json_text(json, route->operators[i].text);
+    }
+    if (begun)
+        json_end(json, ']');
 }
 
 static void explain_steps(struct json *json, const struct route_result *route)
@@ -291,6 +388,8 @@ void search_explain(struct json *json, const struct call *call,
     json_begin(json, '{');
     json_field_text(json, "mode", json_get_text(call->params, "mode", "auto"));
     explain_terms(json, route);
+    explain_operators(json, route, "phrases", false);
+    explain_operators(json, route, "excluded", true);
     explain_dense(json, &route->dense);
     explain_steps(json, route);
     explain_weights(json, route);
@@ -438,6 +537,7 @@ int verb_search(struct call *call, struct json *json, struct err *err)
         search_generation(json, call, snapshot);
         code = put_results(json, call, snapshot, &route, &copies, err);
         search_terms(json, &route);
+        search_nowhere(json, &route);
         search_explain(json, call, &route);
         json_field_text(json, "model", question.model);
         json_key(json, "ms");

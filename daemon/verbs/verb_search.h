@@ -28,6 +28,10 @@ void search_generation(struct json *json, const struct call *call,
 /* "terms": stems of what was asked for, without the everyday words. */
 void search_terms(struct json *json, const struct route_result *route);
 
+/* "nowhere": phrases of the query that no section holds; no member where there is
+ * none. */
+void search_nowhere(struct json *json, const struct route_result *route);
+
 /* "explain", when it was asked for. */
 void search_explain(struct json *json, const struct call *call,
                     const struct route_result *route);

@@ -41,6 +41,9 @@ static const struct param ask_params[] = {
 static const struct param whole_params[] = {
     NEEDED_TEXT("query"), NEEDED_TEXT("method"), TEXT("manual"), TEXT("under"),
     TEXT("file"), INT("max_tokens", 1, MAX_TOKENS), END};
+static const struct param grep_params[] = {
+    NEEDED_TEXT("pattern"), TEXT("manual"), {"manuals", PARAM_TEXTS, false, 0, 0},
+    TEXT("under"), INT("n", 1, MAX_HITS), BOOL("ignore_case"), END};
 static const struct param toc_params[] = {
     TEXT("node"), TEXT("manual"), INT("depth", 0, MAX_LEVELS), END};
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
@@ -77,6 +80,7 @@ static const struct verb verbs[] = {
     {"embed", VERB_ANSWER, verb_embed, embed_params},
     {"failed", VERB_QUERY, verb_failed, failed_params},
     {"get", VERB_QUERY, verb_get, get_params},
+    {"grep", VERB_QUERY, verb_grep, grep_params},
     {"ls", VERB_QUERY, verb_ls, no_params},
     {"model", VERB_ANSWER, verb_model, model_params},
     {"open", VERB_QUERY, verb_open, node_params},

@@ -53,6 +53,7 @@ const struct verb *verb_find(const char *name);
 int verb_check(const struct verb *verb, const cJSON *params, struct err *err);
 
 verb_run verb_search;                               /* verb_search.c */
+verb_run verb_grep;                                 /* verb_grep.c */
 verb_run verb_ask;                                  /* verb_ask.c */
 verb_run verb_whole;                                /* full_document.c */
 verb_run verb_toc, verb_get, verb_open;             /* verb_browse.c */
