@@ -74,7 +74,10 @@ MODEL_READERS := $(filter-out $O/model/inference/% $O/model/encode/embed.o $O/mo
 $(MODEL_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(call objects,kernels/ref) $O/kernels/blocks.o $(BASE)
 	$(call link,$(MODEL_LIBS) $(BASE_LIBS))
-fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/encode_pages
+$O/tests/fuzz/fuzz_pack: LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
+$O/tests/fuzz/fuzz_pack: $(STAMP) $O/tests/fuzz/fuzz_pack.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MEMORY) $(TREE) $(patsubst %,$O/kernels/%.o,q8) $(BASE) $(FAISS_C)
+	$(call link,$(MEMORY_LIBS) $(BASE_LIBS))
+fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/fuzz_pack $O/tests/fuzz/encode_pages
 fuzz:  ## fuzz the readers of pages, trees, tokenizers, models and chat templates, FUZZ_SECONDS each (needs clang)
 	@$(MAKE) --no-print-directory -s BUILD=fuzz CC=clang fuzzers
 	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)

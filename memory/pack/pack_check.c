@@ -315,6 +315,34 @@ static int check_order(const struct pack_record *records, size_t count,
     return 0;
 }
 
+/* How many numbers a memory of so many bytes has: in 8 bits, or else halves. */
+static size_t memory_width(size_t size)
+{
+    enum { BLOCK = 64, BLOCK_BYTES = 66 };
+    size_t width = size / BLOCK_BYTES * BLOCK;
+    while (width < size && q8_size(width) < size)
+        width++;
+    return q8_size(width) == size ? width : size / 2;
+}
+
+/* All of one width: that of the vectors, where these are made of them. */
+static int check_memories(const struct pack *pack, struct err *err)
+{
+    if (!pack->memory_count)
+        return 0;
+    size_t size = pack->memories[0].value.size, width = memory_width(size);
+    bool fine =
+        width && (!pack->vectors.row_names || width == pack->vectors.width);
+    float *numbers = mem_alloc(width * sizeof *numbers);
+    for (size_t i = 0; i < pack->memory_count && fine; i++)
+        fine = pack->memories[i].value.size == size &&
+               store_is_memory(pack->memories[i].value, numbers, width);
+    free(numbers);
+    return fine ? 0
+                : pack_wrong(err, "its memories are no numbers, or not as many "
+                                  "in each");
+}
+
 static int check_records(const struct pack *pack, struct err *err)
 {
     int code =
@@ -328,13 +356,7 @@ static int check_records(const struct pack *pack, struct err *err)
         else
             segments_free(&segments);
     }
-    size_t width = pack->vectors.width;
-    float *numbers = mem_alloc(width * sizeof *numbers);
-    for (size_t i = 0; i < pack->memory_count && !code; i++)
-        if (!store_is_memory(pack->memories[i].value, numbers, width))
-            code = pack_wrong(err, "a memory is not of %zu numbers", width);
-    free(numbers);
-    return code;
+    return code ? code : check_memories(pack, err);
 }
 
 /* What they name is there, and nothing besides. */
