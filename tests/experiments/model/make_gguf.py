@@ -6,7 +6,7 @@ tokenizers with what their own libraries say.  Not needed to run the tests.
     venv/bin/python tests/experiments/model/make_gguf.py tests/golden/gguf
 
     bert            f32, the first token
-    nomic-bert      f16, q, k and v in one matrix, rotary positions, mean
+    nomic-bert      f16, q, k and v in one matrix, rotary positions, mean; with the WordPiece of tests/golden/tokenizers/bert
     qwen3           f32, made for embedding: the last token
     gemma-embedding f32, the same seeing both ways, mean
     gemma3          f32, a window in five of six layers with frequencies of its own, tied head
@@ -38,7 +38,7 @@ GEMMA3 = dict(DECODER, query_pre_attn_scalar=16,
 MODELS = {
     "bert": (BertConfig, BertModel, dict(ENCODER, max_position_embeddings=80)),
     "nomic-bert": (NomicBertConfig, NomicBertModel,
-                   dict(ENCODER, max_position_embeddings=128, rope_parameters={"rope_type": "default", "rope_theta": 1000.0})),
+                   dict(ENCODER, vocab_size=400, max_position_embeddings=128, rope_parameters={"rope_type": "default", "rope_theta": 1000.0})),
     "qwen3": (Qwen3Config, Qwen3Model, dict(DECODER, num_hidden_layers=2, rope_parameters=PLAIN)),
     "gemma3": (Gemma3TextConfig, Gemma3ForCausalLM, dict(GEMMA3, num_hidden_layers=7, sliding_window=9)),
     "gemma-embedding": (Gemma3TextConfig, Gemma3TextModel,
@@ -147,6 +147,8 @@ def write_model(out, seed, family, config_class, model_class, values):
     fill(model, generator, family == "nomic-bert")
     writer = gguf.GGUFWriter(os.path.join(out, f"{family}.gguf"), family)
     write_config(writer, family, config)
+    if family == "nomic-bert":
+        write_wordpiece(writer, os.path.join(out, "../tokenizers/bert/tokenizer.json"))
     for name, tensor in tensors_of(family, model).items():
         writer.add_tensor(name, numpy.ascontiguousarray(tensor))
     close(writer)
@@ -175,6 +177,17 @@ def train(kind, folder, text):
         remove_extra_whitespaces=kind != "bpe", normalization_rule_name="identity" if kind == "bpe" else "nmt_nfkc",
         user_defined_symbols=["<extra>"], minloglevel=2, num_threads=1)
     return sentencepiece.SentencePieceProcessor(model_file=f"{prefix}.model")
+
+
+def write_wordpiece(writer, path):
+    """As llama.cpp's converter writes it."""
+    with open(path) as file:
+        read = json.load(file)
+    special = {token["content"] for token in read["added_tokens"]}
+    tokens = sorted(read["model"]["vocab"], key=read["model"]["vocab"].get)
+    writer.add_tokenizer_model("bert")
+    writer.add_token_list([t if t in special else t.removeprefix("##") if t.startswith("##") else "\u2581" + t for t in tokens])
+    writer.add_token_types([3 if t in special else 1 for t in tokens])
 
 
 def write_tokenizer(out, name, kind, trained):
