@@ -303,6 +303,17 @@ static void test_doxygen(void **state)
 }
 
 /* What a heading names has the heading's level. */
+/* Lines of code are one block, numbers left out. */
+static void test_doxygen_code(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>T</h1><p>As in <div class=fragment><div class=line><a id=l1></a>"
+        "<span class=lineno>   1</span>int a;</div>\n<div class=line>"
+        "<span class=lineno>   2</span>  b();</div>\n</div><p>After.",
+        "# T\nparagraph: As in\ncode: int a;\\n  b();\nparagraph: After.\n");
+}
+
 static void test_levels(void **state)
 {
     (void)state;
@@ -477,6 +488,7 @@ int main(void)
         TEST(test_labels_that_are_none),
         TEST(test_texinfo),
         TEST(test_doxygen),
+        TEST(test_doxygen_code),
         TEST(test_levels),
         TEST(test_rustdoc),
         TEST(test_javadoc),
