@@ -147,7 +147,10 @@ void cli_judge_freshness(struct cli *cli, const cJSON *result)
     tell_missing(cli, result);
     if (strict && (stale || partial))
         cli->status = err_exit_status(ERR_STALE);
-    if (stale && !cJSON_GetObjectItemCaseSensitive(result, "missing"))
+    if (stale && json_get_bool(result, "away", false))
+        output_remark(cli, "whether it is up to date is not known: files of a "
+                           "manual are not here");
+    else if (stale && !cJSON_GetObjectItemCaseSensitive(result, "missing"))
         output_remark(cli, "the index is behind the files: lectern update");
     else if (strict && partial)
         output_remark(cli, "the index is not complete: lectern status");

@@ -65,6 +65,10 @@ enum option_id {
     OPTION_MAN,
     OPTION_FOR,
     OPTION_PORT,
+    OPTION_KEY,
+    OPTION_FILES,
+    OPTION_DIR,
+    OPTION_UNTRUSTED,
     OPTION_IGNORE_CASE,
     OPTIONS
 };
@@ -101,10 +105,10 @@ struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model, *device, *man;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
-        *format, *session, *kind, *role;
+        *format, *session, *kind, *role, *key, *dir;
     bool explain, jsonl, strict, wait, force, retry, excluded, all, print, stop;
     bool follow_links, yes, installed, ignore_case;
-    bool foreground, repair;
+    bool foreground, repair, files, untrusted;
     long count, depth, max_tokens, top_k, seed, port;
     double temperature, top_p, min_p, penalty;
     struct text_list ignore, stop_sequences,
@@ -225,6 +229,8 @@ int cmd_doctor(struct cli *cli, struct err *err);
 int cmd_verify(struct cli *cli, struct err *err);
 int cmd_compact(struct cli *cli, struct err *err);
 int cmd_backup(struct cli *cli, struct err *err);
+int cmd_pack(struct cli *cli, struct err *err);
+int cmd_unpack(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_model(struct cli *cli, struct err *err);
 int cmd_mcp(struct cli *cli, struct err *err);

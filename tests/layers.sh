@@ -30,7 +30,7 @@ ALSO = {  # and these headers
 LIBRARIES = {
     "uv.h": "daemon/net", "lmdb.h": "memory/store", "gumbo.h": "indexer/parse", "libxml": "indexer/parse",
     "pcre2.h": "model/tokenizer daemon/grep", "faiss": "memory/vectors", "seccomp.h": "indexer/parse",
-    "curl": "cli/download", "microhttpd.h": "cli/web",
+    "sqlite3.h": "indexer/parse/docset", "sodium.h": "memory/pack", "curl": "cli/download", "microhttpd.h": "cli/web",
 }
 INCLUDE = re.compile(r'^#include ["<]([^">]+)[">]', re.M)
 faults = []

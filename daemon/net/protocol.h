@@ -47,6 +47,8 @@
  *   failed  manual, retry: bool, excluded: bool, left_out: bool (its former name)
  *   verify  manual, repair: bool        backup  *dir
  *   compact                             cancel  *id
+ *   pack    *manual, *file, key, files: bool
+ *   unpack  *file, name, dir, untrusted: bool
  *   stop    (ends the daemon)
  * A name of a parameter that is not listed is an error. */
 #ifndef DAEMON_NET_PROTOCOL_H

@@ -513,6 +513,8 @@ static int put_results(struct json *json, const struct call *call,
     json_end(json, ']');
     json_field_bool(json, "fresh", looks.fresh && fresh.current);
     json_field_bool(json, "complete", fresh.complete);
+    if (fresh.away)
+        json_field_bool(json, "away", true);
     selection_put_searched(json, call, snapshot);
     selection_put_missing(json, call, snapshot);
     free(looks.items);

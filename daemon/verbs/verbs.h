@@ -63,6 +63,7 @@ verb_run verb_embed;                                /* verb_embed.c */
 verb_run verb_quote;                                /* verb_quote.c */
 verb_run verb_verify;                               /* verb_verify.c */
 verb_run verb_compact, verb_backup;                 /* maintenance.c */
+verb_run verb_pack, verb_unpack;                    /* verb_pack.c */
 verb_run verb_model;                                /* verb_model.c */
 
 #endif
