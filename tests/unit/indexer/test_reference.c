@@ -101,6 +101,29 @@ static void test_labels(void **state)
     buf_free(&wanted);
 }
 
+/* Forms of one keyword, each with its anchors, above one text. */
+static void test_labels_of_one_entry(void **state)
+{
+    (void)state;
+    struct buf html = {0}, wanted = {0};
+    buf_put_text(&html, "<h1>T</h1>");
+    buf_put_text(&wanted, "# T\n");
+    for (int i = 0; i < 8; i++) {
+        buf_printf(&html,
+                   "<a name='opt'></a><a name='opt %d'></a><div class=k>opt %d"
+                   "</div><a name='x'></a>\n<a name='no opt %d'></a><div "
+                   "class=k>no opt %d</div><p>" WORDS WORDS "</p>",
+                   i, i, i, i);
+        buf_printf(&wanted,
+                   "#* opt %d, no opt %d {opt %d}\nparagraph: " WORDS WORDS
+                   "\n",
+                   i, i, i);
+    }
+    expect(html.data, wanted.data);
+    buf_free(&html);
+    buf_free(&wanted);
+}
+
 static void expect_no_entries(int count, const char *open, const char *middle,
                               const char *close)
 {
@@ -311,13 +334,21 @@ static void test_contents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_sphinx),         TEST(test_named_terms),
-        TEST(test_long_meanings),  TEST(test_definitions_stay),
-        TEST(test_labels),         TEST(test_labels_that_are_none),
-        TEST(test_texinfo),        TEST(test_doxygen),
-        TEST(test_levels),         TEST(test_rustdoc),
-        TEST(test_javadoc),        TEST(test_others),
-        TEST(test_long_signature), TEST(test_contents),
+        TEST(test_sphinx),
+        TEST(test_named_terms),
+        TEST(test_long_meanings),
+        TEST(test_definitions_stay),
+        TEST(test_labels),
+        TEST(test_labels_that_are_none),
+        TEST(test_labels_of_one_entry),
+        TEST(test_texinfo),
+        TEST(test_doxygen),
+        TEST(test_levels),
+        TEST(test_rustdoc),
+        TEST(test_javadoc),
+        TEST(test_others),
+        TEST(test_long_signature),
+        TEST(test_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
