@@ -13,6 +13,10 @@ static const double PART_OF_WHOLE = 0.3;
  * about manuals held out of everything else (docs/log/retrieval.md). */
 static const double TIMES = 5, MIN = 0.02;
 
+/* What a synonym is worth, and two words written as one, of what the question's own
+ * are; chosen on people's questions (docs/log/people.md). */
+static const double SYNONYM = 0.5, COMPOUND = 0.9;
+
 struct parse {
     struct query *query;
     bool stop_words; /* take them too */
@@ -54,7 +58,7 @@ static void take_term(void *context, const struct term_at *at)
         return;
     }
     int index = query_find(query, at->term);
-    if (index < 0 && query->count < QUERY_MAX_TERMS) {
+    if (index < 0 && query->count < QUERY_MAX_ASKED) {
         index = (int)query->count++;
         query->terms[index] = (struct query_term){
             .term = mem_strndup(at->term.data, at->term.size),
@@ -128,6 +132,23 @@ static double common_weight(const struct query_term *term, double owners,
     return fmin(1, fmax(MIN, share / TIMES));
 }
 
+/* It is worth as much as what it stands for, but for what it stands for less
+ * surely, and not more than it tells. */
+static void weigh_alternative(struct query *query, struct query_term *term)
+{
+    double information = 0, weight = 0;
+    for (size_t t = 0; t < QUERY_MAX_ASKED; t++)
+        if (term->instead_of >> t & 1) {
+            weight += query->terms[t].weight;
+            information += query->terms[t].weight * query->terms[t].idf;
+        }
+    bool compound = term->instead_of & (term->instead_of - 1);
+    information = fmin(information, weight * term->idf);
+    term->weight = term->idf > 0 ? (compound ? COMPOUND : SYNONYM) *
+                                       information / term->idf
+                                 : 0;
+}
+
 /* What a corrected word still lacks is less than it loses in a ranking: that the
  * nearest one is meant is likelier than that nothing is. */
 void query_weigh(struct query *query, double owners, double mean_words)
@@ -143,4 +164,7 @@ void query_weigh(struct query *query, double owners, double mean_words)
             term->weight *= common_weight(term, owners, mean_words);
         term->missing = (1 - sqrt(term->trust)) * term->share * term->idf;
     }
+    for (size_t t = 0; t < query->count; t++)
+        if (query->terms[t].instead_of)
+            weigh_alternative(query, &query->terms[t]);
 }

@@ -123,6 +123,9 @@ struct route_term {
     double idf;
     double weight; /* what it counts */
     bool common;   /* an everyday word of a sentence: beside the point */
+    uint32_t
+        instead_of; /* a bit for each of the terms that it may stand for; 0: it
+                            is of the question itself */
 };
 
 struct route_result {
