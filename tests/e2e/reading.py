@@ -286,6 +286,14 @@ def words_that_stand_together_say_more_than_strewn_ones():
         check(hits[0]["path"][-1] == "Together", [hit["path"] for hit in hits])
         explained = h.json("search", "greasing a bearing nipple", "--explain")["explain"]
         check(explained["weights"]["block"] > 0 and explained["hits"][0]["block"]["rank"] == 1, explained)
+        # A page in one piece, as many tools make it: by its best paragraph.
+        lines = [f"About {word}, and much else.\n" + "A long section may treat in passing, at length, of other matters.\n" * 6
+                 for word in ("greasing", "a bearing", "the nipple")]
+        h.write("m/c.html", page("Page", "<pre>" + "\n".join(lines) + "</pre>"))
+        h.json("update", "--wait")
+        found = h.json("search", "greasing a bearing nipple", "--explain")
+        ranks = {hit["path"][-1]: told.get("block", {}).get("rank") for hit, told in zip(found["results"], found["explain"]["hits"])}
+        check(ranks["Together"] < ranks["Page"], ranks)
 
 
 @test
