@@ -528,6 +528,7 @@ int route_question(const struct snapshot *snapshot,
     if (!code) {
         struct fused *fused;
         size_t count = rank_all(&routing, &fused);
+        demote_history(&routing, fused, count);
         prefer_near(&routing, snapshot, fused, count);
         prefer_manual(&routing, fused, count);
         prefer_named(&routing, fused, count);
