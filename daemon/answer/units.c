@@ -105,13 +105,26 @@ static struct slice with_term(const struct block *block, struct slice line)
                                   : line;
 }
 
+/* The row that holds the text, when it is not too long. */
+static struct slice row_at(const struct block *block, struct slice text)
+{
+    const char *from = text.data, *to = text.data + text.size;
+    const char *start = block->text.data, *end = start + block->text.size;
+    while (from > start && from[-1] != '\n')
+        from--;
+    while (to < end && *to != '\n')
+        to++;
+    return to - from <= MAX_PROSE ? (struct slice){from, (size_t)(to - from)}
+                                  : text;
+}
+
 struct slice unit_around(const struct block *block, size_t at, size_t size)
 {
     struct slice text = {block->text.data + at, size};
     if (block->kind == BLOCK_CODE)
         return block->text.size <= MAX_CODE ? block->text : text;
     if (block->kind == BLOCK_TABLE)
-        return text;
+        return row_at(block, text);
     struct slice line = line_at(block, at);
     if (text.data < line.data || text.data + size > line.data + line.size)
         return text;

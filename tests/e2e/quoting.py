@@ -76,6 +76,33 @@ def the_best_section_is_quoted_more_than_once_and_nothing_twice():
 
 
 @test
+def long_code_is_quoted_by_paragraphs():
+    """A page in one <pre>, as many tools make it: from blank line to blank line, more than one."""
+    wanted = ["The relief valve opens at\nsix bar, and closes at five.", "A relief valve that leaks\nis replaced as a whole."]
+    with house() as h:
+        text = "\n\n".join(f"Paragraph {n} is about\nsomething else." for n in range(60))
+        found = quotes(h, f"<pre>{wanted[0]}\n\n{text}\n\n{wanted[1]}</pre>", "relief valve")
+        check(all(part in found for part in wanted), found)
+
+
+@test
+def a_row_of_a_table_is_quoted_whole():
+    rows = "".join(f"<tr><td>{n}</td><td>Fault {n}</td><td>Look at part {n}.</td></tr>" for n in range(500, 560))
+    with house() as h:
+        found = quotes(h, f"<table><tr><th>Code</th><th>Name</th><th>Remedy</th></tr>{rows}</table>", "fault 508")
+        check(any("508" in quote and "Look at part 508." in quote for quote in found), found)
+
+
+@test
+def two_items_of_one_list_are_quoted():
+    rows = "".join(f"<dt>-{c}</dt><dd>Sets what {word} does in such a case, and nothing else.</dd>"
+                   for c, word in zip("abcdefgh", ("asp", "bat", "cat", "dog", "elk", "fox", "gnu", "hen")))
+    with house() as h:
+        found = "\n".join(quotes(h, f"<dl>{rows}</dl>", "what do -c and -g set"))
+        check("-c\n  Sets what cat" in found and "-g\n  Sets what gnu" in found, found)
+
+
+@test
 def a_caption_does_not_stand_alone():
     with house() as h:
         found = quotes(h, "<p>Example 3. Descaling the heat exchanger</p><pre>descale --acid</pre>",
