@@ -89,6 +89,7 @@ struct query_term {
         instead_of;     /* a bit for each term of the question that it may stand
                             for; 0: it is of the question itself */
     unsigned frequency; /* word_frequency; 0: it counts in full */
+    uint8_t parts;      /* a bit for each part of the question that has it */
     /* From query_weigh. */
     uint32_t nodes; /* that own content and hold it */
     double idf;     /* ln(1 + (N - n + .5) / (n + .5)), over all asked */
@@ -99,6 +100,7 @@ struct query_term {
 struct query {
     struct query_term terms[QUERY_MAX_TERMS];
     size_t count;
+    size_t parts; /* of the question: parts.h */
 };
 
 /* Words without weight are left out, unless there is nothing else. */

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/lexical.h"
+#include "memory/lexical/parts.h"
 
 /* What a part of an identifier counts that is known as a whole. */
 static const double PART_OF_WHOLE = 0.3;
@@ -22,6 +23,7 @@ struct parse {
     bool stop_words; /* take them too */
     bool sentence;   /* it is one, not a phrase or keywords */
     uint32_t within; /* wholes of the identifier that is being read */
+    uint8_t part;    /* a bit for the part of the question that is being read */
     double share;    /* of the terms that it adds */
 };
 
@@ -71,6 +73,8 @@ static void take_term(void *context, const struct term_at *at)
             .frequency = frequency_of(at),
             .weight = at->part ? PART_OF_WHOLE : 1};
     }
+    if (index >= 0)
+        query->terms[index].parts |= parse->part;
     if (at->whole && index >= 0)
         parse->within |= (uint32_t)1 << index;
 }
@@ -79,8 +83,14 @@ void query_parse(const char *text, struct query *ret_query)
 {
     struct analyzer *maker = analyzer_new();
     struct parse parse = {.query = ret_query, .share = 1};
+    struct slice parts[QUESTION_MAX_PARTS];
+    size_t count = question_parts(slice_of(text), parts);
     ret_query->count = 0;
-    analyze(maker, slice_of(text), take_term, &parse);
+    ret_query->parts = count;
+    for (size_t p = 0; p < count; p++) {
+        parse.part = (uint8_t)(1 << p);
+        analyze(maker, parts[p], take_term, &parse);
+    }
     /* A phrase means each of its words. */
     for (size_t t = 0; t < ret_query->count && !parse.sentence; t++)
         ret_query->terms[t].frequency = 0;

@@ -14,7 +14,7 @@
 enum { PASSAGE_MIN = 160, PASSAGE_MAX = 480 };
 enum { OF_BEST = 4 /* passages of the best section; of the others: one */ };
 /* Bytes of a piece of code between blank lines that is considered whole. */
-enum { PIECE_MAX = 900 };
+enum { PIECE_MAX = 1100 };
 
 /* What a term in the head of a definition (the term defined) is worth to the
  * sentences below it. */
@@ -24,6 +24,8 @@ static const double HEAD_SHARE = 0.8;
 static const double LABEL_SHARE = 0.8, TITLE_SHARE = 0.5;
 /* Hits whose score is below this share of the best are not quoted. */
 static const double MIN_SHARE = 0.5;
+/* What a term counts that another part of the question has. */
+static const double OTHER_PART = 0.3;
 /* Between equals: prose before tables and code, what stands first. */
 static const double PROSE = 1.15, ORDER = 0.002, MAX_ORDER = 0.1;
 /* A quote of fewer bytes says little. */
@@ -53,6 +55,7 @@ struct choosing {
         size_t from, end; /* the line, row or piece that it is of */
     } chosen[OF_BEST];
     size_t chosen_count;
+    uint8_t part; /* of the question that this one is to answer; 0: all */
     struct sentence *sentences; /* [sentence_count] of the present line */
     size_t sentence_count, sentence_capacity;
     struct slice line; /* the present line, row or piece */
@@ -106,6 +109,8 @@ static void consider(struct choosing *choosing, const struct block *block,
         return;
     for (size_t t = 0; t < query->count; t++) {
         double information = query->terms[t].weight * query->terms[t].idf;
+        if (choosing->part && !(query->terms[t].parts & choosing->part))
+            information *= OTHER_PART;
         if (here >> t & 1)
             score += information;
         else if (choosing->head >> t & 1)
@@ -303,6 +308,42 @@ static bool is_repeated(const struct passages *passages, struct slice text)
     return false;
 }
 
+/* Where what was chosen stands; TREE_NONE: nothing was. */
+static struct chosen place_of(const struct choosing *choosing,
+                              const struct node *node)
+{
+    const struct block *block = choosing->block;
+    if (!block)
+        return (struct chosen){.block = TREE_NONE};
+    size_t from = (size_t)(choosing->best_line.data - block->text.data);
+    return (struct chosen){(uint32_t)(block - node->blocks), from,
+                           from + choosing->best_line.size + 1};
+}
+
+static void add_passage(const struct choosing *choosing,
+                        const struct route_hit *hit,
+                        const struct content *content,
+                        struct passages *passages)
+{
+    const struct block *block = choosing->block;
+    struct slice text = choosing->text;
+    if (!block || is_repeated(passages, text))
+        return;
+    struct passage passage = {
+        .view = hit->view,
+        .node = hit->node,
+        .text = {arena_copy(&passages->arena, text.data, text.size), text.size},
+        .at = (size_t)(text.data - block->text.data),
+        .block = block->origin,
+        .kind = block->kind,
+        .encoding = content->page->encoding,
+        .score = choosing->best,
+        .share = choosing->best_hit > 0 ? hit->score / choosing->best_hit : 1,
+        .about = share_of(choosing->query, choosing->title)};
+    passage.block.file = content_file(content, hit->view, hit->node, block);
+    passages->items[passages->count++] = passage;
+}
+
 static int choose_one(const struct snapshot *snapshot,
                       const struct route_hit *hit, struct choosing choosing,
                       struct passages *passages, struct chosen *ret_chosen,
@@ -321,32 +362,8 @@ static int choose_one(const struct snapshot *snapshot,
         if (is_label(block))
             choosing.label = terms_in(&choosing, block->text);
     }
-    *ret_chosen = (struct chosen){.block = TREE_NONE};
-    if (choosing.block) {
-        size_t from =
-            (size_t)(choosing.best_line.data - choosing.block->text.data);
-        *ret_chosen =
-            (struct chosen){(uint32_t)(choosing.block - content.node->blocks),
-                            from, from + choosing.best_line.size + 1};
-    }
-    if (choosing.block && !is_repeated(passages, choosing.text)) {
-        struct slice text = choosing.text;
-        struct origin origin = choosing.block->origin;
-        origin.file =
-            content_file(&content, hit->view, hit->node, choosing.block);
-        passages->items[passages->count++] = (struct passage){
-            .view = hit->view,
-            .node = hit->node,
-            .text = {arena_copy(&passages->arena, text.data, text.size),
-                     text.size},
-            .at = (size_t)(text.data - choosing.block->text.data),
-            .block = origin,
-            .kind = choosing.block->kind,
-            .encoding = content.page->encoding,
-            .score = choosing.best,
-            .share = choosing.best_hit > 0 ? hit->score / choosing.best_hit : 1,
-            .about = share_of(choosing.query, choosing.title)};
-    }
+    *ret_chosen = place_of(&choosing, content.node);
+    add_passage(&choosing, hit, &content, passages);
     free(choosing.sentences);
     content_close(&content);
     return is_cancelled(&choosing) ? err_set(err, ERR_CANCELLED, "cancelled")
@@ -356,14 +373,24 @@ static int choose_one(const struct snapshot *snapshot,
 /* The terms as they were routed by. */
 static struct query query_of(const struct route_result *route)
 {
-    struct query query = {.count = route->term_count};
+    struct query query = {.count = route->term_count, .parts = route->parts};
     for (size_t t = 0; t < query.count; t++)
         query.terms[t] = (struct query_term){
             .term = mem_strdup(route->terms[t].term),
             .idf = route->terms[t].idf,
             .weight = route->terms[t].instead_of ? 0 : route->terms[t].weight,
-            .instead_of = route->terms[t].instead_of};
+            .instead_of = route->terms[t].instead_of,
+            .parts = route->terms[t].parts};
     return query;
+}
+
+/* The parts of a question take turns. */
+static void next_part(struct choosing *choosing)
+{
+    unsigned parts = 1U << choosing->query->parts;
+    unsigned next = (unsigned)choosing->part << 1;
+    if (choosing->part)
+        choosing->part = (uint8_t)(next == parts ? 1 : next);
 }
 
 /* The best passages of a section, each of another line, row or piece. */
@@ -373,6 +400,8 @@ static int choose_from(const struct snapshot *snapshot,
                        struct passages *passages, struct err *err)
 {
     struct choosing one = *choosing;
+    if (wanted > 1 && one.query->parts > 1)
+        one.part = 1;
     int code = 0;
     for (int i = 0; i < wanted && !code; i++) {
         struct chosen chosen;
@@ -380,6 +409,7 @@ static int choose_from(const struct snapshot *snapshot,
         if (code || chosen.block == TREE_NONE)
             break;
         one.chosen[one.chosen_count++] = chosen;
+        next_part(&one);
     }
     return code;
 }

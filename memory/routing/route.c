@@ -473,7 +473,8 @@ static struct route_term give_term(const struct query_term *term)
         .idf = term->idf,
         .weight = term->weight,
         .common = term->frequency > 0,
-        .instead_of = term->instead_of};
+        .instead_of = term->instead_of,
+        .parts = term->parts};
 }
 
 static void give_terms(struct routing *routing)
@@ -482,6 +483,7 @@ static void give_terms(struct routing *routing)
     const struct query *query = &routing->query;
     result->terms = mem_alloc(query->count * sizeof *result->terms);
     result->term_count = query->count;
+    result->parts = query->parts;
     for (size_t t = 0; t < query->count; t++)
         result->terms[t] = give_term(&query->terms[t]);
 }

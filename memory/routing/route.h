@@ -126,6 +126,7 @@ struct route_term {
     uint32_t
         instead_of; /* a bit for each of the terms that it may stand for; 0: it
                             is of the question itself */
+    uint8_t parts;  /* a bit for each part of the question that has it */
 };
 
 struct route_result {
@@ -135,6 +136,7 @@ struct route_result {
     size_t step_count;
     struct route_term *terms; /* [term_count] */
     size_t term_count;
+    size_t parts;                 /* things that the question asks */
     struct route_weights weights; /* by which they are fused */
     struct route_dense dense;
     double confidence; /* greatest coverage among the first hits */

@@ -94,6 +94,17 @@ def a_row_of_a_table_is_quoted_whole():
 
 
 @test
+def both_parts_of_a_question_are_answered():
+    parts = ["The impeller is primed with clean water after the casing was vented and the valve was opened wide.",
+             "Oil is changed after a thousand hours of work, or after a year."]
+    with house() as h:
+        more = "".join(f"<p>The impeller is primed with clean water in case {n}, too, when the casing was vented.</p>" for n in range(9))
+        found = quotes(h, f"<p>{parts[0]}</p>{more}<p>{parts[1]}</p>",
+                       "is the impeller primed with clean water when the casing was vented, and when is the oil changed?")
+        check(parts[1] in found[:2], found)
+
+
+@test
 def two_items_of_one_list_are_quoted():
     rows = "".join(f"<dt>-{c}</dt><dd>Sets what {word} does in such a case, and nothing else.</dd>"
                    for c, word in zip("abcdefgh", ("asp", "bat", "cat", "dog", "elk", "fox", "gnu", "hen")))

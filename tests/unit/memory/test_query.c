@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "memory/lexical/lexical.h"
+#include "memory/lexical/parts.h"
 
 static struct store *open_store(const char *folder)
 {
@@ -232,7 +233,7 @@ static void a_large_index_is_searched_fast(void **state)
     unit_folder_remove(folder);
 }
 
-/* ---- What may stand in a word's place ---- */
+/* ---- Parts ---- */
 
 static const struct query_term *term_of(const struct query *query,
                                         const char *term)
@@ -240,6 +241,43 @@ static const struct query_term *term_of(const struct query *query,
     int index = query_find(query, slice_of(term));
     return index < 0 ? NULL : &query->terms[index];
 }
+
+static void assert_parts(const char *text, const char *expected)
+{
+    struct slice parts[QUESTION_MAX_PARTS];
+    struct buf said = {0};
+    size_t count = question_parts(slice_of(text), parts);
+    for (size_t p = 0; p < count; p++) {
+        buf_put_text(&said, p ? "|" : "");
+        buf_put_slice(&said, parts[p]);
+    }
+    assert_string_equal(said.data ? said.data : "", expected);
+    buf_free(&said);
+}
+
+static void a_question_of_two_parts_is_split(void **state)
+{
+    (void)state;
+    assert_parts("what does it do, and how is it turned off?",
+                 "what does it do,|and how is it turned off?");
+    assert_parts("Is it lost? How often is one written?",
+                 "Is it lost?|How often is one written?");
+    assert_parts("the red and the black", "the red and the black");
+    assert_parts("why? and what now then", "why? and what now then");
+    assert_parts("black and white and are these the colours",
+                 "black and white|and are these the colours");
+    assert_parts("a b; c d; e f; g h; i j", "a b;|c d;|e f;|g h; i j");
+    assert_parts("", "");
+    struct query query;
+    query_parse("which valve leaks, and what does a valve cost?", &query);
+    assert_int_equal(query.parts, 2);
+    assert_int_equal(term_of(&query, "valv")->parts, 3);
+    assert_int_equal(term_of(&query, "leak")->parts, 1);
+    assert_int_equal(term_of(&query, "cost")->parts, 2);
+    query_free(&query);
+}
+
+/* ---- What may stand in a word's place ---- */
 
 static void alternatives(struct store *store, const char *text,
                          struct query *query)
@@ -317,6 +355,7 @@ int main(void)
         cmocka_unit_test(misspelt_words_become_the_nearest),
         cmocka_unit_test(the_word_that_is_typed_becomes_the_most_common),
         cmocka_unit_test(a_large_index_is_searched_fast),
+        cmocka_unit_test(a_question_of_two_parts_is_split),
         cmocka_unit_test(synonyms_and_compounds_stand_in),
         cmocka_unit_test(what_stands_in_counts_less_and_once),
     };
