@@ -155,5 +155,6 @@ bool entries_list(struct walk *walk, const xmlNode *list);
 bool entries_box(struct walk *walk, const xmlNode *box);
 /* False: the element is not a label above an entry, or not here. */
 bool entries_label(struct walk *walk, const xmlNode *element);
+bool entries_table(struct walk *walk, const xmlNode *table);
 
 #endif

@@ -310,10 +310,16 @@ static void walk_skipped(struct walk *w, const xmlNode *element,
     boilerplate_keep(w, element, why);
 }
 
+static bool is_entry(const struct walk *w, const xmlNode *element)
+{
+    return reference_is_heading(element) ||
+           (w->in.kind == BLOCK_PARAGRAPH && labels_has(&w->labels, element));
+}
+
 static void walk_element(struct walk *w, const xmlNode *element)
 {
     struct rule rule = rules_of(element);
-    if (rule.part == PART_SKIP) {
+    if (rule.part == PART_SKIP && !is_entry(w, element)) {
         walk_skipped(w, element, rule.why);
         return;
     }

@@ -30,4 +30,8 @@ bool labels_has(const struct labels *labels, const xmlNode *element);
  * name what follows, as the forms of one keyword do.  NULL: there is none. */
 const xmlNode *labels_next(const struct labels *labels, const xmlNode *label);
 
+/* Has the element an anchor that is called as it reads: in it, right above, or as the
+ * id of `holder`? */
+bool labels_is_named(const xmlNode *element, const xmlNode *holder);
+
 #endif
