@@ -94,6 +94,19 @@ def a_row_of_a_table_is_quoted_whole():
 
 
 @test
+def as_much_is_quoted_as_is_asked_for():
+    section = "<p>A gasket seals a flange.</p><p>Paper gaskets are replaced each year.</p><p>Cork gaskets last for three.</p>"
+    with house() as h:
+        h.write("m/b.html", page("Gasket", section + PADDING))
+        brief = quotes(h, "", "how long do cork gaskets last", "--brief")
+        check(brief == ["Cork gaskets last for three."], brief)
+        full = h.json("ask", "how long do cork gaskets last", "--full")["citations"]
+        quoted = [c["quote"] for c in full if c["path"][-1] == "Gasket"]
+        check(quoted[0] == "A gasket seals a flange." and len(quoted) == 9, quoted)
+        h.run("ask", "gasket", "--brief", "--full", code=2)
+
+
+@test
 def both_parts_of_a_question_are_answered():
     parts = ["The impeller is primed with clean water after the casing was vented and the valve was opened wide.",
              "Oil is changed after a thousand hours of work, or after a year."]
