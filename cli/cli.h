@@ -108,7 +108,8 @@ struct options {
     const char *socket, *config, *store, *model, *device, *man;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind, *role, *key, *dir;
-    bool explain, jsonl, brief, full, strict, wait, force, retry, excluded, all, print, stop;
+    bool explain, jsonl, brief, full, strict, wait, force, retry, excluded, all,
+        print, stop;
     bool follow_links, yes, installed, ignore_case;
     bool foreground, repair, files, untrusted;
     long count, depth, max_tokens, top_k, seed, port;
