@@ -26,6 +26,7 @@ enum kind { KIND_PATH, KIND_NUMBER, KIND_CHOICE, KIND_DEVICE };
 
 static void default_store(struct buf *out);
 static void default_parsers(struct buf *out);
+static void default_trusted_keys(struct buf *out);
 static void default_parser(struct buf *out);
 
 static const char no_model[] = "none";
@@ -66,6 +67,7 @@ static const struct key {
     [CONFIG_MODEL] = {"model", KIND_PATH, NULL, config_default_model, 0, 0},
     [CONFIG_MEMORY_MODEL] = {"memory_model", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_ANSWER_MODEL] = {"answer_model", KIND_PATH, "", NULL, 0, 0},
+    [CONFIG_RERANK_MODEL] = {"rerank_model", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_DEVICE] = {"device", KIND_DEVICE, "cpu", NULL, 0, 0},
     [CONFIG_AGGREGATE] = {"aggregate", KIND_CHOICE, "mean", NULL, 0, 0,
                           aggregates},
@@ -81,7 +83,15 @@ static const struct key {
     [CONFIG_MEND] = {"mend", KIND_CHOICE, "yes", NULL, 0, 0, answers},
     [CONFIG_ALIASES] = {"aliases", KIND_CHOICE, "yes", NULL, 0, 0, answers},
     [CONFIG_HILS] = {"hils", KIND_CHOICE, "off", NULL, 0, 0, hils},
+    [CONFIG_TRUSTED_KEYS] = {"trusted_keys", KIND_PATH, NULL,
+                             default_trusted_keys, 0, 0},
 };
+
+static void default_trusted_keys(struct buf *out)
+{
+    config_user_folder("XDG_CONFIG_HOME", ".config", out);
+    buf_put_text(out, "/trusted-keys");
+}
 
 static void default_store(struct buf *out)
 {
@@ -195,7 +205,7 @@ static int check_device(const struct key *key, const char *text,
 static bool is_model(enum config_key key)
 {
     return key == CONFIG_MODEL || key == CONFIG_MEMORY_MODEL ||
-           key == CONFIG_ANSWER_MODEL;
+           key == CONFIG_ANSWER_MODEL || key == CONFIG_RERANK_MODEL;
 }
 
 /* Checks a value and puts it in place; `folder` is where relative paths start,
@@ -475,15 +485,17 @@ enum config_key config_role_key(enum config_role role)
     static const enum config_key role_keys[] = {
         [ROLE_MEMORIES] = CONFIG_MEMORY_MODEL,
         [ROLE_ANSWERS] = CONFIG_ANSWER_MODEL,
+        [ROLE_RERANKING] = CONFIG_RERANK_MODEL,
         [ROLES] = CONFIG_MODEL};
     return role_keys[role];
 }
 
 enum config_role config_role(const char *name)
 {
-    return !strcmp(name, "memories")  ? ROLE_MEMORIES
-           : !strcmp(name, "answers") ? ROLE_ANSWERS
-                                      : ROLES;
+    return !strcmp(name, "memories")    ? ROLE_MEMORIES
+           : !strcmp(name, "answers")   ? ROLE_ANSWERS
+           : !strcmp(name, "reranking") ? ROLE_RERANKING
+                                        : ROLES;
 }
 
 const char *config_model(const struct config *config, enum config_role role)
@@ -491,7 +503,7 @@ const char *config_model(const struct config *config, enum config_role role)
     enum config_key key = config_role_key(role);
     bool flag = config->values[CONFIG_MODEL].source == CONFIG_FROM_FLAG &&
                 config->values[key].source != CONFIG_FROM_FLAG;
-    if (flag || !config->values[key].text[0])
+    if (role != ROLE_RERANKING && (flag || !config->values[key].text[0]))
         key = CONFIG_MODEL;
     const char *folder = config->values[key].text;
     return strcmp(folder, no_model) != 0 ? folder : "";

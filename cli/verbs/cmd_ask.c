@@ -41,6 +41,12 @@ static int build(struct cli *cli, struct buf *params, struct err *err)
     json_begin(&json, '{');
     int code = cli_param_search(cli, &json, err);
     cli_param_text(&json, "answer", cli->options.answer);
+    if (cli->options.brief && cli->options.full)
+        code = err_set(err, ERR_USAGE, "--brief and --full: choose one");
+    cli_param_text(&json, "extent",
+                   cli->options.brief  ? "brief"
+                   : cli->options.full ? "full"
+                                       : NULL);
     cli_param_number(&json, "max_tokens", cli->options.max_tokens);
     build_sampling(&cli->options, &json);
     cli_param_true(&json, "stream", is_streamed(cli));
@@ -116,6 +122,8 @@ static void print_citations(struct cli *cli, const cJSON *result)
         emphasis_put_place(cli, &line, first);
         if (!strcmp(json_get_text(first, "status", ""), "unverified"))
             buf_put_text(&line, "  (not verified)");
+        if (!strcmp(json_get_text(first, "status", ""), "stored"))
+            buf_put_text(&line, "  (its file is not here)");
         output_dim_line(cli, &line, "    ");
         buf_free(&line);
         for (; written && first != citation->next; first = first->next)
@@ -196,6 +204,7 @@ static void print_answer(struct cli *cli, const cJSON *result,
         print_citations(cli, result);
         remark_abstained(cli, result);
     }
+    cli_tell_nowhere(cli, result, !is_none(result));
     if (cli->options.explain)
         explain_print(result);
 }

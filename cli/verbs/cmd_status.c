@@ -83,6 +83,10 @@ static void put_models(struct buf *out, const cJSON *status)
     put_model(out, answers ? "memories" : "model", model);
     if (answers)
         put_model(out, "answers", answers);
+    const cJSON *reranks =
+        cJSON_GetObjectItemCaseSensitive(status, "rerank_model");
+    if (reranks)
+        put_model(out, "reranking", reranks);
     bool open = !strcmp(json_get_text(model, "state", ""), "ready");
     buf_put_text(out, "device    ");
     output_put_device(out, answers && !open ? answers : model);
@@ -150,7 +154,9 @@ static void put_manual(struct buf *out, const cJSON *manual)
     if (json_get_bool(manual, "stale", false))
         buf_put_text(out, ", stale");
     put_memories(out, manual);
-    buf_printf(out, "\n    %s\n", json_get_text(manual, "root", ""));
+    const char *root = json_get_text(manual, "root", "");
+    buf_printf(out, "\n    %s\n",
+               root[0] ? root : "unpacked, its files are not here");
     put_trouble(out, manual);
 }
 

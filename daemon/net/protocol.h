@@ -32,11 +32,12 @@
  *           explain, weights: [at most five numbers], strict,
  *           typing (the query's last word may be only its beginning)
  *   ask     *query, manual, manuals, under, file, n, mode, kind, explain, weights,
- *           answer, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
+ *           answer, extent, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
  *           seed, stop: [texts], stream: bool, strict, session (a name: what it
  *           asks may follow up what was asked under that name before)
  *   whole   *query, *method (full, hmt), manual, under, file, max_tokens: an
  *           answer from a document as a whole, for comparison
+ *   grep    *pattern, manual, manuals, under, n, ignore_case
  *   toc     node, manual, depth         get  *node, all: bool
  *   quote   *node, *quote: whether a text stands in a section
  *   embed   *texts: [texts]: their vectors, as those of sections are made
@@ -46,6 +47,8 @@
  *   failed  manual, retry: bool, excluded: bool, left_out: bool (its former name)
  *   verify  manual, repair: bool        backup  *dir
  *   compact                             cancel  *id
+ *   pack    *manual, *file, key, files: bool
+ *   unpack  *file, name, dir, untrusted: bool
  *   stop    (ends the daemon)
  * A name of a parameter that is not listed is an error. */
 #ifndef DAEMON_NET_PROTOCOL_H

@@ -286,6 +286,14 @@ def words_that_stand_together_say_more_than_strewn_ones():
         check(hits[0]["path"][-1] == "Together", [hit["path"] for hit in hits])
         explained = h.json("search", "greasing a bearing nipple", "--explain")["explain"]
         check(explained["weights"]["block"] > 0 and explained["hits"][0]["block"]["rank"] == 1, explained)
+        # A page in one piece, as many tools make it: by its best paragraph.
+        lines = [f"About {word}, and much else.\n" + "A long section may treat in passing, at length, of other matters.\n" * 6
+                 for word in ("greasing", "a bearing", "the nipple")]
+        h.write("m/c.html", page("Page", "<pre>" + "\n".join(lines) + "</pre>"))
+        h.json("update", "--wait")
+        found = h.json("search", "greasing a bearing nipple", "--explain")
+        ranks = {hit["path"][-1]: told.get("block", {}).get("rank") for hit, told in zip(found["results"], found["explain"]["hits"])}
+        check(ranks["Together"] < ranks["Page"], ranks)
 
 
 @test
@@ -299,6 +307,23 @@ def a_manual_named_in_a_question_is_preferred():
                                  ("how do I get a logarithmic axis with gnuplot", "gnuplot")):
             hits = h.json("search", question)["results"]
             check(hits[0]["manual"] == manual, (question, hits))
+
+
+@test
+def what_changed_is_behind_what_is():
+    """Release notes name everything; unless they are asked for."""
+    with house() as h:
+        h.write("m/a.html", page("Release Notes", "<h2>Release 4.1</h2><p>Fixed: the pressure of the relief valve was adjusted "
+                                                  "when the relief valve was opened.</p>"))
+        h.write("m/b.html", page("Valves", "<p>The pressure of the relief valve is adjusted with the screw at its top. Much else is "
+                                           "said of it in this section, in other words.</p>"))
+        for number in range(12):
+            h.write(f"m/{number}.html", page(f"Other {number}", "<p>Nothing of that kind is said here.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for question, title in (("adjust the pressure of the relief valve", "Valves"),
+                                ("in which version was the pressure of the relief valve fixed", "Release 4.1")):
+            hits = h.json("search", question)["results"]
+            check(hits[0]["path"][-1] == title, (question, [hit["path"] for hit in hits]))
 
 
 SUBJECTS = ("Okapi", "Zebra", "Lemur", "Gecko", "Heron", "Otter", "Stoat", "Viper", "Tapir", "Quoll")
@@ -343,6 +368,24 @@ def another_version_or_language_does_not_fill_the_list():
             check([hit["manual"] for hit in hits] == [name] and "copies" not in hits[0], hits)
         check(len({hit["manual"] for hit in h.json("search", "okapi", "-c", "v1", "-c", "v2")["results"]}) == 2, "both")
         check(len(h.json("search", "okapi", "-c", "book")["results"]) == 2, "both languages")
+
+
+@test
+def a_page_comes_before_what_has_it_once_more():
+    with house() as h:
+        for n in range(6):
+            text = " ".join(f"Pump {n} moves water number {n * 20 + k} through pipe {k}." for k in range(12))
+            h.write(f"m/pump{n}.html", page(f"Pump {n}", f"<p>{text}</p>"))
+            h.write("m/made.html", "".join([open(os.path.join(h.path, "m/made.html")).read() if n else "",
+                                            f"<h2>Pump {n}</h2><p>{text}</p>"]))
+        h.write("m/about.html", page("About", "<p>" + " ".join(f"A word on valve {k}." for k in range(400)) + "</p>"))
+        h.write("m/made.html", "<title>All</title><h1>All</h1><p>" + " ".join(f"Only here {k}." for k in range(90)) +
+                "</p>" + open(os.path.join(h.path, "m/made.html")).read())
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for more in ([], ["-c", "m"]):
+            hits = h.json("search", "Pump 3", *more)["results"]
+            check(hits[0]["file"] == "pump3.html" and [copy["file"] for copy in hits[0]["copies"]] == ["made.html"], hits[0])
+            check(sum(hit["path"][-1] == "Pump 3" for hit in hits) == 1, [hit["path"] for hit in hits])
 
 
 @test

@@ -1,5 +1,5 @@
 /* Reference entries while the page is walked: a list of terms of which each
- * is a node of its own, and boxes that hold an entry whole. */
+ * is a node of its own, boxes that hold an entry whole, and labels above one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,14 +29,18 @@ static void open_entry(struct entry *e)
     e->begun = false;
 }
 
+static void take_id(struct entry *e, const char *id)
+{
+    if (id && !e->id.size)
+        e->id = slice_of(id);
+}
+
 /* What it reads goes to the signature. */
 static void add_name(struct entry *e, const xmlNode *element)
 {
     struct slice title;
     struct span span;
-    const char *id = dom_attribute(element, "id");
-    if (id && !e->id.size)
-        e->id = slice_of(id);
+    take_id(e, dom_attribute(element, "id"));
     if (!walk_title(e->walk, element, &title, &span))
         return;
     /* Texinfo's category, where there is none. */
@@ -53,6 +57,14 @@ static void add_name(struct entry *e, const xmlNode *element)
     buf_put_slice(&e->signature, title);
 }
 
+/* A name that does not fit into a title whole stands in the entry, too. */
+static void keep_long_name(struct entry *e)
+{
+    if (!e->whole)
+        outline_block(e->walk->outline, BLOCK_DEFINITION,
+                      buf_slice(&e->signature), (struct slice){"", 0}, e->span);
+}
+
 /* The terms are all there. */
 static void begin_entry(struct entry *e)
 {
@@ -62,9 +74,7 @@ static void begin_entry(struct entry *e)
     e->whole = outline_entry(e->walk->outline, buf_slice(&e->signature), e->id,
                              e->span, e->first_ref);
     e->blocks = e->walk->outline->block_count;
-    if (!e->whole)
-        outline_block(e->walk->outline, BLOCK_DEFINITION,
-                      buf_slice(&e->signature), (struct slice){"", 0}, e->span);
+    keep_long_name(e);
 }
 
 /* An entry without words about it is found by its signature. */
@@ -97,14 +107,26 @@ static void read_stray(struct entry *e, const xmlNode *node)
     walk_node(e->walk, node);
 }
 
+static void next_entry(struct entry *e)
+{
+    if (e->begun)
+        close_entry(e);
+    if (!e->open)
+        open_entry(e);
+}
+
 static void read_part(struct entry *e, const xmlNode *part)
 {
+    if (reference_is_anchor_of_next(part)) {
+        next_entry(e);
+        walk_anchors(e->walk, part);
+        take_id(e, dom_attribute(part, "id"));
+        take_id(e, dom_attribute(part, "name"));
+        return;
+    }
     switch (dom_tag(part)) {
     case GUMBO_TAG_DT:
-        if (e->begun)
-            close_entry(e);
-        if (!e->open)
-            open_entry(e);
+        next_entry(e);
         walk_anchors(e->walk, part);
         add_name(e, part);
         break;
@@ -143,6 +165,45 @@ bool entries_list(struct walk *w, const xmlNode *list)
     return true;
 }
 
+/* A row that is no entry, as that of the headers, belongs to what is around. */
+static void read_row(struct entry *e, const xmlNode *row)
+{
+    const xmlNode *name, *meaning;
+    struct grid grid = {0};
+    if (!reference_row(row, &name, &meaning)) {
+        walk_within(e->walk, row,
+                    (struct context){.kind = BLOCK_TABLE, .grid = &grid});
+        return;
+    }
+    open_entry(e);
+    walk_anchors(e->walk, row);
+    walk_anchors(e->walk, name);
+    take_id(e, dom_attribute(row, "id"));
+    add_name(e, name);
+    walk_anchors(e->walk, meaning);
+    read_body(e, meaning);
+    close_entry(e);
+}
+
+bool entries_table(struct walk *w, const xmlNode *table)
+{
+    if ((w->in.kind != BLOCK_PARAGRAPH && w->in.kind != BLOCK_QUOTE) ||
+        !reference_is_table(table))
+        return false;
+    struct entry entry = {.walk = w};
+    walk_flush(w);
+    outline_settle(w->outline);
+    for (const xmlNode *at = dom_next(table, table, false); at;
+         at = dom_next(at, table, dom_tag(at) == GUMBO_TAG_TR)) {
+        if (dom_tag(at) == GUMBO_TAG_TR)
+            read_row(&entry, at);
+        else if (dom_tag(at) == GUMBO_TAG_CAPTION)
+            walk_node(w, at);
+    }
+    buf_free(&entry.signature);
+    return true;
+}
+
 bool entries_box(struct walk *w, const xmlNode *box)
 {
     const xmlNode *name = NULL;
@@ -164,6 +225,30 @@ bool entries_box(struct walk *w, const xmlNode *box)
         }
     }
     close_entry(&entry);
+    buf_free(&entry.signature);
+    return true;
+}
+
+bool entries_label(struct walk *w, const xmlNode *element)
+{
+    if (w->in.kind != BLOCK_PARAGRAPH || !labels_has(&w->labels, element))
+        return false;
+    struct entry entry = {.walk = w, .first_ref = w->outline->ref_count};
+    const xmlNode *label = element, *next;
+    add_name(&entry, label);
+    if (!entry.id.size)
+        entry.id = outline_newest_anchor(w->outline);
+    while ((next = labels_next(&w->labels, label))) {
+        for (label = label->next; label != next; label = label->next)
+            walk_node(w, label);
+        walk_anchors(w, label);
+        add_name(&entry, label);
+    }
+    w->read = label != element ? label : NULL;
+    entry.whole = outline_heading(w->outline, TREE_LEVEL_ENTRY, true,
+                                  buf_slice(&entry.signature), entry.id,
+                                  entry.span, entry.first_ref);
+    keep_long_name(&entry);
     buf_free(&entry.signature);
     return true;
 }
