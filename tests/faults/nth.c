@@ -167,8 +167,7 @@ static bool fails_on(int fd, enum nth_class class, int number)
         return false;
     if (S_ISSOCK(st.st_mode))
         return fails(NTH_SOCKET, ECONNRESET);
-    return S_ISREG(st.st_mode) &&
-           fd != STDERR_FILENO && fails(class, number);
+    return S_ISREG(st.st_mode) && fd != STDERR_FILENO && fails(class, number);
 }
 
 #define ON_FD(name, class, number, params, ...)                                \
