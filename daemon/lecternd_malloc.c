@@ -54,6 +54,9 @@ void malloc_follow(void)
     follow(&next.usable, "malloc_usable_size");
 }
 
+/* The C library's own names of parameters are reserved. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
+
 void *malloc(size_t size)
 {
     void *room = next.malloc(size);
@@ -119,5 +122,7 @@ int posix_memalign(void **ret, size_t alignment, size_t size)
     *ret = room;
     return 0;
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 #endif

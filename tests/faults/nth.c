@@ -252,11 +252,25 @@ HOOK(int, socket, NTH_SOCKET, EMFILE, -1, (int domain, int type, int protocol),
 HOOK(int, socketpair, NTH_SOCKET, EMFILE, -1,
      (int domain, int type, int protocol, int ret[2]), domain, type, protocol,
      ret)
-HOOK(int, accept, NTH_SOCKET, EMFILE, -1,
-     (int fd, struct sockaddr *address, socklen_t *size), fd, address, size)
-HOOK(int, accept4, NTH_SOCKET, EMFILE, -1,
-     (int fd, struct sockaddr *address, socklen_t *size, int flags), fd,
-     address, size, flags)
+/* Under other names here: their headers have a union for the address. */
+int hooked_accept(int fd, void *address, socklen_t *size) __asm__("accept");
+int hooked_accept4(int fd, void *address, socklen_t *size,
+                   int flags) __asm__("accept4");
+
+int hooked_accept(int fd, void *address, socklen_t *size)
+{
+    typedef int fn(int, void *, socklen_t *);
+    REAL("accept", fn)
+    return fails(NTH_SOCKET, EMFILE) ? -1 : real(fd, address, size);
+}
+
+int hooked_accept4(int fd, void *address, socklen_t *size, int flags)
+{
+    typedef int fn(int, void *, socklen_t *, int);
+    REAL("accept4", fn)
+    return fails(NTH_SOCKET, EMFILE) ? -1 : real(fd, address, size, flags);
+}
+
 HOOK(int, pthread_create, NTH_THREAD, EAGAIN, EAGAIN,
      (pthread_t * ret, const pthread_attr_t *how, void *(*run)(void *),
       void *context),
