@@ -75,6 +75,7 @@ static struct document *document_new(const struct latex_reader *reader)
     tabular_add(d);
     verbatim_add(d);
     listings_add(d);
+    written_add(d);
     math_add(d);
     entries_add(d);
     inputs_add(d);

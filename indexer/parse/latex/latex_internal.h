@@ -256,14 +256,17 @@ void text_add_logos(struct document *d); /* those of the class amsldoc */
 /* The letter under an accent that `text`, from behind its backslash on, begins
  * with; how many bytes it is written with, 0: none. */
 size_t text_put_accent(struct slice text, struct buf *ret);
-void commands_add(struct document *d);     /* latex_commands.c */
-void boxes_add(struct document *d);        /* latex_boxes.c */
-void loops_add(struct document *d);        /* latex_loops.c */
-void sections_add(struct document *d);     /* latex_sections.c */
-void blocks_add(struct document *d);       /* latex_blocks.c */
-void tabular_add(struct document *d);      /* latex_tabular.c */
+void commands_add(struct document *d); /* latex_commands.c */
+void boxes_add(struct document *d);    /* latex_boxes.c */
+void loops_add(struct document *d);    /* latex_loops.c */
+void sections_add(struct document *d); /* latex_sections.c */
+void blocks_add(struct document *d);   /* latex_blocks.c */
+void tabular_add(
+    struct document *
+        d); /* latex_tabular.c */
 void verbatim_add(struct document *d);     /* latex_verbatim.c */
 void listings_add(struct document *d);     /* latex_listings.c */
+void written_add(struct document *d);      /* latex_written.c */
 void math_add(struct document *d);         /* latex_math.c */
 void labels_add(struct document *d);       /* latex_labels.c */
 void index_add(struct document *d);        /* latex_index.c */
@@ -324,8 +327,27 @@ struct slice verbatim_language(struct document *d, const struct tokens *list);
 /* If `call` is \verb: what it is to show, a token a character. */
 bool verbatim_in_formula(struct document *d, struct token call,
                          struct tokens *ret);
+/* The tokens up to \end{name}, where a file cannot be read. */
+void verbatim_read_tokens(struct document *d, struct slice name,
+                          struct tokens *ret);
+/* The name of the environment that is open. */
+struct slice verbatim_name(struct document *d);
+/* The environment of the document's own that the file has around what macros
+ * opened in it; NULL: there is none. */
+const struct group *verbatim_wrapper(struct document *d, struct token call);
+/* \end{name} is read next. */
+void verbatim_push_end(struct document *d, struct slice name,
+                       struct token call);
 /* |x| stands as it is written from \begin{document} on. */
 void verbatim_between_bars(struct document *d);
+
+/* latex_written.c */
+/* Writes what stands up to \end{name} to the stream `key`. */
+void written_take(struct document *d, struct slice name, struct slice key,
+                  struct token call);
+/* Whether verbatim's \verbatim@processline writes each line to a file; the
+ * stream's key. */
+bool written_by_line(struct document *d, struct buf *ret_key);
 
 /* latex_labels.c */
 void labels_define(struct document *d, struct slice name);

@@ -213,11 +213,23 @@ static void heading(struct document *d, int level, bool star, struct token call)
         put_number(d, flow, level, call);
 }
 
+/* memoir: what a document has done after each chapter's title. */
+static void end_chapter_title(struct document *d, struct token call)
+{
+    call.cat = CAT_NAME;
+    call.value = tex_symbol_of(&d->tex, "memendofchapterhook");
+    call.flags |= TOKEN_MADE;
+    if (tex_meaning(&d->tex, call)->kind == MEANING_MACRO)
+        tex_unread(&d->tex, call);
+}
+
 void sections_end_title(struct document *d, struct flow *flow)
 {
     struct slice title;
     struct span span;
     int level = flow->level + 2;
+    if (flow->level == CHAPTER)
+        end_chapter_title(d, flow->opened);
     if (d->in.silent || !writer_take(&flow->writer, &title, &span)) {
         labels_settle(d);
         index_settle(d);

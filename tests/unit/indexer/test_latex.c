@@ -1325,6 +1325,111 @@ static int load(void **state)
     return 0;
 }
 
+/* ---- Files that a document writes itself ---- */
+
+/* What is written is read again with the categories of then; nothing else is in
+ * the file. */
+static void test_written_files(void **state)
+{
+    (void)state;
+    expect("\\newwrite\\x\\def\\a{one}\\immediate\\openout\\x=\\jobname.ans "
+           "\\immediate\\write\\x{\\string\\emph{\\a} \\noexpand\\b}"
+           "\\write\\x{two}\\closeout\\x\\write\\x{lost}"
+           "\\def\\a{other}\\def\\b{B}(\\input{\\jobname.ans})",
+           "paragraph: (one B two )");
+    /* Two streams at once; one that is opened again begins anew. */
+    expect("\\newwrite\\x\\newwrite\\y\\openout\\x=a.tex \\openout\\y{b.tex}"
+           "\\write\\x{1}\\write\\y{2}\\openout\\x=a.tex \\write\\x{3}"
+           "\\closeout\\x\\closeout\\y\\input{b}\\input a .",
+           "paragraph: 2 3 .");
+    /* A macro's argument may begin in one line and end in the next. */
+    expect("\\newwrite\\x\\openout\\x=a \\write\\x{\\string\\q\\string{1}"
+           "\\write\\x{2\\string}.}\\closeout\\x\\def\\q#1{<#1>}\\input a",
+           "paragraph: <1 2>.");
+    expect("\\IfFileExists{./no.tex}{there}{not there} "
+           "\\InputIfFileExists{no}{there}{not there} "
+           "\\begin{filecontents}{w.tex}\nwritten\n\\end{filecontents}"
+           "\\IfFileExists{w}{\\input{w}}{not}",
+           "paragraph: not there not there written");
+}
+
+/* fancyvrb, verbatim and answers write passages as they stand. */
+static void test_written_passages(void **state)
+{
+    (void)state;
+    expect("\\begin{VerbatimOut}{e.tex}\n\\emph{x}  y\n\\end{VerbatimOut}\n"
+           "\\VerbatimInput{e.tex}\\input{e.tex}",
+           "code: \\emph{x}  y | paragraph: x y");
+    expect(
+        "\\newwrite\\o\\makeatletter\\newenvironment{example}{\\openout\\o=e."
+        "tex "
+        "\\def\\verbatim@processline{\\write\\o{\\the\\verbatim@line}}"
+        "\\verbatim@start}{\\closeout\\o\\verbatiminput{e.tex}\\input{e.tex}}"
+        "\\makeatother\\begin{example}\n\\emph{x}  y\n\\end{example}",
+        "code: \\emph{x}  y | paragraph: x y");
+    expect(
+        "\\newtheorem{ex}{Exercise}\\Newassociation{sol}{Solution}{ans}"
+        "\\Opensolutionfile{ans}\\begin{ex}Why?\\begin{sol}\n"
+        "So.\\begin{verbatim}\na  b\n\\end{verbatim}\\end{sol}\\end{ex}"
+        "\\Closesolutionfile{ans}\\section*{Solutions}\\Readsolutionfile{ans}",
+        "note: Exercise 1. Why? | # Solutions | paragraph: 1 So. | "
+        "code: a  b");
+}
+
+/* \let of an environment that is known ends with its group, and with another
+ * \let. */
+static void test_let_environments(void **state)
+{
+    (void)state;
+    expect("\\newenvironment{e}{(}{)}{\\let\\e\\comment\\let\\ende\\endcomment "
+           "\\begin{e}x\\end{e}}\\begin{e}y\\end{e}",
+           "paragraph: (y)");
+    expect("\\newenvironment{e}{(}{)}\\let\\o\\e\\let\\endo\\ende"
+           "\\let\\e\\comment\\let\\ende\\endcomment\\begin{e}x\\end{e}"
+           "\\let\\e\\o\\let\\ende\\endo\\begin{e}y\\end{e}",
+           "paragraph: (y)");
+}
+
+/* babel's: shorthands of the document's own, and the words of its language. */
+static void test_babel(void **state)
+{
+    (void)state;
+    expect(
+        "\\useshorthands{!}\\defineshorthand{!!}{\\t}\\defineshorthand{!a}{A}"
+        "\\def\\t#1{<#1>}!!{x} !a wow! $!x$",
+        "paragraph: <x> A wow! $!x$");
+    expect("\\setlocalecaption{english}{problems}{Problems}"
+           "\\section*{\\problemsname}x",
+           "# Problems | paragraph: x");
+    expect("{\\catcode`!=\\active\\gdef!{bang}}\\catcode`!=\\active a!",
+           "paragraph: abang");
+}
+
+/* etoolbox's \undef; memoir's code behind each chapter's title. */
+static void test_hooks(void **state)
+{
+    (void)state;
+    expect("\\def\\a{x}\\undef\\a\\def\\b{y}\\csundef{b}\\ifdefined\\a x\\fi"
+           "\\ifdefined\\b y\\fi z",
+           "paragraph: z");
+    expect("\\documentclass{memoir}\\def\\memendofchapterhook{hook}"
+           "\\begin{document}\\chapter{A} text\\end{document}",
+           "# Chapter 1. A | paragraph: hook text");
+}
+
+/* A picture is left out of a formula, with its empty lines; what a macro chooses
+ * by its arguments is chosen. */
+static void test_formula_choices(void **state)
+{
+    (void)state;
+    expect(
+        "a\\[x\\begin{tikzpicture}\n\n\\node {$q$};\n\n\\end{tikzpicture}y\\]b",
+        "paragraph: a | math: xy | paragraph: b");
+    expect("\\NewDocumentCommand\\l{m o}{\\ensuremath{\\mathbf{#1}"
+           "\\IfNoValueTF{#2}{}{_{#2}}}}\\l{K} \\l{S}[5]",
+           "paragraph: $\\mathbf{K}$ $\\mathbf{S}_{5}$");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1374,6 +1479,12 @@ int main(void)
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_fragment),
         cmocka_unit_test(test_index),
+        cmocka_unit_test(test_written_files),
+        cmocka_unit_test(test_written_passages),
+        cmocka_unit_test(test_let_environments),
+        cmocka_unit_test(test_babel),
+        cmocka_unit_test(test_hooks),
+        cmocka_unit_test(test_formula_choices),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

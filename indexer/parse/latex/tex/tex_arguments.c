@@ -332,6 +332,8 @@ bool tex_to_file(struct tex *tex, struct input **ret_file)
     size_t from = SIZE_MAX;
     while (at && !tex->inputs[at - 1].is_file) {
         const struct input *list = &tex->inputs[--at];
+        if (list->then)
+            return false;
         for (size_t i = list->at; i < list->list.count; i++) {
             struct token token = list->list.items[i];
             if (token.flags & TOKEN_MADE || token.cat == CAT_STOP)
