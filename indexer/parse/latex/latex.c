@@ -90,6 +90,7 @@ static void document_free(struct document *d)
 {
     for (size_t i = 0; i < d->flow_count; i++)
         buf_free(&d->flows[i].writer.text);
+    boxes_free(d);
     outline_free(&d->outline);
     tokens_free(&d->at_begin);
     tex_free(&d->tex);

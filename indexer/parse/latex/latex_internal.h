@@ -44,6 +44,9 @@ struct group {
     size_t mark; /* of a link: where its text begins */
     struct slice url;
     bool entry; /* a reference entry ends with it */
+    bool boxed; /* what is in it is saved in the box of that name: */
+    uint32_t box;
+    struct outline_mark mark_of_box;
 };
 
 /* What becomes of text gathered by itself. */
@@ -156,6 +159,12 @@ struct index {
     bool styled;      /* a style was looked for */
 };
 
+/* What is saved in a box register, but for \sbox and \hbox (latex_boxes.c). */
+struct box {
+    uint32_t name; /* symbol */
+    struct outline_piece *content;
+};
+
 struct document {
     struct tex tex;
     struct outline outline;
@@ -187,6 +196,8 @@ struct document {
     bool is_only;
     unsigned asked_count;   /* of times that a file was asked for */
     struct tokens at_begin; /* \AtBeginDocument */
+    struct box *boxes;
+    size_t box_count, box_capacity;
     struct theorem *theorems;
     size_t theorem_count, theorem_capacity;
     struct package_mark *marks; /* [packages] being read */
@@ -263,7 +274,12 @@ void sections_add(struct document *d); /* latex_sections.c */
 void blocks_add(struct document *d);   /* latex_blocks.c */
 void tabular_add(
     struct document *
-        d); /* latex_tabular.c */
+        d); /* latex_boxes.c: the group that saves what is in it ends, by its own brace or with
+ * what is around it. */
+void boxes_end(struct document *d, bool by_itself);
+void boxes_free(struct document *d);
+
+/* latex_tabular.c */
 void verbatim_add(struct document *d);     /* latex_verbatim.c */
 void listings_add(struct document *d);     /* latex_listings.c */
 void written_add(struct document *d);      /* latex_written.c */

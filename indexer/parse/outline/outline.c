@@ -222,6 +222,16 @@ void outline_block(struct outline *o, int kind, struct slice text,
     o->fresh = o->anchor_count;
 }
 
+void outline_put_block(struct outline *o, const struct outline_block *from,
+                       uint32_t node)
+{
+    struct outline_block *block =
+        APPEND(o, blocks, block_count, block_capacity);
+    *block = *from;
+    block->node = node;
+    add_origin(o, node, block->span);
+}
+
 void outline_boilerplate(struct outline *o, struct slice text, const char *why,
                          struct span span)
 {

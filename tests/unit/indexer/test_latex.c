@@ -1430,6 +1430,29 @@ static void test_formula_choices(void **state)
            "paragraph: $\\mathbf{K}$ $\\mathbf{S}_{5}$");
 }
 
+/* What is saved in a \vbox stands where the box is set, with what it has of blocks and
+ * headings; nothing is lost where its end does not come. */
+static void test_boxes_of_blocks(void **state)
+{
+    (void)state;
+    expect("\\newbox\\all\\newbox\\one\\newbox\\tmp\\newenvironment{answer}"
+           "{\\global\\setbox\\one\\vbox\\bgroup}{\\egroup\\global\\setbox\\tmp"
+           "\\vbox{\\unvbox\\all\\unvbox\\one}\\global\\setbox\\all\\copy\\tmp}"
+           "a\n\n\\begin{answer}b\\begin{verbatim}\nx  "
+           "y\n\\end{verbatim}\\end{answer}"
+           "c\n\n\\begin{answer}d\n\n\\section*{D}e\\end{answer}f"
+           "\\section*{S}\\unvbox\\all g",
+           "paragraph: a | paragraph: c | paragraph: f | # S | paragraph: b | "
+           "code: x  y | paragraph: d | # D | paragraph: e | paragraph: g");
+    expect("\\setbox1\\vbox{b}\\setbox2\\copy1 a\n\n\\copy1\\copy2\\box1\\box1",
+           "paragraph: a | paragraph: b | paragraph: b | paragraph: b");
+    expect("\\setbox1\\vbox{measured}a", "paragraph: a");
+    expect("\\setbox1\\vbox\\bgroup a\n\nb", "paragraph: a | paragraph: b");
+    expect("\\begin{center}\\setbox1\\vbox\\bgroup a\\end{center}b",
+           "paragraph: a | paragraph: b");
+    expect("\\setbox1\\vbox{b}\\section{x\\copy1 y}", "# x b y");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1485,6 +1508,7 @@ int main(void)
         cmocka_unit_test(test_babel),
         cmocka_unit_test(test_hooks),
         cmocka_unit_test(test_formula_choices),
+        cmocka_unit_test(test_boxes_of_blocks),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
