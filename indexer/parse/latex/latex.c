@@ -71,6 +71,7 @@ static struct document *document_new(const struct latex_reader *reader)
     sections_add(d);
     labels_add(d);
     index_add(d);
+    contents_add(d);
     blocks_add(d);
     tabular_add(d);
     verbatim_add(d);

@@ -60,7 +60,8 @@ static void run_first(struct tex *tex, const struct command *command,
     tex_push(tex, list);
 }
 
-/* \texorpdfstring{a}{b}: b, which is made to be read; a where that is empty. */
+/* \texorpdfstring{a}{b}: b, which is made to be read; a where that is empty, and in a
+ * line of the contents, which prints it, if it has no formula. */
 static void run_readable(struct tex *tex, const struct command *command,
                          struct token call)
 {
@@ -69,8 +70,14 @@ static void run_readable(struct tex *tex, const struct command *command,
     (void)call;
     tex_read_argument(tex, &set);
     tex_read_argument(tex, &read);
-    tokens_free(read.count ? &set : &read);
-    tex_push(tex, read.count ? read : set);
+    bool reads = read.count != 0;
+    if (document_flow(document_of(tex))->kind == FLOW_CONTENTS) {
+        reads = false;
+        for (size_t i = 0; i < set.count; i++)
+            reads |= set.items[i].cat == CAT_MATH && read.count;
+    }
+    tokens_free(reads ? &set : &read);
+    tex_push(tex, reads ? read : set);
 }
 
 static void run_at_begin(struct tex *tex, const struct command *command,
@@ -206,7 +213,6 @@ static const struct command ignored[] = {
     {"list", run_nothing, "mm", 0, NULL},
     {"trivlist", run_nothing, NULL, 0, NULL},
     {"markright", run_nothing, "m", 0, NULL},
-    {"addcontentsline", run_nothing, "mmm", 0, NULL},
     {"addtocontents", run_nothing, "mm", 0, NULL},
     {"glossary", run_glossary, NULL, 0, NULL},
     {"bibliographystyle", run_nothing, "m", 0, NULL},

@@ -162,8 +162,10 @@ void document_flush(struct document *d)
     if (writer_take(&flow->writer, &text, &span) && text.size) {
         if (span.from > span.to)
             span = (struct span){0, 0};
-        d->outline.file = flow->file;
-        outline_block(&d->outline, d->in.kind, text, d->in.info, span);
+        if (!contents_paragraph(d, text, span, flow->file)) {
+            d->outline.file = flow->file;
+            outline_block(&d->outline, d->in.kind, text, d->in.info, span);
+        }
     }
     put_asides(d);
 }
@@ -192,6 +194,7 @@ static void end_flow(struct document *d)
     case FLOW_TITLE: sections_end_title(d, flow); break;
     case FLOW_CAPTION: blocks_end_caption(d, flow); break;
     case FLOW_INDEX: index_end_entry(d, flow); break;
+    case FLOW_CONTENTS: contents_end_line(d, flow); break;
     case FLOW_NAME: {
         struct slice text;
         struct span span;

@@ -56,7 +56,8 @@ enum flow_kind {
     FLOW_NAME,     /* the document's title */
     FLOW_FOOTNOTE, /* stands after the paragraph */
     FLOW_CAPTION,
-    FLOW_INDEX, /* an entry of the index */
+    FLOW_INDEX,    /* an entry of the index */
+    FLOW_CONTENTS, /* a line of the contents */
     FLOW_BOILERPLATE
 };
 
@@ -165,6 +166,18 @@ struct box {
     struct outline_piece *content;
 };
 
+/* A line that the document adds to its contents by hand (latex_contents.c). */
+struct contents {
+    bool waits;  /* for what comes next */
+    bool within; /* the paragraph had begun */
+    int level;
+    struct slice title;
+    struct span span; /* of the command */
+    uint32_t file;
+    bool has_heading;
+    size_t heading_blocks; /* blocks when the last heading came */
+};
+
 struct document {
     struct tex tex;
     struct outline outline;
@@ -185,6 +198,7 @@ struct document {
     struct labels labels;
     struct bibliography bibliography;
     struct index index;
+    struct contents contents;
 
     struct slice title; /* the document's */
     struct span title_span;
@@ -286,6 +300,7 @@ void written_add(struct document *d);      /* latex_written.c */
 void math_add(struct document *d);         /* latex_math.c */
 void labels_add(struct document *d);       /* latex_labels.c */
 void index_add(struct document *d);        /* latex_index.c */
+void contents_add(struct document *d);     /* latex_contents.c */
 void inputs_add(struct document *d);       /* latex_inputs.c */
 void options_add(struct document *d);      /* latex_options.c */
 void bibliography_add(struct document *d); /* latex_bibliography.c */
@@ -311,6 +326,17 @@ void sections_end_title(struct document *d, struct flow *flow);
 void sections_class(struct document *d, struct slice name);
 /* The number that counter `name` prints, in the document's memory. */
 struct slice sections_number(struct document *d, const char *name);
+
+/* Of section 1, of part -1; -2: it is none. */
+int sections_level(struct slice name);
+
+/* latex_contents.c */
+void contents_end_line(struct document *d, struct flow *flow);
+/* A heading was put. */
+void contents_heading(struct document *d);
+/* The paragraph is about to be put; true: it became a heading. */
+bool contents_paragraph(struct document *d, struct slice text, struct span span,
+                        uint32_t file);
 
 /* latex_blocks.c */
 void environments_add(struct document *d, const struct environment *list,

@@ -133,6 +133,14 @@ static void leave(struct document *d, struct token call)
     d->in = (struct context){.kind = BLOCK_PARAGRAPH, .silent = d->in.silent};
 }
 
+int sections_level(struct slice name)
+{
+    for (int i = 0; i < 7; i++)
+        if (slice_is(name, counters[i]))
+            return i - 1;
+    return -2;
+}
+
 static bool is_numbered(struct document *d, int level)
 {
     return d->is_document && level <= count_of(d, "secnumdepth") &&
@@ -250,6 +258,7 @@ void sections_end_title(struct document *d, struct flow *flow)
     d->labels.section = document_keep(d, title);
     d->labels.number = flow->number;
     d->labels.what = slice_of(counters[flow->level + 1]);
+    contents_heading(d);
     labels_settle(d);
     index_settle(d);
 }
@@ -271,9 +280,8 @@ static void run_startsection(struct tex *tex, const struct command *command,
     int level = SECTION;
     (void)command;
     tex_read_text(tex, &name);
-    for (int i = 0; i < 7; i++)
-        if (slice_is(buf_slice(&name), counters[i]))
-            level = i - 1;
+    if (sections_level(buf_slice(&name)) >= PART)
+        level = sections_level(buf_slice(&name));
     buf_free(&name);
     bool endless = number_read_argument(tex, false) > SUBPARAGRAPH;
     tex_skip_before(tex, "mmmm");

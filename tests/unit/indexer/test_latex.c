@@ -1453,6 +1453,45 @@ static void test_boxes_of_blocks(void **state)
     expect("\\setbox1\\vbox{b}\\section{x\\copy1 y}", "# x b y");
 }
 
+/* \addcontentsline is a heading where nothing else is: the paragraph that reads as it does,
+ * or what its line says. */
+static void test_contents_lines(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\begin{document}\\section{A}a\n\n"
+           "\\begin{center}\\addcontentsline{toc}{section}{Exercises}"
+           "* \\textbf{Exercises} *\\end{center}b\\end{document}",
+           "# 1 A | paragraph: a | # * Exercises * | paragraph: b");
+    expect(
+        "\\documentclass{article}\\begin{document}\\section{A}a\n\n"
+        "\\textbf{B}\n\n\\addcontentsline{toc}{subsection}{B}b\\end{document}",
+        "# 1 A | paragraph: a | ## B | paragraph: b");
+    expect("\\documentclass{article}\\begin{document}a\n\n"
+           "\\addcontentsline{toc}{section}{C}text\\end{document}",
+           "paragraph: a | # C | paragraph: text");
+    /* It is of the heading before or behind it; no paragraph follows. */
+    expect("\\documentclass{article}\\begin{document}\\section*{A}"
+           "\\addcontentsline{toc}{section}{An A}a\n\n"
+           "\\addcontentsline{toc}{section}{B}\\section*{B}b\n\n"
+           "\\addcontentsline{toc}{section}{Index}\\end{document}",
+           "# A | paragraph: a | # B | paragraph: b");
+    expect(
+        "\\documentclass{article}\\begin{document}a "
+        "\\addcontentsline{toc}{section}{C}\\addcontentsline{lof}{figure}{F}c"
+        "\\end{document}",
+        "paragraph: a c");
+}
+
+/* zhnumber's */
+static void test_chinese_numbers(void **state)
+{
+    (void)state;
+    expect("\\zhnumber{4}\\newcounter{c}\\setcounter{c}{12}\\chinese{c} "
+           "\\zhnumber{20} \\zhnumber{304} \\zhnumber{110} \\zhnumber{2005} "
+           "\\zhnumber{0}",
+           "paragraph: 四十二 二十 三百零四 一百一十 二千零五 零");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1509,6 +1548,8 @@ int main(void)
         cmocka_unit_test(test_hooks),
         cmocka_unit_test(test_formula_choices),
         cmocka_unit_test(test_boxes_of_blocks),
+        cmocka_unit_test(test_contents_lines),
+        cmocka_unit_test(test_chinese_numbers),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

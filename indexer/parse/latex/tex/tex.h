@@ -408,7 +408,7 @@ int64_t number_read_expression(struct tex *tex, bool dimension);
 /* Reads an argument that is an expression. */
 int64_t number_read_argument(struct tex *tex, bool dimension);
 int64_t number_of_text(struct tex *tex, struct slice text);
-/* `style`: n 1, r i, R I, a a, A A, p 1pt. */
+/* `style`: n 1, r i, R I, a a, A A, z 一, p 1pt. */
 void number_write(struct buf *out, int64_t value, char style);
 void number_push(struct tex *tex, int64_t value, char style, struct token call);
 
