@@ -71,39 +71,78 @@ static void forget_tokens(struct document *d, uint32_t name)
     tex_define(&d->tex, name, (struct meaning){.kind = MEANING_NONE}, true);
 }
 
-/* In the body, between paragraphs: else what is saved is kept as tokens. */
+/* Elsewhere what is saved is kept as tokens. */
 static bool may_divert(const struct document *d)
 {
-    return document_is_body(d) && !d->in.silent && !d->flows[0].writer.open &&
-           d->in.kind == BLOCK_PARAGRAPH;
+    return document_is_body(d) && !d->in.silent &&
+           (d->in.kind == BLOCK_PARAGRAPH || d->in.kind == BLOCK_QUOTE ||
+            d->in.kind == BLOCK_NOTE || d->in.kind == BLOCK_LIST);
 }
+
+/* The box that is being filled, and the paragraph that waits around it. */
+struct diversion {
+    uint32_t name;
+    struct outline_mark mark;
+    struct writer writer;
+    uint16_t file;
+    struct aside *asides;
+    size_t aside_count, aside_capacity;
+};
 
 /* The group that begins here is the box's content. */
 static void divert(struct document *d, uint32_t name, struct token call)
 {
-    document_flush(d);
     struct group *group = document_open(d, GROUP_BRACE, call);
-    group->boxed = true;
-    group->box = name;
-    outline_mark(&d->outline, &group->mark_of_box);
+    struct diversion *diversion = mem_alloc(sizeof *diversion);
+    *diversion = (struct diversion){.name = name,
+                                    .writer = d->flows[0].writer,
+                                    .file = d->flows[0].file,
+                                    .asides = d->asides,
+                                    .aside_count = d->aside_count,
+                                    .aside_capacity = d->aside_capacity};
+    outline_mark(&d->outline, &diversion->mark);
+    group->diversion = diversion;
+    d->flows[0].writer = (struct writer){0};
+    d->asides = NULL;
+    d->aside_count = d->aside_capacity = 0;
+    d->in = (struct context){.kind = BLOCK_PARAGRAPH};
+    d->last = 0;
+}
+
+static void resume_paragraph(struct document *d, struct diversion *diversion)
+{
+    buf_free(&d->flows[0].writer.text);
+    free(d->asides);
+    d->flows[0].writer = diversion->writer;
+    d->flows[0].file = diversion->file;
+    d->asides = diversion->asides;
+    d->aside_count = diversion->aside_count;
+    d->aside_capacity = diversion->aside_capacity;
+    d->index.url = (struct slice){"", 0};
+    d->last = 0;
 }
 
 void boxes_end(struct document *d, bool by_itself)
 {
     struct group *group = &d->groups[d->group_count - 1];
-    struct outline_mark mark = group->mark_of_box;
-    uint32_t name = group->box;
-    group->boxed = false;
-    if (!by_itself || !document_is_body(d)) {
-        outline_unmark(&mark); /* it stands where it is */
-        return;
-    }
+    struct diversion *diversion = group->diversion;
+    struct context in = d->in;
+    group->diversion = NULL;
     document_flush(d);
-    struct outline_piece *content = outline_take(&d->outline, &mark);
+    struct outline_piece *content = outline_take(&d->outline, &diversion->mark);
+    resume_paragraph(d, diversion);
     d->tex.steps += outline_piece_cost(content);
-    d->index.url = (struct slice){"", 0};
-    forget_tokens(d, name);
-    put_in(d, name, content);
+    if (by_itself) {
+        forget_tokens(d, diversion->name);
+        put_in(d, diversion->name, content);
+    } else { /* its end did not come: it stands where it is */
+        d->in = group->outer;
+        document_flush(d);
+        outline_put(&d->outline, content);
+        outline_drop(content);
+        d->in = in;
+    }
+    free(diversion);
 }
 
 void boxes_free(struct document *d)
@@ -119,7 +158,8 @@ static void set_content(struct document *d, const struct outline_piece *content,
     d->tex.steps += 8 * outline_piece_cost(content);
     if (d->in.silent || d->tex.steps > d->tex.max_steps)
         return;
-    if (document_is_body(d)) {
+    bool inside = outline_is_paragraph(content) && d->flows[0].writer.open;
+    if (document_is_body(d) && !inside) {
         document_flush(d);
         outline_put(&d->outline, content);
         d->index.url = (struct slice){"", 0};
@@ -127,9 +167,11 @@ static void set_content(struct document *d, const struct outline_piece *content,
     }
     struct buf text = {0};
     outline_put_text(content, &text);
-    document_space(d);
+    if (!inside)
+        document_space(d);
     document_put(d, call, buf_slice(&text));
-    document_space(d);
+    if (!inside)
+        document_space(d);
     buf_free(&text);
 }
 

@@ -236,7 +236,7 @@ static void end_link(struct document *d, const struct group *group)
 /* Undoes the group on top, whatever opened it. */
 void document_close(struct document *d)
 {
-    if (d->groups[d->group_count - 1].boxed)
+    if (d->groups[d->group_count - 1].diversion)
         boxes_end(d, false);
     struct group group = d->groups[--d->group_count];
     if (group.kind == GROUP_ENVIRONMENT && group.environment &&
@@ -305,7 +305,7 @@ struct group *document_environment(struct document *d)
 static void end_brace(struct document *d, struct token token)
 {
     int kind = d->group_count ? d->groups[d->group_count - 1].kind : -1;
-    if (kind == GROUP_BRACE && d->groups[d->group_count - 1].boxed)
+    if (kind == GROUP_BRACE && d->groups[d->group_count - 1].diversion)
         boxes_end(d, true);
     if (kind == GROUP_BRACE || kind == GROUP_FLOW || kind == GROUP_LINK ||
         kind == GROUP_BOX)

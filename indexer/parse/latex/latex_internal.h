@@ -10,6 +10,7 @@
 #include "indexer/parse/outline/writer.h"
 
 struct document;
+struct diversion;
 struct work;
 
 /* What text is part of; every group has its own copy. */
@@ -43,10 +44,8 @@ struct group {
     struct token opened;
     size_t mark; /* of a link: where its text begins */
     struct slice url;
-    bool entry; /* a reference entry ends with it */
-    bool boxed; /* what is in it is saved in the box of that name: */
-    uint32_t box;
-    struct outline_mark mark_of_box;
+    bool entry;                  /* a reference entry ends with it */
+    struct diversion *diversion; /* what is in it is saved in a box */
 };
 
 /* What becomes of text gathered by itself. */

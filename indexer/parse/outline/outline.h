@@ -147,6 +147,8 @@ struct outline_piece *outline_take(struct outline *outline,
 void outline_put(struct outline *outline, const struct outline_piece *piece);
 /* The text of its blocks. */
 void outline_put_text(const struct outline_piece *piece, struct buf *ret);
+/* A single paragraph, without headings. */
+bool outline_is_paragraph(const struct outline_piece *piece);
 /* Of adding it: parts, and a share of its bytes. */
 size_t outline_piece_cost(const struct outline_piece *piece);
 /* Another holder of it; it is gone with the last. */

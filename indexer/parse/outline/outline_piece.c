@@ -171,6 +171,12 @@ void outline_put_text(const struct outline_piece *p, struct buf *ret)
     }
 }
 
+bool outline_is_paragraph(const struct outline_piece *p)
+{
+    return !p->count && p->block_count == 1 &&
+           p->blocks[0].kind == BLOCK_PARAGRAPH;
+}
+
 size_t outline_piece_cost(const struct outline_piece *p)
 {
     return p->count + p->block_count + p->anchor_count + p->ref_count +

@@ -1447,6 +1447,11 @@ static void test_boxes_of_blocks(void **state)
     expect("\\setbox1\\vbox{b}\\setbox2\\copy1 a\n\n\\copy1\\copy2\\box1\\box1",
            "paragraph: a | paragraph: b | paragraph: b | paragraph: b");
     expect("\\setbox1\\vbox{measured}a", "paragraph: a");
+    /* Within a paragraph it is none of it. */
+    expect("a \\setbox1\\vbox{b\n\nc\\footnote{n}}\\footnote{m}d\n\n\\box1",
+           "paragraph: a d | paragraph: m | paragraph: b | paragraph: c | "
+           "paragraph: n");
+    expect("a\\setbox1\\vbox\\bgroup b", "paragraph: a | paragraph: b");
     expect("\\setbox1\\vbox\\bgroup a\n\nb", "paragraph: a | paragraph: b");
     expect("\\begin{center}\\setbox1\\vbox\\bgroup a\\end{center}b",
            "paragraph: a | paragraph: b");
