@@ -442,10 +442,43 @@ static struct token next_to_take(struct document *d)
     return tex_next_expanded(tex);
 }
 
+/* Takes the text that comes next in a file, of which nothing is to be done but to
+ * put it. */
+static void take_text(struct document *d)
+{
+    struct tex *tex = &d->tex;
+    struct flow *flow = document_flow(d);
+    struct input *top =
+        tex->input_count ? &tex->inputs[tex->input_count - 1] : NULL;
+    bool cautious = d->caution == READ_DEFINITIONS && d->packages;
+    if (!top || !top->is_file || flow->writer.exact || cautious ||
+        (flow->writer.open && flow->file != top->file) ||
+        tex->steps >= tex->max_steps)
+        return;
+    uint16_t file = top->file;
+    size_t from = top->at;
+    struct slice text = mouth_text(tex, top);
+    if (!text.size)
+        return;
+    d->last = 0;
+    if (d->in.silent)
+        return;
+    if (!flow->writer.open)
+        flow->file = file;
+    size_t to = from + text.size;
+    while (to > from && (unsigned char)text.data[to - from - 1] <= ' ')
+        to--;
+    writer_literal(&flow->writer, text, (struct span){from, to});
+}
+
 void document_read(struct document *d)
 {
     struct token token;
-    while (!d->tex.stopped && (token = next_to_take(d)).cat != CAT_NONE) {
+    while (!d->tex.stopped) {
+        take_text(d);
+        token = next_to_take(d);
+        if (token.cat == CAT_NONE)
+            break;
         if (token_is(token, CAT_NAME, d->tex.par))
             end_paragraph(d, token);
         take(d, token);

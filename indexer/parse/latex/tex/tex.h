@@ -248,6 +248,11 @@ static inline const struct meaning *tex_meaning(const struct tex *tex,
 
 /* The next token of the file at the top of the stack; false at its end. */
 bool mouth_next(struct tex *tex, struct input *input, struct token *ret);
+/* Appends the letters and signs that come next, up to anything else. */
+void mouth_plain(struct tex *tex, struct input *input, struct tokens *ret);
+/* Passes over text, in which nothing is to be done: as it stands, white space
+ * included; empty: something else is next. */
+struct slice mouth_text(struct tex *tex, struct input *input);
 
 /* ---- Gullet (tex_gullet.c) ---- */
 

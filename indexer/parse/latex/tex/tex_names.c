@@ -59,7 +59,7 @@ static void place_symbol(struct tex *tex, uint32_t symbol)
 static void grow_slots(struct tex *tex)
 {
     free(tex->slots);
-    tex->slot_count = tex->slot_count ? 2 * tex->slot_count : 4096;
+    tex->slot_count = tex->slot_count ? 2 * tex->slot_count : 8192;
     tex->slots = mem_alloc(tex->slot_count * sizeof *tex->slots);
     for (uint32_t i = 0; i < tex->symbol_count; i++)
         place_symbol(tex, i);
@@ -251,6 +251,7 @@ void tex_init(struct tex *tex)
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         tex->catcodes[(unsigned char)special[i].character] = special[i].cat;
     grow_slots(tex);
+    MEM_RESERVE(tex->symbols, &tex->symbol_capacity, 3000);
     tex->par = tex_symbol_of(tex, "par");
     tex->begin = tex_symbol_of(tex, "begin");
     tex->end = tex_symbol_of(tex, "end");
