@@ -126,12 +126,15 @@ static struct slice body_of(struct slice text)
         text.size -= (size_t)(from - text.data);
         text.data = from;
     }
-    for (size_t at = text.size; at-- > 0;) /* the last: others are examples */
-        if (text.size - at >= sizeof end - 1 &&
-            !memcmp(text.data + at, end, sizeof end - 1)) {
-            text.size = at;
-            break;
-        }
+    const char *found, *last = NULL; /* others are examples */
+    for (struct slice rest = text;
+         (found = memmem(rest.data, rest.size, end, sizeof end - 1));) {
+        last = found++;
+        rest.size -= (size_t)(found - rest.data);
+        rest.data = found;
+    }
+    if (last)
+        text.size = (size_t)(last - text.data);
     return text;
 }
 
