@@ -25,6 +25,7 @@ enum kind { KIND_PATH, KIND_NUMBER, KIND_CHOICE, KIND_DEVICE };
 
 static void default_store(struct buf *out);
 static void default_parsers(struct buf *out);
+static void default_trusted_keys(struct buf *out);
 static void default_parser(struct buf *out);
 
 static const char no_model[] = "none";
@@ -79,7 +80,15 @@ static const struct key {
                              MAX_INTERVAL},
     [CONFIG_ALIASES] = {"aliases", KIND_CHOICE, "yes", NULL, 0, 0, answers},
     [CONFIG_HILS] = {"hils", KIND_CHOICE, "off", NULL, 0, 0, hils},
+    [CONFIG_TRUSTED_KEYS] = {"trusted_keys", KIND_PATH, NULL,
+                             default_trusted_keys, 0, 0},
 };
+
+static void default_trusted_keys(struct buf *out)
+{
+    config_user_folder("XDG_CONFIG_HOME", ".config", out);
+    buf_put_text(out, "/trusted-keys");
+}
 
 static void default_store(struct buf *out)
 {

@@ -38,6 +38,7 @@ enum config_key {
     CONFIG_POLL_SECONDS,    /* between rescans without it */
     CONFIG_ALIASES,         /* search what indexes call sections */
     CONFIG_HILS,            /* how long texts are attended to */
+    CONFIG_TRUSTED_KEYS,    /* file of the keys whose packs are taken */
     CONFIG_KEYS
 };
 

@@ -260,6 +260,7 @@ static int check_manuals(struct cli *cli, struct err *err)
         cli->options.manual = manuals->items[0];
     if (manuals->count < 2 || !cli->command ||
         !strcmp(cli->command->name, "search") ||
+        !strcmp(cli->command->name, "grep") ||
         !strcmp(cli->command->name, "ask"))
         return 0;
     return err_set(err, ERR_USAGE, "%s takes one -c, not %s and %s",

@@ -147,7 +147,10 @@ void cli_judge_freshness(struct cli *cli, const cJSON *result)
     tell_missing(cli, result);
     if (strict && (stale || partial))
         cli->status = err_exit_status(ERR_STALE);
-    if (stale && !cJSON_GetObjectItemCaseSensitive(result, "missing"))
+    if (stale && json_get_bool(result, "away", false))
+        output_remark(cli, "whether it is up to date is not known: files of a "
+                           "manual are not here");
+    else if (stale && !cJSON_GetObjectItemCaseSensitive(result, "missing"))
         output_remark(cli, "the index is behind the files: lectern update");
     else if (strict && partial)
         output_remark(cli, "the index is not complete: lectern status");
@@ -175,6 +178,19 @@ void cli_param_true(struct json *json, const char *key, bool truth)
 {
     if (truth)
         json_field_bool(json, key, true);
+}
+
+void cli_tell_nowhere(struct cli *cli, const cJSON *result, bool found)
+{
+    const cJSON *phrase;
+    cJSON_ArrayForEach (phrase,
+                        cJSON_GetObjectItemCaseSensitive(result, "nowhere"))
+        output_remark(cli,
+                      found ? "no section holds \"%s\" as it stands: it was "
+                              "searched by its words"
+                            : "no section holds \"%s\" as it stands; without "
+                              "the quotes its words are searched",
+                      phrase->valuestring);
 }
 
 void cli_tell_nothing(const struct cli *cli, const cJSON *result,
@@ -214,6 +230,18 @@ int cli_read_question(struct cli *cli, struct buf *out, struct err *err)
     return 0;
 }
 
+void cli_param_manuals(struct cli *cli, struct json *json)
+{
+    const struct text_list *manuals = &cli->options.manuals;
+    if (!manuals->count)
+        return;
+    json_key(json, "manuals");
+    json_begin(json, '[');
+    for (size_t i = 0; i < manuals->count; i++)
+        json_text(json, manuals->items[i]);
+    json_end(json, ']');
+}
+
 int cli_param_search(struct cli *cli, struct json *json, struct err *err)
 {
     const struct options *options = &cli->options;
@@ -224,13 +252,7 @@ int cli_param_search(struct cli *cli, struct json *json, struct err *err)
         return code;
     }
     json_field_string(json, "query", buf_slice(&query));
-    if (options->manuals.count) {
-        json_key(json, "manuals");
-        json_begin(json, '[');
-        for (size_t i = 0; i < options->manuals.count; i++)
-            json_text(json, options->manuals.items[i]);
-        json_end(json, ']');
-    }
+    cli_param_manuals(cli, json);
     cli_param_text(json, "under", options->under);
     cli_param_number(json, "n", options->count);
     cli_param_text(json, "mode", options->mode);

@@ -65,6 +65,11 @@ enum option_id {
     OPTION_MAN,
     OPTION_FOR,
     OPTION_PORT,
+    OPTION_KEY,
+    OPTION_FILES,
+    OPTION_DIR,
+    OPTION_UNTRUSTED,
+    OPTION_IGNORE_CASE,
     OPTIONS
 };
 
@@ -100,10 +105,10 @@ struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model, *device, *man;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
-        *format, *session, *kind, *role;
+        *format, *session, *kind, *role, *key, *dir;
     bool explain, jsonl, strict, wait, force, retry, excluded, all, print, stop;
-    bool follow_links, yes, installed;
-    bool foreground, repair;
+    bool follow_links, yes, installed, ignore_case;
+    bool foreground, repair, files, untrusted;
     long count, depth, max_tokens, top_k, seed, port;
     double temperature, top_p, min_p, penalty;
     struct text_list ignore, stop_sequences,
@@ -174,6 +179,8 @@ void cli_param_text(struct json *json, const char *key, const char *text);
 void cli_param_number(struct json *json, const char *key, long number);
 void cli_param_decimal(struct json *json, const char *key, double number);
 void cli_param_true(struct json *json, const char *key, bool truth);
+/* Each -c, as "manuals". */
+void cli_param_manuals(struct cli *cli, struct json *json);
 /* Says which manuals are missing from a result, its "damaged". */
 void cli_tell_damage(struct cli *cli, const cJSON *result);
 /* A result with "fresh" and "complete": says what is amiss, and with --strict
@@ -186,6 +193,9 @@ int cli_param_search(struct cli *cli, struct json *json, struct err *err);
 /* Says that nothing was found: no manual may be indexed. */
 void cli_tell_nothing(const struct cli *cli, const cJSON *result,
                       const char *otherwise);
+
+/* Says which phrases no section holds. */
+void cli_tell_nowhere(struct cli *cli, const cJSON *result, bool found);
 
 /* Appends what stands before a path of titles: the manual's name, where several
  * were searched. */
@@ -206,6 +216,7 @@ int cmd_rm(struct cli *cli, struct err *err);
 int cmd_ls(struct cli *cli, struct err *err);
 int cmd_ask(struct cli *cli, struct err *err);
 int cmd_search(struct cli *cli, struct err *err);
+int cmd_grep(struct cli *cli, struct err *err);
 int cmd_toc(struct cli *cli, struct err *err);
 int cmd_get(struct cli *cli, struct err *err);
 int cmd_open(struct cli *cli, struct err *err);
@@ -218,6 +229,8 @@ int cmd_doctor(struct cli *cli, struct err *err);
 int cmd_verify(struct cli *cli, struct err *err);
 int cmd_compact(struct cli *cli, struct err *err);
 int cmd_backup(struct cli *cli, struct err *err);
+int cmd_pack(struct cli *cli, struct err *err);
+int cmd_unpack(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_model(struct cli *cli, struct err *err);
 int cmd_mcp(struct cli *cli, struct err *err);

@@ -27,7 +27,8 @@ const struct option_spec cli_options[OPTIONS] = {
                         "print the version", 0, 0},
     [OPTION_MANUAL] =
         {'c', NULL, "NAME", KIND_LIST, AT(manuals),
-         "this manual only; search and ask take several, each with -c", 0, 0},
+         "this manual only; search, ask and grep take several, each with -c", 0,
+         0},
     [OPTION_UNDER] = {0, "under", "NODE", KIND_TEXT, AT(under),
                       "only this node and what is below it", 0, 0},
     [OPTION_COUNT] = {'n', NULL, "N", KIND_NUMBER, AT(count),
@@ -148,6 +149,25 @@ const struct option_spec cli_options[OPTIONS] = {
                     0},
     [OPTION_PORT] = {0, "port", "N", KIND_NUMBER, AT(port),
                      "port of the page; 0: any that is free (8417)", 0, 65535},
+    [OPTION_KEY] = {0, "key", "FILE", KIND_TEXT, AT(key),
+                    "sign with the key in this file, which is made if there is "
+                    "none",
+                    0, 0},
+    [OPTION_FILES] = {0, "files", NULL, KIND_FLAG, AT(files),
+                      "with the files themselves, so that they can be quoted "
+                      "and opened where it is unpacked",
+                      0, 0},
+    [OPTION_DIR] = {0, "dir", "DIR", KIND_TEXT, AT(dir),
+                    "folder that has the manual's files, or a new one for "
+                    "those in the pack",
+                    0, 0},
+    [OPTION_UNTRUSTED] = {0, "untrusted", NULL, KIND_FLAG, AT(untrusted),
+                          "also a pack that no trusted key has signed, without "
+                          "its memories",
+                          0, 0},
+    [OPTION_IGNORE_CASE] = {'i', "ignore-case", NULL, KIND_FLAG,
+                            AT(ignore_case),
+                            "capitals and small letters are the same", 0, 0},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -175,8 +195,13 @@ const struct command cli_commands[] = {
          BIT(SESSION) | BIT(TEMPERATURE) | BIT(TOP_K) | BIT(TOP_P) |
          BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) | BIT(STOP_SEQUENCE),
      1, SIZE_MAX, false, cmd_ask},
-    {"search", "WORDS...", "find sections", SEARCHING | BIT(STRICT), 1,
-     SIZE_MAX, false, cmd_search},
+    {"search", "WORDS...",
+     "find sections: '\"exact phrase\" word -word' as one argument",
+     SEARCHING | BIT(STRICT), 1, SIZE_MAX, false, cmd_search},
+    {"grep", "PATTERN",
+     "print the lines of sections that a regular expression (PCRE2) matches",
+     BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(IGNORE_CASE), 1, 1, false,
+     cmd_grep},
     {"toc", "[NODE]", "print the table of contents", BIT(MANUAL) | BIT(DEPTH),
      0, 1, false, cmd_toc},
     {"get", "NODE", "print a section", BIT(ALL), 1, 1, false, cmd_get},
@@ -207,6 +232,10 @@ const struct command cli_commands[] = {
      cmd_compact},
     {"backup", "DIR", "copy the store into a new folder (restore: --store DIR)",
      0, 1, 1, false, cmd_backup},
+    {"pack", "NAME FILE", "write a manual's index as one file",
+     BIT(KEY) | BIT(FILES), 2, 2, false, cmd_pack},
+    {"unpack", "FILE", "take a manual's index from a file of lectern pack",
+     BIT(MANUAL) | BIT(DIR) | BIT(UNTRUSTED), 1, 1, false, cmd_unpack},
     {"model", "use PATH|get [NAME]|info [PATH]|list",
      "choose the model; download one of the catalogue, or print that; describe "
      "a model; list the models on this machine",

@@ -115,15 +115,36 @@ static uint32_t find_or_page(struct giving *g, struct slice path,
                : node;
 }
 
+/* An anchor as it is written goes before what it decodes to, as browsers have it:
+ * docsets name their anchors so. */
+static uint32_t find_written(struct giving *g, struct slice path,
+                             struct slice url)
+{
+    const char *hash = memchr(url.data, '#', url.size);
+    if (!hash)
+        return TREE_NONE;
+    size_t from = (size_t)(hash + 1 - url.data);
+    struct slice anchor = {url.data + from, url.size - from};
+    return memchr(anchor.data, '%', anchor.size) ? find(g, path, anchor)
+                                                 : (uint32_t)TREE_NONE;
+}
+
+static uint32_t find_place(struct giving *g, struct slice path,
+                           struct slice anchor, struct slice url)
+{
+    uint32_t node = find_written(g, path, url);
+    return node == TREE_NONE ? find_or_page(g, path, anchor) : node;
+}
+
 static uint32_t resolve(struct giving *g, const char *base, struct slice url)
 {
     struct buf path = {0}, anchor = {0};
     uint32_t node = TREE_NONE;
     if (url_resolve(slice_of(base), url, &path, &anchor)) {
-        node = find_or_page(g, buf_slice(&path), buf_slice(&anchor));
+        node = find_place(g, buf_slice(&path), buf_slice(&anchor), url);
         if (node == TREE_NONE) {
             url_other_packing(&path);
-            node = find_or_page(g, buf_slice(&path), buf_slice(&anchor));
+            node = find_place(g, buf_slice(&path), buf_slice(&anchor), url);
         }
     }
     buf_free(&path);

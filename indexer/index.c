@@ -840,7 +840,7 @@ int index_update(struct store *store, uint32_t manual,
     store_end(txn);
     if (!u.skeletons)
         u.skeletons = skeletons_new(0);
-    if (!code)
+    if (!code && u.manual.root[0]) /* else its files are not here */
         code = run(&u, err);
     if (!code) {
         report.seen = u.manual.files + u.manual.failed;

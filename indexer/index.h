@@ -13,7 +13,8 @@
 #include "indexer/watch.h"
 #include "memory/store/store.h"
 
-/* The folder of a manual, which must outlive it. */
+/* The folder of a manual, which must outlive it; "": its files are not here (memory/pack),
+ * and it is not updated. */
 static inline struct source_root index_root(const struct manual *manual)
 {
     return (struct source_root){manual->root, manual->all_links};

@@ -34,6 +34,16 @@ static struct slice last_part(const char *root, size_t *end)
     return part;
 }
 
+/* "Pumps.docset" is Dash's form of the manual Pumps. */
+static struct slice without_ending(struct slice name)
+{
+    static const char ending[] = ".docset";
+    size_t size = sizeof ending - 1;
+    if (name.size > size && !memcmp(name.data + name.size - size, ending, size))
+        name.size -= size;
+    return name;
+}
+
 static char *own_name(const char *root)
 {
     size_t end = strlen(root);
@@ -44,6 +54,7 @@ static char *own_name(const char *root)
             break;
         name = above;
     }
+    name = without_ending(name);
     return name.size ? mem_strndup(name.data, name.size) : mem_strdup("manual");
 }
 

@@ -41,6 +41,7 @@ static const struct {
     {".dtx", PARSER_LATEX, false, false},
     {".bbl", PARSER_LATEX, false, true},
     {".bib", PARSER_LATEX, false, true},
+    {".dsidx", PARSER_DOCSET, false, false},
     {".ist", PARSER_LATEX, false, true},
     {".cls", PARSER_LATEX, false, true},
     {".sty", PARSER_LATEX, false, true},

@@ -34,6 +34,7 @@ enum parser_format {
     PARSER_HTML,
     PARSER_XML, /* XHTML or DocBook, well-formed */
     PARSER_LATEX,
+    PARSER_DOCSET, /* a docset's table of symbols */
     PARSER_FORMATS
 };
 

@@ -24,10 +24,12 @@ LDFLAGS_ALL := -pie $(LDFLAGS_$(BUILD)) $(LDFLAGS)
 
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 MODEL_LIBS := -lpcre2-8
+# Of the jailed program.
+PARSE_LIBS := -lgumbo -lxml2 -lsqlite3
 # FAISS: Debian's library, and its C API, which Debian leaves out (packages.mk).
 FAISS_C := build/faiss/libfaiss_c.a
 MEMORY_LIBS := -Wl,--push-state,--as-needed -lfaiss -lblas -llapack -lgomp -lstdc++ \
-        -Wl,--pop-state -llmdb -lzstd -lstemmer
+        -Wl,--pop-state -llmdb -lzstd -lstemmer -lsodium
 
 # DNNL= leaves oneDNN out (as under TSan, which does not understand OpenMP), NVCC=
 # the device; CUDA_ARCHS are the devices' generations.

@@ -31,7 +31,7 @@ $O/lectern-web: $(STAMP) $(WEB) $(patsubst %,$O/cli/%.o,client connection launch
 $O/cli/web/web_files.o: $(addprefix cli/web/page.,html css js)
 # The jailed program is made of base and tree alone, besides its own.
 $O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_paths.o,$(BASE))
-	$(call link,-lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS)))
+	$(call link,$(PARSE_LIBS) -lseccomp $(filter-out -linih,$(BASE_LIBS)))
 
 CASES := $(patsubst %,$O/tests/programs/%.o,cases cases_hils cases_papers)
 $O/op: $(STAMP) $O/tests/programs/op.o $(CASES) $(KERNELS) $(BASE)
@@ -45,4 +45,4 @@ $O/stands: $(STAMP) $O/tests/programs/stands.o $O/all.a $(FAISS_C)
 $O/trees: $(STAMP) $O/tests/programs/trees.o $(patsubst %,$O/indexer/%.o,parser source scan inputs) $(TREE) $(BASE)
 	$(call link,-lz $(BASE_LIBS))
 $O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(PARSE_PARTS) $(TREE) $(BASE)
-	$(call link,-lgumbo -lxml2 $(BASE_LIBS))
+	$(call link,$(PARSE_LIBS) $(BASE_LIBS))

@@ -8,9 +8,9 @@ ALL_LIBS := -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 # One program for each file of tests/unit; the parser's have its own parts, which
 # the daemon has not, and what the device is measured with stands before all.a.
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*/test_*.c))
-PARSER_UNIT := $(patsubst %,$O/tests/unit/indexer/test_%,dom latex)
+PARSER_UNIT := $(patsubst %,$O/tests/unit/indexer/test_%,docset dom latex)
 $(PARSER_UNIT): $O/tests/unit/%: $(STAMP) $O/tests/unit/%.o $(PARSE_PARTS) $(TREE) $(BASE)
-	$(call link,-lcmocka -lgumbo -lxml2 $(BASE_LIBS))
+	$(call link,-lcmocka $(PARSE_LIBS) $(BASE_LIBS))
 # Random weights stand in the place of model/weights/weights_files.o.
 MEASURES := $(patsubst %,$O/tests/cuda/%.o,bench bench_operations bench_decode bench_papers bench_shapes bench_weights)
 $O/tests/unit/kernels/test_gpu_bench: $O/tests/unit/kernels/test_gpu_bench.o $(MEASURES) $O/all.a $(FAISS_C)
@@ -67,14 +67,17 @@ $O/tests/fuzz/encode_pages: $(STAMP) $O/tests/fuzz/encode_pages.o $(PARSE_PARTS)
 $(FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(PARSE_PARTS) $(TREE) $(BASE)
 $(FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(FUZZERS) $O/tests/fuzz/encode_pages:
-	$(call link,-lgumbo -lxml2 $(BASE_LIBS))
+	$(call link,$(PARSE_LIBS) $(BASE_LIBS))
 # What reads a model's files, without what runs it, and the plain kernels, which take weights.
 MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/fuzz_%,model tokenizer weights gguf template)
 MODEL_READERS := $(filter-out $O/model/inference/% $O/model/encode/embed.o $O/model/encode/hmt.o,$(MODEL)) $O/model/inference/sparse_config.o
 $(MODEL_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(call objects,kernels/ref) $O/kernels/blocks.o $(BASE)
 	$(call link,$(MODEL_LIBS) $(BASE_LIBS))
-fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/encode_pages
+$O/tests/fuzz/fuzz_pack: LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
+$O/tests/fuzz/fuzz_pack: $(STAMP) $O/tests/fuzz/fuzz_pack.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MEMORY) $(TREE) $(patsubst %,$O/kernels/%.o,q8) $(BASE) $(FAISS_C)
+	$(call link,$(MEMORY_LIBS) $(BASE_LIBS))
+fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/fuzz_pack $O/tests/fuzz/encode_pages
 fuzz:  ## fuzz the readers of pages, trees, tokenizers, models and chat templates, FUZZ_SECONDS each (needs clang)
 	@$(MAKE) --no-print-directory -s BUILD=fuzz CC=clang fuzzers
 	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)

@@ -21,7 +21,7 @@ from e2e.house import TESTS, Failure, Skip
 
 SUBJECTS = ("reading", "latex", "asking", "quoting", "updates", "watching", "hostile", "life", "store",
             "evaluation", "models", "gguf", "getting", "writing", "missing", "terminal", "agents", "service", "installed",
-            "archives", "web", "browser", "editors")
+            "archives", "packs", "web", "browser", "editors")
 
 
 def chosen(names):

@@ -130,10 +130,11 @@ static void put_manual(struct json *json, const cJSON *manual)
     url_put_encoded(&text, slice_of(name), "-._~");
     json_field_text(json, "uri", text.data);
     json_field_text(json, "name", name);
+    const char *root = json_get_text(manual, "root", "its folder");
     buf_clear(&text);
     buf_printf(&text, "The table of contents of %s: %lld sections, from %s%s",
                name, (long long)json_get_int(manual, "nodes", 0),
-               json_get_text(manual, "root", "its folder"),
+               root[0] ? root : "a pack",
                json_get_bool(manual, "stale", false)
                    ? "; files have changed since they were read"
                    : "");

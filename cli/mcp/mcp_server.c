@@ -30,7 +30,7 @@ static const char instructions[] =
     "citations. "
     "Cite a section by its path and file#anchor; check a quote with "
     "verify_citation before you give it. Where a result says fresh: false, "
-    "files have changed since they were read: say so.";
+    "files have changed since they were read, or are not here: say so.";
 
 /* A request that the daemon is at work on. */
 struct pending {

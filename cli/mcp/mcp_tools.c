@@ -54,6 +54,15 @@ static const struct mcp_param ask_params[] = {
      "always; passages: never",
      "auto|generated|passages", 0},
     END};
+static const struct mcp_param grep_params[] = {
+    {"pattern", MCP_TEXT, true,
+     "a regular expression, as of Perl; (?i) first: capitals and small letters "
+     "are the same",
+     NULL, 0},
+    MANUALS,
+    UNDER,
+    {"n", MCP_NUMBER, false, "maximum number of lines", NULL, 0},
+    END};
 static const struct mcp_param toc_params[] = {
     {"manual", MCP_TEXT, false, "the manual's name", NULL, 0},
     {"node", MCP_TEXT, false, "only this section and what is below it", NULL,
@@ -84,6 +93,12 @@ const struct mcp_tool mcp_tools[] = {
      "Answers a question from the manuals with citations, each quoted word for "
      "word from its file. kind is none where the manuals do not answer it.",
      "ask", ask_params, "citations", "get", search_hidden, NULL},
+    {"grep", "Find lines",
+     "Lists the lines of sections that a regular expression matches, in the "
+     "order of the manuals, each with its section's id (node), path of titles, "
+     "file and anchor; match: the bytes of text that it matches. For exact "
+     "spellings; search is for words and questions.",
+     "grep", grep_params, "results", NULL, NULL, NULL},
     {"toc", "Table of contents",
      "Lists the sections of a manual, or below one section, or where neither "
      "is named of all manuals, in order, each with its id (node), level and "
@@ -96,7 +111,7 @@ const struct mcp_tool mcp_tools[] = {
     {"verify_citation", "Verify a citation",
      "Says whether a quote stands in a section, in its file as it is now: "
      "status is verified (word for word), repaired (nearly: quote has the true "
-     "words) or unverified.",
+     "words), stored (the manual came without its files) or unverified.",
      "quote", quote_params, NULL, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
@@ -228,8 +243,9 @@ static void put_output(struct json *json, const struct mcp_tool *tool)
     json_field_text(json, "type", "object");
     json_key(json, "properties");
     json_begin(json, '{');
-    put_property(json, "fresh", "boolean",
-                 "false: files have changed since they were read");
+    put_property(
+        json, "fresh", "boolean",
+        "false: files have changed since they were read, or are not here");
     if (tool->pages) {
         put_property(json, tool->pages, "array",
                      "what was found; an item with cut has only the start of "

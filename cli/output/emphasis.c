@@ -105,6 +105,8 @@ void emphasis_put_place(struct cli *cli, struct buf *out, const cJSON *object)
     bool linked = cli->color && file[0] && !is_gzipped(file);
     const char *root =
         linked ? root_of(cli, json_get_text(object, "manual", "")) : NULL;
+    if (root && !root[0]) /* its files are not here */
+        root = NULL;
     if (root) {
         struct buf path = {0};
         buf_printf(&path, "%s/%s", root, file);

@@ -38,6 +38,20 @@ static void put_terms(struct buf *out, const cJSON *explain)
     }
 }
 
+/* Phrases, and what is excluded. */
+static void put_operators(struct buf *out, const cJSON *explain,
+                          const char *kind)
+{
+    const cJSON *operator;
+    cJSON_ArrayForEach (operator, member(explain, kind)) {
+        if (operator== member(explain, kind)->child)
+            buf_printf(out, "  %s\n", kind);
+        buf_printf(out, "    %s: in ", json_get_text(operator, "text", ""));
+        output_put_count(out, json_get_int(operator, "nodes", 0));
+        buf_put_text(out, " sections\n");
+    }
+}
+
 static void put_dense(struct buf *out, const cJSON *explain)
 {
     const cJSON *dense = member(explain, "dense");
@@ -161,6 +175,8 @@ void explain_put(struct buf *out, const cJSON *result)
         return;
     buf_put_text(out, "\nhow this was found\n");
     put_terms(out, explain);
+    put_operators(out, explain, "phrases");
+    put_operators(out, explain, "excluded");
     put_dense(out, explain);
     put_beam_search(out, explain, "terms", "down the tree, by words");
     put_beam_search(out, explain, "tree", "down the tree, by memories");

@@ -116,6 +116,8 @@ static void print_citations(struct cli *cli, const cJSON *result)
         emphasis_put_place(cli, &line, first);
         if (!strcmp(json_get_text(first, "status", ""), "unverified"))
             buf_put_text(&line, "  (not verified)");
+        if (!strcmp(json_get_text(first, "status", ""), "stored"))
+            buf_put_text(&line, "  (its file is not here)");
         output_dim_line(cli, &line, "    ");
         buf_free(&line);
         for (; written && first != citation->next; first = first->next)
@@ -196,6 +198,7 @@ static void print_answer(struct cli *cli, const cJSON *result,
         print_citations(cli, result);
         remark_abstained(cli, result);
     }
+    cli_tell_nowhere(cli, result, !is_none(result));
     if (cli->options.explain)
         explain_print(result);
 }

@@ -30,7 +30,8 @@ static void print_table(const struct cli *cli, const cJSON *manuals)
             buf_printf(&line, " %*s", widths[i], count.data);
             buf_free(&count);
         }
-        buf_printf(&line, "  %s", json_get_text(manual, "root", ""));
+        const char *root = json_get_text(manual, "root", "");
+        buf_printf(&line, "  %s", root[0] ? root : "(unpacked)");
         output_line(cli, &line, "    ");
         buf_free(&line);
     }

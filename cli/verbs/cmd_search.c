@@ -96,6 +96,7 @@ static void print_hits(struct cli *cli, const cJSON *result)
     }
     if (!number)
         cli_tell_nothing(cli, result, "Nothing in the manuals matches this.");
+    cli_tell_nowhere(cli, result, number > 0);
     if (cli->options.explain)
         explain_print(result);
 }

@@ -150,7 +150,9 @@ static void put_manual(struct buf *out, const cJSON *manual)
     if (json_get_bool(manual, "stale", false))
         buf_put_text(out, ", stale");
     put_memories(out, manual);
-    buf_printf(out, "\n    %s\n", json_get_text(manual, "root", ""));
+    const char *root = json_get_text(manual, "root", "");
+    buf_printf(out, "\n    %s\n",
+               root[0] ? root : "unpacked, its files are not here");
     put_trouble(out, manual);
 }
 

@@ -147,6 +147,15 @@ static void print_files(const struct line *line)
     puts(":files");
 }
 
+/* Of `lectern pack`. */
+static void print_packed(const struct line *line)
+{
+    if (line->args)
+        print_files(line);
+    else
+        print_manuals(line);
+}
+
 /* ---- Which kind is wanted ---- */
 
 /* By what options and verbs call their values; others that have "|" are choices. */
@@ -154,15 +163,11 @@ static const struct {
     const char *name;
     void (*print)(const struct line *line);
 } values[] = {
-    {"DIR", print_folders},
-    {"DIR|ARCHIVE|--installed [NAME...]", print_files},
-    {"FILE", print_files},
-    {"PATH", print_files},
-    {"NAME", print_manuals},
-    {"NODE", print_places},
-    {"[NODE]", print_places},
-    {"[VERB]", print_verbs},
-    {"NODE|CITATION", print_places},
+    {"DIR", print_folders},  {"DIR|ARCHIVE|--installed [NAME...]", print_files},
+    {"FILE", print_files},   {"PATH", print_files},
+    {"NAME", print_manuals}, {"NAME FILE", print_packed},
+    {"NODE", print_places},  {"[NODE]", print_places},
+    {"[VERB]", print_verbs}, {"NODE|CITATION", print_places},
 };
 
 static void print_value(const struct line *line, const char *name)

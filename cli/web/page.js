@@ -69,7 +69,8 @@ function note(result) {
     : `${m.manual} is ${m.state === "stale" ? "searched as it was" : "not searched"}: ${m.reason}`));
   for (const m of result.damaged ?? [])
     lines.push(`${m.manual ?? "A manual"} is damaged in the store and left out: lectern verify --repair`);
-  if (result.fresh === false) lines.push("Files have changed since they were read: lectern update");
+  if (result.away) lines.push("Files of a manual are not here: whether they have changed is not known");
+  else if (result.fresh === false) lines.push("Files have changed since they were read: lectern update");
   at("notes").textContent = lines.join("\n");
   at("notes").hidden = !lines.length;
 }

@@ -32,6 +32,8 @@ int answer_cite(const struct call *call, struct answer *answer,
     }
     if (!quote.whole && status == CITE_VERIFIED)
         status = CITE_REPAIRED;
+    if (quote_is_away(passage->view))
+        status = CITE_STORED;
     *add(answer) = (struct citation){*passage, quote, status};
     return 0;
 }

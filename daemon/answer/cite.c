@@ -147,7 +147,8 @@ const char *cite_status_name(int status)
 {
     static const char *const names[] = {[CITE_VERIFIED] = "verified",
                                         [CITE_REPAIRED] = "repaired",
-                                        [CITE_UNVERIFIED] = "unverified"};
+                                        [CITE_UNVERIFIED] = "unverified",
+                                        [CITE_STORED] = "stored"};
     return names[status];
 }
 

@@ -48,10 +48,11 @@ struct cite_source {
 };
 
 enum cite_status {
-    CITE_VERIFIED,  /* stands in the source that was named */
-    CITE_REPAIRED,  /* stands in another one or in several blocks, or reads
+    CITE_VERIFIED,   /* stands in the source that was named */
+    CITE_REPAIRED,   /* stands in another one or in several blocks, or reads
                        nearly so, as in other letter case */
-    CITE_UNVERIFIED /* stands nowhere */
+    CITE_UNVERIFIED, /* stands nowhere */
+    CITE_STORED /* stands in the store; the file is not here to be compared */
 };
 const char *cite_status_name(int status);
 

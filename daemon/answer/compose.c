@@ -273,7 +273,8 @@ static bool is_fresh(const struct writing *writing)
         const struct context_source *source = &writing->read.sources[i];
         for (size_t p = 0; p < source->part_count; p++) {
             const struct passage *passage = &source->parts[p].passage;
-            if (!quote_is_fresh(passage->view, passage->block.file))
+            if (!quote_is_away(passage->view) &&
+                !quote_is_fresh(passage->view, passage->block.file))
                 return false;
         }
     }

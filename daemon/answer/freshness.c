@@ -45,14 +45,15 @@ struct freshness freshness_of(const struct call *call,
     const char *mode = json_get_text(call->params, "mode", "auto");
     bool by_memories =
         engine_has_model(daemon->engine) && strcmp(mode, "lexical") != 0;
-    struct freshness fresh = {true,
-                              all_on_snapshot(call, &selection, snapshot)};
+    struct freshness fresh = {true, all_on_snapshot(call, &selection, snapshot),
+                              false};
     for (size_t i = 0; i < snapshot->count; i++) {
         const struct view *view = snapshot->views[i];
         if (!selection_has(&selection, view->manual.name))
             continue;
         fresh.current =
             fresh.current && jobs_is_current(daemon->jobs, view->manual.id);
+        fresh.away = fresh.away || quote_is_away(view);
         fresh.complete = fresh.complete && !view->manual.failed &&
                          (!by_memories || has_memories(view));
     }

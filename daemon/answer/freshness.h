@@ -8,6 +8,8 @@ struct freshness {
     bool current;  /* no manual that is asked is known to be behind its files */
     bool complete; /* every file that should be is indexed, with its memories
                       where they are asked for */
+    bool away; /* the files of one are not here: whether they have changed is
+                      not known */
 };
 
 /* Returns the freshness of the manual that the call names, or of all. */

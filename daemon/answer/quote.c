@@ -178,9 +178,22 @@ static bool is_gone(const char *path)
            errno == ELOOP;
 }
 
+static void quote_stored(const struct passage *passage, struct quote *ret)
+{
+    *ret = (struct quote){.span = passage->block.span, .whole = true};
+    fold_lines(&ret->text, passage);
+    for (size_t i = 0; i < ret->text.size; i++)
+        if (ret->text.data[i] == '\n')
+            ret->text.data[i] = ' ';
+}
+
 int quote_check(struct parser *parser, const struct passage *passage,
                 struct quote *ret_quote, struct err *err)
 {
+    if (quote_is_away(passage->view)) {
+        quote_stored(passage, ret_quote);
+        return 0;
+    }
     const struct view *view = passage->view;
     struct slice name = view->outline->files[passage->block.file];
     struct span span = passage->block.span;
@@ -232,6 +245,8 @@ bool quote_is_fresh(const struct view *view, uint32_t file)
     struct stat st;
     struct buf path = {0};
     const struct file *record = &view->files[file];
+    if (quote_is_away(view))
+        return false;
     file_join(&path, view->manual.root, record->path);
     bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode);
     bool same = fresh && (uint64_t)st.st_size == record->size &&

@@ -13,9 +13,17 @@ struct quote {
                          made; all other words are typed at the span, in order */
 };
 
+/* A manual that was unpacked without its files: they cannot be looked into, and
+ * nobody here can tell whether they have changed. */
+static inline bool quote_is_away(const struct view *view)
+{
+    return !view->manual.root[0];
+}
+
 /* Looks in the file, as it is now, for the passage, or else for the longest
  * of its sentences that is there.  ERR_NOT_FOUND, ERR_STALE or ERR_IO: nothing
- * of it can be shown to stand there. */
+ * of it can be shown to stand there.  Where the files are away the quote is the
+ * passage as the store has it. */
 int quote_check(struct parser *parser, const struct passage *passage,
                 struct quote *ret_quote, struct err *err);
 void quote_free(struct quote *quote);
@@ -29,7 +37,7 @@ bool quote_find(struct slice text, const struct text_place *places,
 /* End of the sentence, cell or line that starts at `from`. */
 size_t quote_part_end(struct slice text, size_t from);
 
-/* False: the file is not the one that was indexed. */
+/* False: the file is not the one that was indexed, or is away. */
 bool quote_is_fresh(const struct view *view, uint32_t file);
 
 #endif

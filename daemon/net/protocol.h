@@ -37,6 +37,7 @@
  *           asks may follow up what was asked under that name before)
  *   whole   *query, *method (full, hmt), manual, under, file, max_tokens: an
  *           answer from a document as a whole, for comparison
+ *   grep    *pattern, manual, manuals, under, n, ignore_case
  *   toc     node, manual, depth         get  *node, all: bool
  *   quote   *node, *quote: whether a text stands in a section
  *   embed   *texts: [texts]: their vectors, as those of sections are made
@@ -46,6 +47,8 @@
  *   failed  manual, retry: bool, excluded: bool, left_out: bool (its former name)
  *   verify  manual, repair: bool        backup  *dir
  *   compact                             cancel  *id
+ *   pack    *manual, *file, key, files: bool
+ *   unpack  *file, name, dir, untrusted: bool
  *   stop    (ends the daemon)
  * A name of a parameter that is not listed is an error. */
 #ifndef DAEMON_NET_PROTOCOL_H

@@ -419,6 +419,8 @@ static void put_result(struct json *json, const struct asking *asking)
     search_generation(json, asking->call, asking->snapshot);
     json_field_bool(json, "fresh", answer->fresh && fresh.current);
     json_field_bool(json, "complete", fresh.complete);
+    if (fresh.away)
+        json_field_bool(json, "away", true);
     selection_put_searched(json, asking->call, asking->snapshot);
     selection_put_missing(json, asking->call, asking->snapshot);
     json_key(json, "citations");
@@ -430,6 +432,7 @@ static void put_result(struct json *json, const struct asking *asking)
     answer_put_route(json, &asking->route);
     json_field_double(json, "confidence", asking->route.confidence, 4);
     search_terms(json, &asking->route);
+    search_nowhere(json, &asking->route);
     search_explain(json, asking->call, &asking->route);
     if (asking->written.read.size) {
         json_key(json, "read");

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "daemon/answer/freshness.h"
+#include "daemon/answer/quote.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/verbs/boilerplate_again.h"
 #include "daemon/verbs/result.h"
@@ -55,7 +56,8 @@ static void put_version(struct json *json, const struct call *call,
     json_field_text(json, "manual", view->manual.name);
     json_field_int(json, "generation", (int64_t)view->manual.generation);
     json_field_bool(json, "fresh",
-                    jobs_is_current(call->daemon->jobs, view->manual.id));
+                    !quote_is_away(view) &&
+                        jobs_is_current(call->daemon->jobs, view->manual.id));
 }
 
 /* The node and `depth` levels below it. */
@@ -104,7 +106,8 @@ static void put_all(struct json *json, const struct call *call,
     json_key(json, "origins");
     json_begin(json, '[');
     json_end(json, ']');
-    json_field_bool(json, "fresh", freshness_of(call, snapshot).current);
+    struct freshness fresh = freshness_of(call, snapshot);
+    json_field_bool(json, "fresh", fresh.current && !fresh.away);
     json_key(json, "children");
     json_begin(json, '[');
     for (size_t i = 0; i < snapshot->count && depth > 0; i++)
@@ -368,6 +371,11 @@ static int put_place(const struct call *call, const struct snapshot *snapshot,
         at++;
     if (at == outline->nodes[node].end)
         return err_set(err, ERR_NOT_FOUND, "the node has no place in a file");
+    if (quote_is_away(view))
+        return err_set(err, ERR_STALE,
+                       "the files of %s are not here: it was unpacked without "
+                       "them (lectern unpack --dir)",
+                       view->manual.name);
     const struct node *n = &outline->nodes[at];
     struct buf path = {0};
     struct source_root root = index_root(&view->manual);

@@ -82,25 +82,96 @@ static int embed(const struct call *call, const struct route_request *request,
     return code;
 }
 
-/* Who names a manual, a part or a file wants what stands there. */
+/* Who names a part or a file wants what stands there. */
 static bool may_fold(const struct route_request *request)
 {
-    return !request->manual_count && !request->under && !request->file;
+    return !request->under && !request->file;
 }
 
-/* Where copies are not named, only what says nothing else is left out. */
+/* Where copies are not named, only what says nothing else is left out; where manuals
+ * are, what stands in each of them stays. */
 static void fold(const struct call *call, const struct snapshot *snapshot,
-                 struct route_result *route, size_t max,
-                 struct copies *ret_copies)
+                 const struct selection *selection, struct route_result *route,
+                 size_t max, struct copies *ret_copies)
 {
     struct copies copies;
     copies_fold(snapshot, route, max,
-                ret_copies ? COPIES_RESEMBLE : COPIES_EQUAL,
+                (struct copies_rule){.equal = !ret_copies,
+                                     .between = !selection->count},
                 &call->request->cancelled, &copies);
     if (ret_copies)
         *ret_copies = copies;
     else
         copies_free(&copies);
+}
+
+/* ---- Operators ---- */
+
+struct asked {
+    const struct snapshot *snapshot;
+    const struct selection *selection;
+};
+
+/* An error is met again, and told, by the search itself. */
+static bool is_term(void *context, struct slice term)
+{
+    const struct asked *asked = context;
+    struct store_txn *txn;
+    bool known = false;
+    if (store_read(asked->snapshot->store, &txn, NULL))
+        return false;
+    for (size_t i = 0; i < asked->snapshot->count && !known; i++) {
+        const struct manual *manual = &asked->snapshot->views[i]->manual;
+        struct slice postings = {0};
+        known = selection_has(asked->selection, manual->name) &&
+                !store_get_postings(txn, manual->id, manual->epoch, term,
+                                    &postings, NULL) &&
+                postings.size;
+    }
+    store_end(txn);
+    return known;
+}
+
+/* ---- Questions ---- */
+
+/* A question may quote what no section that answers it holds. */
+static int route_loosely(const struct snapshot *snapshot,
+                         struct route_request *request,
+                         struct query_operators *operators,
+                         struct route_result *ret_route, struct err *err)
+{
+    int code = route_question(snapshot, request, ret_route, err);
+    operators->loose = operators->question && operators->count > 0;
+    if (code || !operators->loose ||
+        ret_route->confidence >= route_min_confidence)
+        return code;
+    route_result_free(ret_route);
+    return route_question(snapshot, request, ret_route, err);
+}
+
+static int route(const struct call *call, const struct snapshot *snapshot,
+                 const struct selection *selection,
+                 struct route_request *request, struct question *ret_question,
+                 struct route_result *ret_route, struct err *err)
+{
+    struct asked asked = {snapshot, selection};
+    struct query_operators operators;
+    operators_read(request->query, is_term, &asked, &operators);
+    request->query = operators.words;
+    request->operators = &operators;
+    struct question question;
+    int code = embed(call, request, &question, err);
+    if (!code) {
+        request->vector = question.vector;
+        request->policy = question.policy;
+        request->embeds = question.embeds;
+        code = route_loosely(snapshot, request, &operators, ret_route, err);
+        question_free(&question);
+        question.vector = NULL;
+        *ret_question = question;
+    }
+    operators_free(&operators);
+    return code;
 }
 
 int search_question(const struct call *call, const struct snapshot *snapshot,
@@ -115,6 +186,7 @@ int search_question(const struct call *call, const struct snapshot *snapshot,
         .query = json_get_text(params, "query", ""),
         .file = json_get_text(params, "file", NULL),
         .max = max,
+        .cancelled = &call->request->cancelled,
         .context = context,
         .typing = json_get_bool(params, "typing", false),
         .explain = json_get_bool(params, "explain", false)};
@@ -147,25 +219,15 @@ int search_question(const struct call *call, const struct snapshot *snapshot,
         *ret_route = (struct route_result){0};
         return 0;
     }
-    struct question question;
-    code = embed(call, &request, &question, err);
-    if (code)
-        return code;
-    request.vector = question.vector;
-    request.policy = question.policy;
-    request.embeds = question.embeds;
-    code = route_question(snapshot, &request, ret_route, err);
-    question_free(&question);
-    question.vector = NULL;
+    code = route(call, snapshot, &selection, &request, ret_question, ret_route,
+                 err);
     if (!code && !ret_route->count) {
         code = selection_check_damage(&selection, snapshot, err);
         if (code)
             route_result_free(ret_route);
     }
     if (!code && folded)
-        fold(call, snapshot, ret_route, max, ret_copies);
-    if (!code)
-        *ret_question = question;
+        fold(call, snapshot, &selection, ret_route, max, ret_copies);
     return code;
 }
 
@@ -198,6 +260,43 @@ static void explain_terms(struct json *json, const struct route_result *route)
         json_end(json, '}');
     }
     json_end(json, ']');
+}
+
+static void explain_operators(struct json *json,
+                              const struct route_result *route, const char *key,
+                              bool exclude)
+{
+    json_key(json, key);
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->operator_count; i++) {
+        const struct route_operator *operator= & route->operators[i];
+        if (operator->exclude != exclude)
+            continue;
+        json_begin(json, '{');
+        json_field_text(json, "text", operator->text);
+        json_field_int(json, "nodes", operator->nodes);
+        if (!exclude)
+            json_field_bool(json, "demanded", operator->demanded);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+void search_nowhere(struct json *json, const struct route_result *route)
+{
+    bool begun = false;
+    for (size_t i = 0; i < route->operator_count; i++) {
+        if (!route->operators[i].nowhere)
+            continue;
+        if (!begun) {
+            json_key(json, "nowhere");
+            json_begin(json, '[');
+        }
+        begun = true;
+        json_text(json, route->operators[i].text);
+    }
+    if (begun)
+        json_end(json, ']');
 }
 
 static void explain_steps(struct json *json, const struct route_result *route)
@@ -291,6 +390,8 @@ void search_explain(struct json *json, const struct call *call,
     json_begin(json, '{');
     json_field_text(json, "mode", json_get_text(call->params, "mode", "auto"));
     explain_terms(json, route);
+    explain_operators(json, route, "phrases", false);
+    explain_operators(json, route, "excluded", true);
     explain_dense(json, &route->dense);
     explain_steps(json, route);
     explain_weights(json, route);
@@ -412,6 +513,8 @@ static int put_results(struct json *json, const struct call *call,
     json_end(json, ']');
     json_field_bool(json, "fresh", looks.fresh && fresh.current);
     json_field_bool(json, "complete", fresh.complete);
+    if (fresh.away)
+        json_field_bool(json, "away", true);
     selection_put_searched(json, call, snapshot);
     selection_put_missing(json, call, snapshot);
     free(looks.items);
@@ -436,6 +539,7 @@ int verb_search(struct call *call, struct json *json, struct err *err)
         search_generation(json, call, snapshot);
         code = put_results(json, call, snapshot, &route, &copies, err);
         search_terms(json, &route);
+        search_nowhere(json, &route);
         search_explain(json, call, &route);
         json_field_text(json, "model", question.model);
         json_key(json, "ms");

@@ -41,6 +41,9 @@ static const struct param ask_params[] = {
 static const struct param whole_params[] = {
     NEEDED_TEXT("query"), NEEDED_TEXT("method"), TEXT("manual"), TEXT("under"),
     TEXT("file"), INT("max_tokens", 1, MAX_TOKENS), END};
+static const struct param grep_params[] = {
+    NEEDED_TEXT("pattern"), TEXT("manual"), {"manuals", PARAM_TEXTS, false, 0, 0},
+    TEXT("under"), INT("n", 1, MAX_HITS), BOOL("ignore_case"), END};
 static const struct param toc_params[] = {
     TEXT("node"), TEXT("manual"), INT("depth", 0, MAX_LEVELS), END};
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
@@ -59,6 +62,10 @@ static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"),
                                              BOOL("left_out"), END};
 static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END};
 static const struct param backup_params[] = {NEEDED_TEXT("dir"), END};
+static const struct param pack_params[] = {NEEDED_TEXT("manual"), NEEDED_TEXT("file"),
+                                           TEXT("key"), BOOL("files"), END};
+static const struct param unpack_params[] = {NEEDED_TEXT("file"), TEXT("name"), TEXT("dir"),
+                                             BOOL("untrusted"), END};
 static const struct param model_params[] = {TEXT("folder"), BOOL("use"),
                                             TEXT("for"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
@@ -73,15 +80,18 @@ static const struct verb verbs[] = {
     {"embed", VERB_ANSWER, verb_embed, embed_params},
     {"failed", VERB_QUERY, verb_failed, failed_params},
     {"get", VERB_QUERY, verb_get, get_params},
+    {"grep", VERB_QUERY, verb_grep, grep_params},
     {"ls", VERB_QUERY, verb_ls, no_params},
     {"model", VERB_ANSWER, verb_model, model_params},
     {"open", VERB_QUERY, verb_open, node_params},
+    {"pack", VERB_MAINTENANCE, verb_pack, pack_params},
     {"quote", VERB_QUERY, verb_quote, quote_params},
     {"rm", VERB_WRITE, verb_rm, rm_params},
     {"search", VERB_QUERY, verb_search, search_params},
     {"status", VERB_QUERY, verb_status, status_params},
     {"stop", VERB_LOOP, NULL, no_params},
     {"toc", VERB_QUERY, verb_toc, toc_params},
+    {"unpack", VERB_MAINTENANCE, verb_unpack, unpack_params},
     {"update", VERB_WRITE, verb_update, update_params},
     {"verify", VERB_MAINTENANCE, verb_verify, verify_params},
     {"wait", VERB_WRITE, verb_wait, manual_params},

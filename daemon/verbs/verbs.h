@@ -53,6 +53,7 @@ const struct verb *verb_find(const char *name);
 int verb_check(const struct verb *verb, const cJSON *params, struct err *err);
 
 verb_run verb_search;                               /* verb_search.c */
+verb_run verb_grep;                                 /* verb_grep.c */
 verb_run verb_ask;                                  /* verb_ask.c */
 verb_run verb_whole;                                /* full_document.c */
 verb_run verb_toc, verb_get, verb_open;             /* verb_browse.c */
@@ -62,6 +63,7 @@ verb_run verb_embed;                                /* verb_embed.c */
 verb_run verb_quote;                                /* verb_quote.c */
 verb_run verb_verify;                               /* verb_verify.c */
 verb_run verb_compact, verb_backup;                 /* maintenance.c */
+verb_run verb_pack, verb_unpack;                    /* verb_pack.c */
 verb_run verb_model;                                /* verb_model.c */
 
 #endif

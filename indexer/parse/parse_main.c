@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "indexer/parse/docset/docset.h"
 #include "indexer/parse/text/charset.h"
 #include "indexer/parse/html/html_fragment.h"
 #include "indexer/parse/html/html.h"
@@ -135,6 +136,8 @@ static int parse(const struct wire_request *request, struct slice bytes,
         if (!rc)
             put_reports(&reports, out);
         buf_free(&reports);
+    } else if (request->format == PARSER_DOCSET) {
+        rc = docset_parse(bytes, &tree, err);
     } else {
         rc = request->kind == WIRE_BOILERPLATE
                  ? html_boilerplate(bytes, (int)request->format, &tree, err)
@@ -155,6 +158,8 @@ static int answer(const struct wire_request *request, struct slice bytes,
         return parse(request, bytes, out, err);
     if (request->format == PARSER_LATEX)
         latex_text(bytes, (int)request->encoding, out);
+    else if (request->format == PARSER_DOCSET) /* it has no text */
+        buf_put(out, &(uint64_t){0}, sizeof(uint64_t));
     else
         fragment_text(bytes, (int)request->format, (int)request->encoding, out);
     return 0;
@@ -224,6 +229,7 @@ int main(int argc, char **argv)
     close_range(WIRE_FD + 1, ~0U, 0);
     charset_load();
     xhtml_load();
+    docset_load();
     struct err err = {.position = -1};
     if (jail_enter(&jail, &err)) {
         fprintf(stderr, "lectern-parse: %s\n", err.message);

@@ -60,6 +60,7 @@ bool scope_accepts(const struct scope *scope, uint32_t node)
     const struct view_node *n = &scope->view->nodes[node];
     return node >= scope->from && node < scope->end &&
            (n->words || n->title_words) &&
+           !(scope->refused && scope->refused[node]) &&
            (scope->file == TREE_NONE || n->file == scope->file) &&
            (!scope->kinds || scope->kinds[node] & scope->wanted);
 }
@@ -477,6 +478,7 @@ static void free_routing(struct routing *routing)
         free(routing->scopes[s].whole);
         free(routing->scopes[s].branch);
         free(routing->scopes[s].holds);
+        free(routing->scopes[s].refused);
     }
     free(routing->scopes);
     query_free(&routing->query);
@@ -493,6 +495,8 @@ static int prepare(struct routing *routing, const struct snapshot *snapshot,
     int code = choose_scopes(routing, snapshot, err);
     if (!code)
         code = find_kinds(routing, snapshot, err);
+    if (!code)
+        code = refuse_nodes(routing, err);
     if (code)
         return code;
     find_vectors(routing);
@@ -534,6 +538,8 @@ void route_result_free(struct route_result *result)
         free(result->terms[t].term);
         free(result->terms[t].written);
     }
+    for (size_t i = 0; i < result->operator_count; i++)
+        free(result->operators[i].text);
     free(result->terms);
     free(result->hits);
     free(result->steps);

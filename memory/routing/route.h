@@ -20,10 +20,12 @@
 #ifndef MEMORY_ROUTING_ROUTE_H
 #define MEMORY_ROUTING_ROUTE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "memory/lexical/operators.h"
 #include "memory/routing/kinds.h"
 #include "memory/snapshot/library.h"
 
@@ -60,7 +62,11 @@ struct route_context {
 
 struct route_request {
     const char *query;
-    const char *const *manuals; /* [manual_count]; none: all */
+    const struct query_operators
+        *operators;               /* what hits must and must not hold;
+                                                NULL: nothing */
+    const atomic_bool *cancelled; /* NULL: it never is */
+    const char *const *manuals;   /* [manual_count]; none: all */
     size_t manual_count;
     const char *file;    /* only nodes of this file; NULL: all */
     uint64_t under;      /* only the sub-tree of this node; 0: all */
@@ -125,6 +131,15 @@ struct route_term {
     bool common;   /* an everyday word of a sentence: beside the point */
 };
 
+/* What became of an operator of the query. */
+struct route_operator {
+    char *text;
+    bool exclude;
+    bool demanded;  /* each hit holds it */
+    bool nowhere;   /* a phrase that no section holds */
+    uint32_t nodes; /* that hold it */
+};
+
 struct route_result {
     struct route_hit *hits; /* [count], best first */
     size_t count;
@@ -132,12 +147,14 @@ struct route_result {
     size_t step_count;
     struct route_term *terms; /* [term_count] */
     size_t term_count;
+    struct route_operator operators[OPERATORS_MAX]; /* [operator_count] */
+    size_t operator_count;
     struct route_weights weights; /* by which they are fused */
     struct route_dense dense;
     double confidence; /* greatest coverage among the first hits */
 };
 
-/* ERR_USAGE: empty query, unknown manual, node or file.  ERR_MODEL: mode dense
+/* ERR_USAGE: empty query, unknown manual, node or file.  ERR_CANCELLED.  ERR_MODEL: mode dense
  * without a vector, or where no manual has vectors for it.  No hit is not an
  * error.  Free the result with route_result_free. */
 int route_question(const struct snapshot *snapshot,

@@ -11,10 +11,11 @@
 /* One view under a question. */
 struct scope {
     const struct view *view;
-    uint32_t from, end;            /* nodes that may be found: [from, end) */
-    uint32_t file;                 /* only of this file; TREE_NONE: any */
-    const kind_set *kinds;         /* [outline->count]; NULL: any will do */
-    kind_set wanted;               /* of these */
+    uint32_t from, end;    /* nodes that may be found: [from, end) */
+    uint32_t file;         /* only of this file; TREE_NONE: any */
+    const kind_set *kinds; /* [outline->count]; NULL: any will do */
+    kind_set wanted;       /* of these */
+    bool *refused; /* [outline->count] by the query's operators; NULL: none */
     const struct vectors *vectors; /* that the question may be compared with;
                                       NULL: none */
     size_t rows;                   /* of them, of nodes that may be found */
@@ -78,6 +79,12 @@ void rankings_add(struct fused *items, size_t count,
                   double (*bonus)(const void *context,
                                   const struct fused *item),
                   const void *context);
+
+/* ---- Operators: route_operators.c ---- */
+
+/* Finds the nodes that the query's operators refuse, and says of each operator what
+ * became of it. */
+int refuse_nodes(struct routing *routing, struct err *err);
 
 /* ---- Blocks: route_blocks.c ---- */
 

@@ -87,7 +87,8 @@ struct manual {
     uint32_t lexical;    /* LEXICAL_VERSION that made them */
     uint64_t vectors;    /* number of its vectors' making; 0: none */
     char *name;          /* unique */
-    char *root;          /* absolute path of its folder */
+    char *root;          /* absolute path of its folder; "": its files are not
+                            here (memory/pack) */
     char *ignore;        /* globs, one a line; "" */
     bool all_links;      /* links are followed out of its folder */
     int64_t indexed_at;  /* seconds since 1970; 0: never */
@@ -207,6 +208,14 @@ int store_put_memory(struct store_txn *txn, struct hash128 name,
 /* ERR_NOT_FOUND; ERR_STORE when it has another width, or no numbers. */
 int store_get_memory(struct store_txn *txn, struct hash128 name,
                      float *ret_memory, size_t width, struct err *err);
+/* The same as they are kept, for packs.  Slices are valid until the transaction
+ * writes or ends. */
+int store_put_memory_bytes(struct store_txn *txn, struct hash128 name,
+                           struct slice value, struct err *err);
+int store_get_memory_bytes(struct store_txn *txn, struct hash128 name,
+                           struct slice *ret_value, struct err *err);
+/* Whether they are a memory of that width, which is read into `ret` [width]. */
+bool store_is_memory(struct slice value, float *ret, size_t width);
 /* Whether store_get_memory would give one: what is damaged is encoded again. */
 bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width);
 

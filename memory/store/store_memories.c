@@ -73,6 +73,29 @@ int store_get_memory(struct store_txn *txn, struct hash128 name,
                    width);
 }
 
+int store_put_memory_bytes(struct store_txn *txn, struct hash128 name,
+                           struct slice value, struct err *err)
+{
+    unsigned char key[16];
+    return table_put(txn, TABLE_MEMORIES, name_key(key, name), value, err);
+}
+
+int store_get_memory_bytes(struct store_txn *txn, struct hash128 name,
+                           struct slice *ret_value, struct err *err)
+{
+    unsigned char key[16];
+    int code =
+        table_get(txn, TABLE_MEMORIES, name_key(key, name), ret_value, err);
+    return code == ERR_NOT_FOUND
+               ? err_set(err, code, "no such memory in the store")
+               : code;
+}
+
+bool store_is_memory(struct slice value, float *ret, size_t width)
+{
+    return width && memory_read(value, ret, width);
+}
+
 bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width)
 {
     unsigned char key[16];

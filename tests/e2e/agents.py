@@ -1,5 +1,6 @@
 """Agents: the Model Context Protocol, spoken to `lectern mcp` line by line, and with the official SDK.
 
+RECORD=FILE keeps what it asked and got.
 That one runs under a Python that has it: python3 -m venv V; V/bin/pip install mcp; V/bin/python tests/e2e.py ... agents.
 """
 import asyncio
@@ -104,7 +105,7 @@ def an_agent_is_served():
             check(hello["result"]["protocolVersion"] == agreed, hello)
         b.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
         tools = {tool["name"]: tool for tool in b.call("tools/list")["result"]["tools"]}
-        check({"search", "ask", "toc", "get", "verify_citation"} <= set(tools), tools)
+        check(set(tools) == {"search", "ask", "grep", "toc", "get", "verify_citation"}, tools)
         check(all("fresh" in tool["outputSchema"]["required"] for tool in tools.values()), "freshness in each result")
         found = b.tool("search", query="prime the impeller")
         node = found["results"][0]["node"]
@@ -112,6 +113,9 @@ def an_agent_is_served():
         answer = b.tool("ask", query="how do I prime the impeller", manuals=["pumps and valves"])
         check(answer["kind"] == "passages" and answer["citations"][0]["file"] == "a.html" and answer["fresh"], answer)
         check(b.tool("ask", query="who was the king of Sweden in 1523")["kind"] == "none", "not in the manual")
+        lines = b.tool("grep", pattern="(?i)IMPEL+er", manuals=["pumps and valves"], n=1)
+        check(lines["fresh"] and lines["results"][0]["node"] == node and "impeller" in lines["results"][0]["text"], lines)
+        check("pattern" in b.refusal("grep", pattern="("), "not a pattern")
         listed = b.tool("toc")
         check([s["title"] for s in listed["sections"] if s["level"] == 1] == ["Pumps", "Valves"] and listed["fresh"], listed)
         check(b.tool("get", node=node)["blocks"][1]["text"] == SAID, "get")
@@ -279,12 +283,14 @@ async def session(h, mode, calls):
 async def thirty_calls(client):
     import mcp
 
-    count = 0
+    count, record = 0, []
 
     async def tool(name, **arguments):
         nonlocal count
         count += 1
-        return await client.call_tool(name, arguments)
+        result = await client.call_tool(name, arguments)
+        record.append({"call": name, "arguments": arguments, "is_error": result.is_error, "result": result.structured_content})
+        return result
 
     check(client.server_info is None or client.server_info.name == "lectern", "who")
     tools = (await client.list_tools()).tools
@@ -317,6 +323,10 @@ async def thirty_calls(client):
     check(isinstance(done[0], asyncio.CancelledError) and not any(one.is_error for one in done[1:]), done)
     while count < 30:
         check((await tool("toc")).structured_content["fresh"], "toc")
+        check((await tool("grep", pattern="impel+er")).structured_content["results"], "grep")
+    if os.environ.get("RECORD"):
+        with open(os.environ["RECORD"], "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(one) + "\n" for one in record)
     return client.protocol_version
 
 

@@ -1,6 +1,8 @@
-"""Manuals that come as a .zip or .tar."""
+"""Manuals that come as a .zip or .tar, or as a docset."""
+import contextlib
 import io
 import os
+import sqlite3
 import stat
 import struct
 import tarfile
@@ -179,3 +181,48 @@ def tars_that_are_hostile_or_damaged_are_refused():
             file.write(header)
         check("4 GiB" in h.run("add", os.path.join(h.path, "m.tar"), code=None).stderr, "a size that nobody has")
         check(not os.path.exists(os.path.join(h.path, "lectern/out.html")) and not os.path.exists("/tmp/lectern-out.html"), "written outside")
+
+
+def docset(h, name, pages, symbols):
+    folder = os.path.join(h.path, name + ".docset")
+    resources = os.path.join(folder, "Contents/Resources")
+    os.makedirs(os.path.join(resources, "Documents"), exist_ok=True)
+    for file, text in pages.items():
+        h.write(os.path.join(resources, "Documents", file), text)
+    index = os.path.join(resources, "docSet.dsidx")
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(index)
+    with contextlib.closing(sqlite3.connect(index)) as database:
+        database.execute("CREATE TABLE searchIndex(id INTEGER PRIMARY KEY, name TEXT, type TEXT, path TEXT)")
+        database.executemany("INSERT INTO searchIndex(name, type, path) VALUES (?, ?, ?)", symbols)
+        database.commit()
+    return folder, index
+
+
+@test
+def the_symbols_of_a_docset_are_exact_names():
+    """Its table says where a name is described; a search for the name has that place first, with its anchor."""
+    anchor = "//apple_ref/cpp/Function/zz%5Fvent"
+    pages = {"a.html": page("Pumps", f'<h2 id="one">Priming</h2><p>Fill the casing.</p><a name="{anchor}" class="dashAnchor"></a>'
+                                     '<h2 id="two">Venting</h2><p>Open the valve.</p>'),
+             "b.html": page("Talk", "<p>zz_vent and zz_prime, zz_vent and zz_prime: names, names.</p>" * 3)}
+    with house() as h:
+        folder, index = docset(h, "Pumps", pages, [("zz_vent", "Function", "a.html#" + anchor), ("zz_prime", "Function", "a.html#one")])
+        h.run("add", folder, "--wait")
+        for name, place in (("zz_vent", "two"), ("zz_prime", "one")):
+            first = h.json("search", name)["results"][0]
+            check((first["file"], first["anchor"]) == ("Contents/Resources/Documents/a.html", place), first)
+        check(h.manual("Pumps")["failed"] == 0 and not h.run("failed", "-c", "Pumps").stdout.strip(), h.run("failed").stdout)
+        check("docSet" not in h.run("toc", "-c", "Pumps").stdout, "the table is no section")
+        docset(h, "Pumps", {}, [("zz_vent", "Function", "a.html#one")])
+        h.run("update", "--wait")
+        check(h.json("search", "zz_vent")["results"][0]["anchor"] == "one", "the table has changed")
+        with open(index, "wb") as file:
+            file.write(b"SQLite format 3\0" + os.urandom(3000))
+        h.run("update", "--wait")
+        check("docSet.dsidx" in h.run("failed", "-c", "Pumps").stdout and h.json("search", "casing")["results"], "a damaged table costs itself")
+        docset(h, "Pumps", {}, [("zz_vent", "Function", "a.html#one")])
+        with tarfile.open(os.path.join(h.path, "Other.tgz"), "w:gz") as made:
+            made.add(folder, "Pumps.docset")
+        h.run("add", os.path.join(h.path, "Other.tgz"), "--wait")
+        check(h.json("search", "zz_vent", "-c", "Other")["results"][0]["anchor"] == "one", "as it is downloaded")

@@ -1,6 +1,7 @@
 """Search, questions, follow-ups, and saying that nothing is there."""
 import json
 import os
+import socket
 
 from e2e.house import check, find, house, page, talk, test
 
@@ -120,6 +121,90 @@ def what_is_not_there_is_said():
         done = h.run("ask", "How long do I bake a sourdough baguette?", code=1)
         check(not done.stdout and done.stderr, done.stdout)
         h.run("search", "zxqv", code=1)
+
+
+@test
+def phrases_and_exclusions_are_kept_to():
+    with house() as h:
+        h.write("m/a.html", page("Locks", "<p>A <b>partial</b>\n index takes a lock on the table.</p>"))
+        h.write("m/b.html", page("Index", "<p>An index, partial or not, of a table. Partial is the index.</p>"))
+        h.write("m/c.html", page("Advisory", "<p>An advisory lock is no lock on a table; find -exec runs it.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+
+        def titles(query, code=0):
+            return [hit["path"][-1] for hit in h.json("search", query, code=code)["results"]]
+
+        check(titles('"partial index"') == ["Locks"], titles('"partial index"'))
+        check(titles('"Partial Index" lock') == ["Locks"], "case, and further words")
+        check(titles('"index partial"', 1) == [], "in order")
+        check(set(titles("index table")) == {"Locks", "Index", "Advisory"}, titles("index table"))
+        check(set(titles("index table -locks")) == {"Index"}, titles("index table -locks"))
+        check("Advisory" in titles("find table -exec"), "an option of the manual")
+        check(titles('lock -"advisory lock"') == ["Locks"], titles('lock -"advisory lock"'))
+        told = h.json("search", '"partial index" -advisory', "--explain")["explain"]
+        check(told["phrases"] == [{"text": "partial index", "nodes": 1, "demanded": True}], told["phrases"])
+        check(told["excluded"] == [{"text": "advisory", "nodes": 1}], told["excluded"])
+        gone = h.json("search", '"index of locks"', code=1)
+        check(gone["nowhere"] == ["index of locks"] and not gone["results"], gone)
+        said = h.run("search", '"index of locks"', code=1).stderr
+        check('no section holds "index of locks" as it stands' in said, said)
+        check(h.json("ask", '"index of locks"', code=1)["kind"] == "none", "nothing")
+        answer = h.json("ask", 'what is a lock when I get "index of locks"?', code=None)
+        check(answer["nowhere"] == ["index of locks"] and answer["route"], answer)
+        cited = h.json("ask", 'which lock does a "partial index" take?')["citations"]
+        check({citation["path"][-1] for citation in cited} == {"Locks"}, cited)
+        loose = h.json("ask", 'what is an advisory lock that I find it runs with "partial index"?', "--explain")
+        check(not loose["explain"]["phrases"][0]["demanded"] and
+              "Advisory" in [hit["path"][-1] for hit in loose["route"]], loose)
+
+
+@test
+def lines_that_a_pattern_matches_are_found():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        h.write("m/a.html", page("Locks", "<p id=x>Ein \u00c4rger: <b>dead</b>lock_timeout is 1s.</p><pre>SET lock_timeout = 1;\n"
+                                          "SET lock_timeout = 2;\nRESET ALL;</pre>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        found = h.json("grep", "lock_\\w+", "-c", "m")
+        lines = [hit["text"] for hit in found["results"]]
+        check(lines == ["Ein \u00c4rger: deadlock_timeout is 1s.", "SET lock_timeout = 1;", "SET lock_timeout = 2;"], lines)
+        check(not found["more"] and found["pattern"] == "lock_\\w+" and found["fresh"], found)
+        first = found["results"][0]
+        begin, end = first["match"]
+        check(first["text"].encode()[begin:end] == b"lock_timeout" and first["kind"] == "paragraph" and
+              first["path"] == ["Locks"] and first["file"] == "a.html", first)
+        data = open(os.path.join(h.path, "m/a.html"), "rb").read()
+        check(b"lock_timeout is" in data[slice(*first["span"])], first)
+        told = h.run("grep", "LOCK_T", "-i", "-n", "2", "-c", "m")
+        check("Locks\n   a.html  (" in told.stdout and "SET lock_timeout = 1;" in told.stdout and
+              "more than the 2 shown" in told.stderr, (told.stdout, told.stderr))
+        h.run("grep", "LOCK_T", "-c", "m", code=1)
+        check(h.json("grep", "^Locks$")["results"][0]["kind"] == "title", "titles")
+        section = find(h.json("toc", "-c", "pg"), "Chapter 11. Indexes")
+        below = h.json("grep", "\\bindex(es)?\\b", "--under", section["id"], "-n", "1000")["results"]
+        spans = [(hit["file"], hit["span"][0]) for hit in below]
+        check(len(below) > 50 and all("Chapter 11. Indexes" in hit["path"] for hit in below), len(below))
+        check(len({file for file, _ in spans}) > 5, "in document order, over files")
+        wrong = h.run("grep", "a(b", code=2).stderr
+        check("missing closing parenthesis, at byte 3 of 'a(b'" in wrong, wrong)
+        h.run("grep", "x", "-c", "nothing", code=2)
+        h.run("grep", "x", "--under", "n999999", code=2)
+
+
+@test
+def a_pattern_that_takes_too_long_ends():
+    with house() as h:
+        h.write("m/a.html", page("A", "<p>b</p>" + f"<p>{'a' * 60}b</p>" * 4000))
+        h.write("few/a.html", page("A", f"<p>{'a' * 60}b</p>"))
+        for name in ("m", "few"):
+            h.json("add", os.path.join(h.path, name), "-c", name, "--wait")
+        check(h.json("grep", "(a+)+$", "-c", "few", code=1)["given_up"] > 0, "it goes back and forth")
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(h.socket)
+            connection.sendall(b'{"jsonrpc":"2.0","id":1,"method":"grep","params":{"pattern":"(a+)+$"}}\n'
+                               b'{"jsonrpc":"2.0","method":"cancel","params":{"id":1}}\n')
+            answer = json.loads(connection.makefile().readline())
+        check(answer["error"]["data"]["code"] == "cancelled", answer)
 
 
 @test

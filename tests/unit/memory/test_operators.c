@@ -1,0 +1,151 @@
+#include "tests/unit/support/unit.h"
+
+#include <string.h>
+
+#include "memory/lexical/operators.h"
+
+/* Manuals that have the option -exec. */
+static bool has_exec(void *context, struct slice term)
+{
+    (void)context;
+    return slice_is(term, "=-exec");
+}
+
+/* The operators as `+phrase`, `-"phrase"` and `-word`, then what is searched. */
+static void assert_read(const char *query, const char *expected)
+{
+    struct query_operators operators;
+    struct buf told = {0};
+    operators_read(query, has_exec, NULL, &operators);
+    for (size_t i = 0; i < operators.count; i++) {
+        const struct query_operator *one = &operators.items[i];
+        buf_printf(&told, one->exact ? "%c\"%s\" " : "%c%s ",
+                   one->exclude ? '-' : '+', one->text);
+    }
+    buf_printf(&told, "| %s", operators.words);
+    assert_string_equal(told.data, expected);
+    buf_free(&told);
+    operators_free(&operators);
+}
+
+static void quotes_make_phrases(void **state)
+{
+    (void)state;
+    assert_read("plain words", "| plain words");
+    assert_read("\"partial index\"", "+\"partial index\" | partial index");
+    assert_read("create \"partial index\", now",
+                "+\"partial index\" | create partial index , now");
+    assert_read("\xE2\x80\x9Cpartial index\xE2\x80\x9D size",
+                "+\"partial index\" | partial index size");
+    assert_read("\"upsert\"", "+\"upsert\" | upsert");
+    assert_read("\"upsert\" -\"on conflict\"",
+                "+\"upsert\" -\"on conflict\" | upsert");
+    assert_read("\"\"", "| \"\"");
+}
+
+static void pasted_quotes_are_words(void **state)
+{
+    static const char *const pasted[] = {
+        "no entry for host \"10.1.2.3\", user \"app\", database \"prod\"",
+        "relation \"users\" does not exist",
+        "difference between \"$@\" and \"$*\"",
+        "a 7\" or 9\" display",
+        "set x=\"a b\" somewhere",
+        "an open \"quotation mark",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof pasted / sizeof *pasted; i++) {
+        struct query_operators operators;
+        operators_read(pasted[i], NULL, NULL, &operators);
+        assert_int_equal(operators.count, 0);
+        assert_string_equal(operators.words, pasted[i]);
+        operators_free(&operators);
+    }
+}
+
+static void dashes_exclude_words(void **state)
+{
+    (void)state;
+    assert_read("lock -table", "-table | lock");
+    assert_read("lock -pg_locks modes", "-pg_locks | lock modes");
+    assert_read("how do I lock it -\"advisory lock\"",
+                "-\"advisory lock\" | how do I lock it");
+}
+
+static void options_are_searched(void **state)
+{
+    static const char *const asked[] = {
+        "what does -C do",
+        "grep -v",
+        "find -exec",
+        "git commit --amend",
+        "-table",
+        "foo - bar",
+        "a-b",
+        "gcc -O2 -std=c17",
+        "how do I use java -version",
+        "tar -xf",
+        "-1 -10",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        struct query_operators operators;
+        operators_read(asked[i], has_exec, NULL, &operators);
+        assert_int_equal(operators.count, 0);
+        assert_string_equal(operators.words, asked[i]);
+        operators_free(&operators);
+    }
+}
+
+static void only_so_many_are_kept(void **state)
+{
+    (void)state;
+    struct query_operators operators;
+    operators_read("x -aaa -bbb -ccc -ddd -eee -fff -ggg -hhh -iii", NULL, NULL,
+                   &operators);
+    assert_int_equal(operators.count, OPERATORS_MAX);
+    assert_string_equal(operators.words, "x -iii");
+    operators_free(&operators);
+}
+
+static bool holds(const char *text, const char *phrase)
+{
+    struct buf in = {0}, of = {0};
+    phrase_fold(&in, slice_of(text));
+    phrase_fold(&of, slice_of(phrase));
+    bool is = phrase_is_in(buf_slice(&of), buf_slice(&in));
+    buf_free(&in);
+    buf_free(&of);
+    return is;
+}
+
+static void phrases_stand_as_they_are(void **state)
+{
+    (void)state;
+    assert_true(holds("A  Partial\n\tIndex, here", "partial index"));
+    assert_true(holds("can\xE2\x80\x99t be", "can't be"));
+    assert_true(holds("a zero\xE2\x80\x8Bwidth", "zerowidth"));
+    assert_true(holds("impartial index; partial index", "partial index"));
+    assert_true(holds("std::vector<int>", "vector<int>"));
+    assert_true(holds("\xE6\x95\xB0\xE6\x8D\xAE\xE5\xBA\x93",
+                      "\xE6\x8D\xAE\xE5\xBA\x93"));
+    assert_false(holds("partial, index", "partial index"));
+    assert_false(holds("partial indexes", "partial index"));
+    assert_false(holds("impartial index", "partial index"));
+    assert_false(holds("index partial", "partial index"));
+    assert_false(holds("", "x"));
+    assert_false(holds("x", ""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quotes_make_phrases),
+        cmocka_unit_test(pasted_quotes_are_words),
+        cmocka_unit_test(dashes_exclude_words),
+        cmocka_unit_test(options_are_searched),
+        cmocka_unit_test(only_so_many_are_kept),
+        cmocka_unit_test(phrases_stand_as_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
