@@ -128,6 +128,42 @@ static void run_tikz(struct tex *tex, const struct command *command,
         tex_unread(tex, token);
 }
 
+/* What TeX's engines write into the PDF as it is: \pdfliteral direct{..}, \pdfextension
+ * literal{..}, \pdfobj stream attr{..}{..}, \pdfannot width 3pt{..} are none of the
+ * text. */
+static void run_literal(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    static const struct {
+        const char *word, *before;
+    } words[] = {
+        {"literal", NULL},  {"colorstack", "n"},   {"annot", NULL},
+        {"obj", NULL},      {"direct", NULL},      {"page", NULL},
+        {"origin", NULL},   {"shipout", NULL},     {"raw", NULL},
+        {"stream", NULL},   {"file", NULL},        {"uncompressed", NULL},
+        {"useobjnum", "n"}, {"attr", "m"},         {"resources", "m"},
+        {"width", "d"},     {"height", "d"},       {"depth", "d"},
+        {"push", NULL},     {"set", NULL},         {"pop", NULL},
+        {"current", NULL},  {"reserveobjnum", "."}};
+    enum { MAX_WORDS = 20 };
+    size_t i = 0, count = 0;
+    (void)call;
+    tex_skip_before(tex, command->before);
+    while (i < sizeof words / sizeof *words && count++ < MAX_WORDS) {
+        for (i = 0; i < sizeof words / sizeof *words; i++)
+            if (tex_read_word(tex, words[i].word))
+                break;
+        if (i == sizeof words / sizeof *words ||
+            (words[i].before && *words[i].before == '.'))
+            break;
+        tex_skip_before(tex, words[i].before);
+    }
+    struct token token = tex_next_solid(tex);
+    tex_unread(tex, token);
+    if (token.cat == CAT_BEGIN)
+        tex_skip_before(tex, "m");
+}
+
 /* \glossary{..}; memoir: \glossary[file](key){term}{description} */
 static void run_glossary(struct tex *tex, const struct command *command,
                          struct token call)
@@ -166,6 +202,19 @@ static const struct command ignored[] = {
     {"skewchar", run_nothing, "c=n", 0, NULL},
     {"accent", run_nothing, "n", 0, NULL},
     {"special", run_nothing, "m", 0, NULL},
+    {"pdfliteral", run_literal, NULL, 0, NULL},
+    {"pdfextension", run_literal, NULL, 0, NULL},
+    {"pdfobj", run_literal, NULL, 0, NULL},
+    {"pdfannot", run_literal, NULL, 0, NULL},
+    {"pdfcolorstack", run_literal, "n", 0, NULL},
+    {"pdfstartlink", run_literal, NULL, 0, NULL},
+    {"pdfxform", run_literal, NULL, 0, NULL},
+    {"pdfcatalog", run_nothing, "m", 0, NULL},
+    {"pdfinfo", run_nothing, "m", 0, NULL},
+    {"pdfrefobj", run_nothing, "n", 0, NULL},
+    {"pdfrefxform", run_nothing, "n", 0, NULL},
+    {"pdfsetmatrix", run_nothing, "m", 0, NULL},
+    {"pdfbookmark", run_nothing, "omm", 0, NULL},
     {"immediate", run_nothing, NULL, 0, NULL},
     {"directlua", run_nothing, "m", 0, NULL},
     {"message", run_nothing, "m", 0, NULL},

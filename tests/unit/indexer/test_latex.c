@@ -1417,6 +1417,17 @@ static void test_hooks(void **state)
            "# Chapter 1. A | paragraph: hook text");
 }
 
+/* What is written into the PDF as it is. */
+static void test_engines(void **state)
+{
+    (void)state;
+    expect("a\\pdfliteral direct{/Span<</A(b)>>BDC}b\\pdfextension literal "
+           "page {x}c\\pdfobj stream attr{/Type /X}{x y}d"
+           "\\pdfannot width 3pt height 1ex{/Subtype}e\\pdfobj reserveobjnum f"
+           "\\pdfcolorstack 0 push{1 g}g",
+           "paragraph: abcdefg");
+}
+
 /* A picture is left out of a formula, with its empty lines; what a macro chooses
  * by its arguments is chosen. */
 static void test_formula_choices(void **state)
@@ -1552,6 +1563,7 @@ int main(void)
         cmocka_unit_test(test_babel),
         cmocka_unit_test(test_hooks),
         cmocka_unit_test(test_formula_choices),
+        cmocka_unit_test(test_engines),
         cmocka_unit_test(test_boxes_of_blocks),
         cmocka_unit_test(test_contents_lines),
         cmocka_unit_test(test_chinese_numbers),

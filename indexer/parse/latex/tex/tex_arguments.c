@@ -186,10 +186,10 @@ bool tex_read_optional(struct tex *tex, struct tokens *ret)
 
 bool tex_read_word(struct tex *tex, const char *word)
 {
-    struct token read[8];
+    struct token read[16];
     size_t count = 0;
     tex_skip_spaces(tex);
-    while (word[count] && count < 8) {
+    while (word[count] && count < 16) {
         struct token token = tex_next_expanded(tex);
         read[count++] = token;
         bool same = token.cat != CAT_NAME && token.value < 0x80 &&
