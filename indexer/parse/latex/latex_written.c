@@ -40,6 +40,43 @@ static void take_file(struct document *d, struct slice name, struct slice file,
     streams_close(&d->tex, key);
 }
 
+/* The line's end that a macro has put behind \begin{..}. */
+static void skip_made_end(struct tex *tex)
+{
+    struct token token = tex_next(tex);
+    char name[2] = {'\1', '\n'};
+    bool active =
+        token_is(token, CAT_NAME, tex_symbol(tex, (struct slice){name, 2}));
+    if (!(token.flags & TOKEN_MADE) || (!active && token.cat != CAT_SPACE))
+        tex_unread(tex, token);
+}
+
+/* Whether "[" is the file's next character: a token that is read ahead would be
+ * none of the passage. */
+static bool has_options(struct tex *tex)
+{
+    struct input *file;
+    return tex_to_file(tex, &file) && file->at < file->end &&
+           tex->files[file->file].transcoded.text.data[file->at] == '[';
+}
+
+/* \FVExtraReadOArgBeforeVEnv[default]{\macro}: the macro is given the options of the
+ * environment that it begins. */
+static void run_before(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct tokens options = {0}, macro = {0}, given = {0};
+    (void)command;
+    tex_read_optional(tex, &options);
+    tex_read_argument(tex, &macro);
+    if (has_options(tex))
+        tex_read_optional(tex, &given);
+    tokens_add_group(&macro, given.count ? &given : &options, call);
+    tex_push(tex, macro);
+    tokens_free(&options);
+    tokens_free(&given);
+}
+
 /* \begin{VerbatimOut}[options]{file} and its kin. */
 static void begin_file(struct document *d,
                        const struct environment *environment, struct token call)
@@ -49,6 +86,7 @@ static void begin_file(struct document *d,
     struct buf file = {0};
     (void)environment;
     tex_read_text(&d->tex, &file);
+    skip_made_end(&d->tex);
     const struct group *wrapper = verbatim_wrapper(d, call);
     if (wrapper)
         name = d->tex.symbols[wrapper->name].name;
@@ -237,6 +275,7 @@ static void run_file(struct tex *tex, const struct command *command,
 }
 
 static const struct command commands[] = {
+    {"FVExtraReadOArgBeforeVEnv", run_before, NULL, 0, NULL},
     {"Newassociation", run_associate, NULL, 0, NULL},
     {"Opensolutionfile", run_open, NULL, 0, NULL},
     {"Closesolutionfile", run_file, NULL, ANSWERS_CLOSE, NULL},
