@@ -128,6 +128,26 @@ static void run_tikz(struct tex *tex, const struct command *command,
         tex_unread(tex, token);
 }
 
+/* \xspace: a space before anything but what ends a word or goes on with it (its
+ * exceptions, in xspace's manual). */
+static void run_xspace(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct document *d = document_of(tex);
+    struct token next = tex_next_expanded(tex);
+    (void)command;
+    (void)call;
+    tex_unread(tex, next);
+    bool letter = next.cat == CAT_LETTER || next.cat == CAT_MATH;
+    bool sign =
+        next.cat == CAT_OTHER &&
+        (next.value >= 0x80 || !strchr(".,'/?;:!~-)]", (int)next.value));
+    bool name =
+        next.cat == CAT_NAME && tex_meaning(tex, next)->kind == MEANING_NONE;
+    if (letter || sign || name)
+        document_space(d);
+}
+
 /* What TeX's engines write into the PDF as it is: \pdfliteral direct{..}, \pdfextension
  * literal{..}, \pdfobj stream attr{..}{..}, \pdfannot width 3pt{..} are none of the
  * text. */
@@ -201,6 +221,7 @@ static const struct command ignored[] = {
     {"hyphenchar", run_nothing, "c=n", 0, NULL},
     {"skewchar", run_nothing, "c=n", 0, NULL},
     {"accent", run_nothing, "n", 0, NULL},
+    {"xspace", run_xspace, NULL, 0, NULL},
     {"special", run_nothing, "m", 0, NULL},
     {"pdfliteral", run_literal, NULL, 0, NULL},
     {"pdfextension", run_literal, NULL, 0, NULL},

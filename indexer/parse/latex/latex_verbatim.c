@@ -219,6 +219,11 @@ static void take_verbatim(struct document *d, const struct code *code,
     struct token place = call;
     buf_printf(&end, "\\end{%.*s}", (int)name.size, name.data);
     if (tex_read_raw(&d->tex, end.data, &raw, &place)) {
+        if (raw.size > 3 && !memcmp(raw.data, "{}\n", 3)) {
+            raw.data += 2; /* of the opening line, which shows nothing */
+            raw.size -= 2;
+            place.from += 2;
+        }
         if (code->keep)
             put_code(d, code, raw, place);
     } else {
@@ -822,6 +827,8 @@ static const struct environment environments[] = {
     {"dispListing*", begin_verbatim, NULL, "m", 1, NULL, 0},
     {"dispExample*", begin_verbatim, NULL, "m", 1, NULL, 0},
     {"LTXexample", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"ltxcode", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"ltxexample", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"SaveVerbatim", begin_verbatim, NULL, NULL, 0, "om", 0},
     {"codeexample", begin_verbatim, NULL, NULL, 1, "o", 2},
     {"macrocode", begin_verbatim, NULL, NULL, 1, NULL, 2},

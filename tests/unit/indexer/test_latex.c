@@ -1376,6 +1376,23 @@ static void test_written_passages(void **state)
         "code: a  b");
 }
 
+static void test_xspace(void **state)
+{
+    (void)state;
+    expect("\\def\\b{\\textsf{bib}\\xspace}\\b is, \\b, \\b's \\b{} x \\b\\ y "
+           "(\\b) \\b\\emph{z} \\b $q$",
+           "paragraph: bib is, bib, bib’s bib x bib y (bib) bib z bib $q$");
+}
+
+/* ltxdockit's examples. */
+static void test_dockit_examples(void **state)
+{
+    (void)state;
+    expect("\\begin{ltxexample}[style=latex]\n\\a{x}\n\\end{ltxexample}"
+           "\\begin{ltxcode}{}\n\\section{y}\n\\end{ltxcode}z",
+           "code: \\a{x} | code: \\section{y} | paragraph: z");
+}
+
 /* \let of an environment that is known ends with its group, and with another
  * \let. */
 static void test_let_environments(void **state)
@@ -1559,6 +1576,8 @@ int main(void)
         cmocka_unit_test(test_index),
         cmocka_unit_test(test_written_files),
         cmocka_unit_test(test_written_passages),
+        cmocka_unit_test(test_dockit_examples),
+        cmocka_unit_test(test_xspace),
         cmocka_unit_test(test_let_environments),
         cmocka_unit_test(test_babel),
         cmocka_unit_test(test_hooks),
