@@ -1,14 +1,16 @@
 #include "indexer/repeated.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 
 enum {
     MIN_PAGES = 8,
     MAX_TEXT = 2000,
-    MIN_TEXTS = 200,  /* of a page that has others once more */
+    MIN_TEXTS = 100,  /* of a page that has others once more */
     MIN_COVERED = 5,  /* of such another */
+    MIN_OTHERS = 3,   /* pages: where none is meant, none is covered */
     MIN_TELLING = 40, /* bytes of a text that tells pages apart */
     MAX_CANDIDATES = 50,
     MAX_SHARED = 16 /* pages that a text stands on which tells something */
@@ -158,44 +160,84 @@ static bool is_max(uint32_t part, uint32_t whole)
     return part >= whole - whole / 10;
 }
 
-/* How many other pages stand on this one. */
-static uint32_t count_covered(const struct sights *sights, uint32_t page,
-                              struct tally *tallies, uint32_t count)
+/* What of this page's texts stands on others that are not left out already, and how
+ * many other pages stand on it whole. */
+struct cover {
+    uint32_t elsewhere, pages;
+};
+
+static struct cover cover_of(const struct sights *sights, uint32_t page,
+                             const bool *excluded, struct tally *tallies,
+                             uint32_t count)
 {
-    uint32_t covered = 0;
+    struct cover cover = {0};
     for (uint32_t i = 0; i < count; i++)
         tallies[i].shared = 0;
     for (size_t at = 0, end; at < sights->count; at = end) {
         end = run_end(sights, at);
-        bool here = false;
-        for (size_t i = at; i < end && tells(sights, at, end); i++)
-            here |= sights->items[i].page == page;
+        bool here = false, elsewhere = false;
+        for (size_t i = at; i < end && tells(sights, at, end); i++) {
+            uint32_t other = sights->items[i].page;
+            here |= other == page;
+            elsewhere |= other != page && !excluded[other];
+        }
         for (size_t i = at; i < end && here; i++)
             tallies[sights->items[i].page].shared++;
+        cover.elsewhere += here && elsewhere;
     }
     for (uint32_t i = 0; i < count; i++)
-        covered += i != page && tallies[i].texts >= MIN_COVERED &&
-                   2 * tallies[i].texts < tallies[page].texts &&
-                   is_max(tallies[i].shared, tallies[i].texts);
-    return covered;
+        cover.pages += i != page && tallies[i].texts >= MIN_COVERED &&
+                       2 * tallies[i].texts < tallies[page].texts &&
+                       is_max(tallies[i].shared, tallies[i].texts);
+    return cover;
 }
 
+struct candidate {
+    uint32_t page, texts;
+};
+
+static int by_texts(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    if (x->texts != y->texts)
+        return x->texts > y->texts ? -1 : 1;
+    return x->page < y->page ? -1 : x->page > y->page;
+}
+
+/* Pages of which nearly all stands elsewhere, those with most first. */
+static size_t find_candidates(const struct tally *tallies, uint32_t count,
+                              struct candidate *ret)
+{
+    size_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (tallies[i].texts >= MIN_TEXTS &&
+            is_max(tallies[i].elsewhere, tallies[i].texts))
+            ret[found++] = (struct candidate){i, tallies[i].texts};
+    if (found)
+        qsort(ret, found, sizeof *ret, by_texts);
+    return found < MAX_CANDIDATES ? found : MAX_CANDIDATES;
+}
+
+/* The largest first: of two that have the same pages once more (ffplay-all.html,
+ * ffprobe-all.html) neither is where the other's texts stand. */
 void repeated_subtrees(const struct piece *pieces, uint32_t count, bool *ret)
 {
     struct sights sights = {0};
     struct tally *tallies = mem_alloc(count * sizeof *tallies);
-    uint32_t candidates = 0;
+    struct candidate *candidates = mem_alloc(count * sizeof *candidates);
     see_blocks(&sights, pieces, NULL, count);
     if (sights.count)
         qsort(sights.items, sights.count, sizeof *sights.items, by_hash);
     tally_pages(&sights, tallies);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct tally *tally = &tallies[i];
-        ret[i] = tally->texts >= MIN_TEXTS &&
-                 is_max(tally->elsewhere, tally->texts) &&
-                 candidates++ < MAX_CANDIDATES &&
-                 count_covered(&sights, i, tallies, count) >= MIN_PAGES;
+    memset(ret, 0, count * sizeof *ret);
+    size_t found = find_candidates(tallies, count, candidates);
+    for (size_t i = 0; i < found; i++) {
+        uint32_t page = candidates[i].page;
+        struct cover cover = cover_of(&sights, page, ret, tallies, count);
+        ret[page] = cover.pages >= MIN_OTHERS &&
+                    is_max(cover.elsewhere, tallies[page].texts);
     }
+    free(candidates);
     free(tallies);
     free(sights.items);
 }

@@ -42,7 +42,7 @@ struct pair {
 
 struct folding {
     const struct snapshot *snapshot;
-    enum copies_rule rule;
+    struct copies_rule rule;
     const atomic_bool *cancelled;
     size_t words_read;
     struct pair pairs[MAX_PAIRS];
@@ -144,7 +144,7 @@ static bool says_the_same(struct folding *folding, struct section *a,
     const struct node *y = &b->view->outline->nodes[b->node];
     if (hash_equal(x->own, y->own))
         return x->words > 0;
-    double least = folding->rule == COPIES_EQUAL      ? 1
+    double least = folding->rule.equal                ? 1
                    : a->place && a->place == b->place ? SAME_PLACE
                                                       : SAME;
     uint32_t fewer = x->words < y->words ? x->words : y->words;
@@ -176,7 +176,7 @@ static bool comes_in_both(struct folding *folding, const struct view *view,
 static bool is_translation(struct folding *folding, const struct section *a,
                            const struct section *b)
 {
-    return folding->rule != COPIES_EQUAL && a->place && a->place == b->place &&
+    return !folding->rule.equal && a->place && a->place == b->place &&
            a->language.size && b->language.size &&
            !slice_equal(a->language, b->language) &&
            comes_in_both(folding, a->view, a->language, b->language);
@@ -185,9 +185,32 @@ static bool is_translation(struct folding *folding, const struct section *a,
 static bool is_copy(struct folding *folding, struct section *a,
                     struct section *b)
 {
-    if (a->view == b->view)
-        return is_translation(folding, a, b);
+    if (a->view == b->view && folding->rule.between &&
+        is_translation(folding, a, b))
+        return true;
+    if (a->view == b->view ? slice_equal(a->path, b->path)
+                           : !folding->rule.between)
+        return false;
     return a->title == b->title && says_the_same(folding, a, b);
+}
+
+/* Is the section most of its page? */
+static bool makes_its_page(const struct section *section)
+{
+    const struct view *view = section->view;
+    uint32_t file = view->nodes[section->node].file;
+    uint64_t words = 0;
+    for (uint32_t n = 0; n < view->outline->count; n++)
+        if (view->nodes[n].file == file)
+            words += view->nodes[n].words;
+    return 2 * (uint64_t)view->nodes[section->node].words >= words;
+}
+
+/* Is the copy the one to be shown? */
+static bool is_better(const struct section *copy, const struct section *shown)
+{
+    return copy->view == shown->view && makes_its_page(copy) &&
+           !makes_its_page(shown);
 }
 
 /* ---- The list ---- */
@@ -203,7 +226,7 @@ static size_t original_of(struct folding *folding, struct section *shown,
 }
 
 void copies_fold(const struct snapshot *snapshot, struct route_result *route,
-                 size_t max, enum copies_rule rule,
+                 size_t max, struct copies_rule rule,
                  const atomic_bool *cancelled, struct copies *ret)
 {
     struct folding folding = {
@@ -215,6 +238,14 @@ void copies_fold(const struct snapshot *snapshot, struct route_result *route,
     for (size_t i = 0; i < route->count && !is_cancelled(&folding); i++) {
         struct section section = section_of(&route->hits[i]);
         size_t of = original_of(&folding, shown, kept, &section);
+        if (of < kept && is_better(&section, &shown[of])) {
+            struct section better = section;
+            double score = route->hits[of].score;
+            section = shown[of];
+            shown[of] = better;
+            route->hits[of] = route->hits[i];
+            route->hits[of].score = score; /* the place of the first */
+        }
         if (of < kept) {
             ret->items[ret->count++] =
                 (struct copy){of, section.view, section.node};

@@ -4,9 +4,11 @@
  * Between manuals a section is a copy when it has the same title (however
  * chapters are numbered) and its text resembles (shingles.h): nearly all of it
  * anywhere, half of it at the same file and anchor.  What is called alike and says
- * something else is never hidden.  Within a manual a section is a copy when it
+ * something else is never hidden.  Within a manual the same holds of two files, as a page
+ * and another that has it once more, and a section is a copy, too, when it
  * is the same file and anchor in another language, and most files come in both
- * (languages.h). */
+ * (languages.h).  Of copies in one manual the one that makes up its page is shown,
+ * whichever was found first. */
 #ifndef DAEMON_ANSWER_COPIES_H
 #define DAEMON_ANSWER_COPIES_H
 
@@ -27,9 +29,10 @@ struct copies {
 };
 
 /* What counts as a copy. */
-enum copies_rule {
-    COPIES_RESEMBLE, /* as above: for a list, which names the copies */
-    COPIES_EQUAL     /* the same words, for what does not name them */
+struct copies_rule {
+    bool equal;   /* the same words, for what does not name the copies; else as
+                     above: for a list, which does */
+    bool between; /* manuals and languages, too; else only files of one */
 };
 
 /* Number of hits to ask for where `max` are wanted that are no copies. */
@@ -40,7 +43,7 @@ size_t copies_depth(size_t max);
  * no copy unless its hash is the same.  Stops comparing when `cancelled`
  * (may be NULL) is set.  Free `ret` with copies_free. */
 void copies_fold(const struct snapshot *snapshot, struct route_result *route,
-                 size_t max, enum copies_rule rule,
+                 size_t max, struct copies_rule rule,
                  const atomic_bool *cancelled, struct copies *ret);
 void copies_free(struct copies *copies);
 

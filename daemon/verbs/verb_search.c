@@ -82,20 +82,22 @@ static int embed(const struct call *call, const struct route_request *request,
     return code;
 }
 
-/* Who names a manual, a part or a file wants what stands there. */
+/* Who names a part or a file wants what stands there. */
 static bool may_fold(const struct route_request *request)
 {
-    return !request->manual_count && !request->under && !request->file;
+    return !request->under && !request->file;
 }
 
-/* Where copies are not named, only what says nothing else is left out. */
+/* Where copies are not named, only what says nothing else is left out; where manuals
+ * are, what stands in each of them stays. */
 static void fold(const struct call *call, const struct snapshot *snapshot,
-                 struct route_result *route, size_t max,
-                 struct copies *ret_copies)
+                 const struct selection *selection, struct route_result *route,
+                 size_t max, struct copies *ret_copies)
 {
     struct copies copies;
     copies_fold(snapshot, route, max,
-                ret_copies ? COPIES_RESEMBLE : COPIES_EQUAL,
+                (struct copies_rule){.equal = !ret_copies,
+                                     .between = !selection->count},
                 &call->request->cancelled, &copies);
     if (ret_copies)
         *ret_copies = copies;
@@ -225,7 +227,7 @@ int search_question(const struct call *call, const struct snapshot *snapshot,
             route_result_free(ret_route);
     }
     if (!code && folded)
-        fold(call, snapshot, ret_route, max, ret_copies);
+        fold(call, snapshot, &selection, ret_route, max, ret_copies);
     return code;
 }
 

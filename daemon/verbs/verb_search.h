@@ -9,8 +9,8 @@
 
 /* Routes the question that the parameters hold, for `most` hits, and says what
  * the model did; *ret_question without its vector.  `context`: what it follows
- * up; NULL: it stands alone.  Asked of all manuals, hits that are copies of one
- * before them (copies.h) are left out, and listed in *ret_copies, to be freed with
+ * up; NULL: it stands alone.  Hits that are copies of one
+ * before them (copies.h), within a manual or, asked of all, between them, are left out, and listed in *ret_copies, to be freed with
  * copies_free; NULL: not wanted. */
 int search_question(const struct call *call, const struct snapshot *snapshot,
                     size_t max, const struct route_context *context,

@@ -104,6 +104,16 @@ static void leave_out_included(struct navigation *p)
     }
 }
 
+/* Doxygen's listing of a file ("mem_8h_source.html"): what is documented of it has
+ * pages of its own. */
+static bool is_listing(const char *path)
+{
+    static const char ending[] = "_source.";
+    const char *name = navigation_name(path), *escaped = strstr(name, "_8");
+    const char *end = escaped ? strstr(escaped, ending) : NULL;
+    return end && !strncmp(end + sizeof ending - 1, "htm", 3);
+}
+
 static void look_at(struct navigation *p)
 {
     bool javadoc = false;
@@ -121,6 +131,7 @@ static void look_at(struct navigation *p)
                                 : role == PAGE_SEARCH ? EXCLUDED_SEARCH
                                 : role == PAGE_PART   ? EXCLUDED_PART
                                 : role == PAGE_MADE   ? EXCLUDED_LISTS
+                                : is_listing(path)    ? EXCLUDED_LISTS
                                 : javadoc && is_besides(path) ? EXCLUDED_LISTS
                                 : subtrees[i]                 ? EXCLUDED_WHOLE
                                 : p->places[i].same != i      ? EXCLUDED_SAME

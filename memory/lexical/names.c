@@ -73,6 +73,17 @@ static bool is_number(struct slice word)
     return letters <= 1 || roman;
 }
 
+/* "(12) " */
+static struct slice without_brackets(struct slice title)
+{
+    size_t end = 1;
+    while (end < title.size && isdigit((unsigned char)title.data[end]))
+        end++;
+    bool numbered = title.size && title.data[0] == '(' && end > 1 &&
+                    end + 1 < title.size && title.data[end] == ')';
+    return numbered ? trim(behind(title, end + 1)) : title;
+}
+
 /* "4.2. ", "A.1 ", "Chapter 11. " */
 static struct slice without_number(struct slice title)
 {
@@ -152,7 +163,7 @@ static enum name_match compare_title(struct slice asked, struct slice title)
 {
     static const char *const dashes[] = {" \xE2\x80\x94 ", " \xE2\x80\x93 ",
                                          " - ", " -- ", ": "};
-    struct slice bare = without_number(title);
+    struct slice bare = without_brackets(without_number(title));
     if (slice_equal(title, asked) || slice_equal(bare, asked) ||
         slice_equal(before(bare, "("), asked))
         return NAME_WHOLE;

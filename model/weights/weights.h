@@ -52,11 +52,12 @@ struct hici_weights {
 };
 
 struct layer_weights {
-    struct norm attention_norm;   /* [D] */
-    struct linear q, k, v;        /* [Hq d, D], [Hkv d, D], [Hkv d, D] */
-    struct linear o;              /* [D, Hq d] */
-    struct norm q_norm, k_norm;   /* [d], or [Hq d] and [Hkv d]; or none */
-    struct norm inner_norm;       /* [D] */
+    struct norm attention_norm; /* [D] */
+    struct linear q, k, v;      /* [Hq d, D], [Hkv d, D], [Hkv d, D] */
+    struct linear o;            /* [D, Hq d] */
+    struct norm q_norm, k_norm; /* [d], or [Hq d] and [Hkv d]; or none */
+    struct norm inner_norm;     /* [D] */
+    struct norm attention_norm_after, inner_norm_after; /* [D], or none */
     struct linear gate, up, down; /* [inner, D], the same, [D, inner]; gate may
                                       be none */
     struct hils_weights hils;     /* of HiLS layers */
@@ -72,6 +73,8 @@ struct model_weights {
     struct kernel_weight *embedding; /* [vocabulary, D] */
     struct kernel_weight *positions; /* [first + context, D], with the type's
                                         vector in each; or NULL */
+    float *token_type;               /* [D] all tokens', where there are no
+                                        positions; NULL: none */
     struct norm embedding_norm;      /* [D], or none */
     struct kernel_weight *head;   /* [vocabulary, D]; may be `embedding`; NULL
                                         where nothing is written */

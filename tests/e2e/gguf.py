@@ -52,6 +52,21 @@ def a_real_gguf_file_is_used_and_writes():
 
 
 @test
+def an_embedding_model_of_one_file_makes_memories():
+    file = os.path.abspath(os.path.join(GOLDEN, "gguf/nomic-bert.gguf"))
+    with house() as h:
+        known = h.run("model", "info", file).stdout
+        check("nomic-bert" in known and "writes answers" not in known, known)
+        h.run("--model", "none", "add", h.part(("indexes-unique",)), "-c", "pg", "--wait")
+        h.run("model", "use", "--for", "memories", file)
+        h.run("wait")
+        found = h.json("search", "unique index", "--mode", "dense")
+        check(found["model"] == "nomic-bert.gguf" and found["results"], found)
+        answer = h.json("ask", "How are unique indexes created?")
+        check(answer["citations"], "quoted: there is no model that writes")
+
+
+@test
 def gguf_files_that_cannot_be_used_are_refused_by_name():
     with house() as h:
         h.run("--model", "none", "status")

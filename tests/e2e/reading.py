@@ -346,6 +346,24 @@ def another_version_or_language_does_not_fill_the_list():
 
 
 @test
+def a_page_comes_before_what_has_it_once_more():
+    with house() as h:
+        for n in range(6):
+            text = " ".join(f"Pump {n} moves water number {n * 20 + k} through pipe {k}." for k in range(12))
+            h.write(f"m/pump{n}.html", page(f"Pump {n}", f"<p>{text}</p>"))
+            h.write("m/made.html", "".join([open(os.path.join(h.path, "m/made.html")).read() if n else "",
+                                            f"<h2>Pump {n}</h2><p>{text}</p>"]))
+        h.write("m/about.html", page("About", "<p>" + " ".join(f"A word on valve {k}." for k in range(400)) + "</p>"))
+        h.write("m/made.html", "<title>All</title><h1>All</h1><p>" + " ".join(f"Only here {k}." for k in range(90)) +
+                "</p>" + open(os.path.join(h.path, "m/made.html")).read())
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for more in ([], ["-c", "m"]):
+            hits = h.json("search", "Pump 3", *more)["results"]
+            check(hits[0]["file"] == "pump3.html" and [copy["file"] for copy in hits[0]["copies"]] == ["made.html"], hits[0])
+            check(sum(hit["path"][-1] == "Pump 3" for hit in hits) == 1, [hit["path"] for hit in hits])
+
+
+@test
 def what_is_called_alike_and_says_something_else_is_shown():
     with house() as h:
         write_edition(h, "real", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree.")

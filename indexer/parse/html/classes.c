@@ -90,6 +90,7 @@ static const struct class_rule classes[] = {
     FOOTNOTES("footnotes"),
     FOOTNOTES("footnotes-segment"),
     {"formulaDsp", ON_BLOCK, PART_MATH, false, NULL},
+    {"fragment", ON_DIV, PART_CODE, false, NULL},
     {"func-types-title", ON_PIECE, PART_BLOCK, false, NULL},
     INDEX("genindex-jumpbox"),
     INDEX("genindextable"),

@@ -29,14 +29,18 @@ static void open_entry(struct entry *e)
     e->begun = false;
 }
 
+static void take_id(struct entry *e, const char *id)
+{
+    if (id && !e->id.size)
+        e->id = slice_of(id);
+}
+
 /* What it reads goes to the signature. */
 static void add_name(struct entry *e, const xmlNode *element)
 {
     struct slice title;
     struct span span;
-    const char *id = dom_attribute(element, "id");
-    if (id && !e->id.size)
-        e->id = slice_of(id);
+    take_id(e, dom_attribute(element, "id"));
     if (!walk_title(e->walk, element, &title, &span))
         return;
     /* Texinfo's category, where there is none. */
@@ -97,14 +101,26 @@ static void read_stray(struct entry *e, const xmlNode *node)
     walk_node(e->walk, node);
 }
 
+static void next_entry(struct entry *e)
+{
+    if (e->begun)
+        close_entry(e);
+    if (!e->open)
+        open_entry(e);
+}
+
 static void read_part(struct entry *e, const xmlNode *part)
 {
+    if (reference_is_anchor_of_next(part)) {
+        next_entry(e);
+        walk_anchors(e->walk, part);
+        take_id(e, dom_attribute(part, "id"));
+        take_id(e, dom_attribute(part, "name"));
+        return;
+    }
     switch (dom_tag(part)) {
     case GUMBO_TAG_DT:
-        if (e->begun)
-            close_entry(e);
-        if (!e->open)
-            open_entry(e);
+        next_entry(e);
         walk_anchors(e->walk, part);
         add_name(e, part);
         break;
@@ -139,6 +155,45 @@ bool entries_list(struct walk *w, const xmlNode *list)
             read_part(&entry, at);
     }
     close_entry(&entry);
+    buf_free(&entry.signature);
+    return true;
+}
+
+/* A row that is no entry, as that of the headers, belongs to what is around. */
+static void read_row(struct entry *e, const xmlNode *row)
+{
+    const xmlNode *name, *meaning;
+    struct grid grid = {0};
+    if (!reference_row(row, &name, &meaning)) {
+        walk_within(e->walk, row,
+                    (struct context){.kind = BLOCK_TABLE, .grid = &grid});
+        return;
+    }
+    open_entry(e);
+    walk_anchors(e->walk, row);
+    walk_anchors(e->walk, name);
+    take_id(e, dom_attribute(row, "id"));
+    add_name(e, name);
+    walk_anchors(e->walk, meaning);
+    read_body(e, meaning);
+    close_entry(e);
+}
+
+bool entries_table(struct walk *w, const xmlNode *table)
+{
+    if ((w->in.kind != BLOCK_PARAGRAPH && w->in.kind != BLOCK_QUOTE) ||
+        !reference_is_table(table))
+        return false;
+    struct entry entry = {.walk = w};
+    walk_flush(w);
+    outline_settle(w->outline);
+    for (const xmlNode *at = dom_next(table, table, false); at;
+         at = dom_next(at, table, dom_tag(at) == GUMBO_TAG_TR)) {
+        if (dom_tag(at) == GUMBO_TAG_TR)
+            read_row(&entry, at);
+        else if (dom_tag(at) == GUMBO_TAG_CAPTION)
+            walk_node(w, at);
+    }
     buf_free(&entry.signature);
     return true;
 }

@@ -151,5 +151,6 @@ void boilerplate_keep(struct walk *walk, const xmlNode *element,
 /* False: it holds no reference entries, or not here. */
 bool entries_list(struct walk *walk, const xmlNode *list);
 bool entries_box(struct walk *walk, const xmlNode *box);
+bool entries_table(struct walk *walk, const xmlNode *table);
 
 #endif

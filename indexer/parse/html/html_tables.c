@@ -80,6 +80,8 @@ bool tables_table(struct walk *w, const xmlNode *table)
 {
     if (walk_is_flat(w))
         return false;
+    if (!is_layout(w, table) && entries_table(w, table))
+        return true;
     if (!is_layout(w, table)) {
         struct grid grid = {0};
         walk_within(w, table,

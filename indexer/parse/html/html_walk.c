@@ -319,7 +319,7 @@ static void walk_skipped(struct walk *w, const xmlNode *element,
 static void walk_element(struct walk *w, const xmlNode *element)
 {
     struct rule rule = rules_of(element);
-    if (rule.part == PART_SKIP) {
+    if (rule.part == PART_SKIP && !is_entry(w, element)) {
         walk_skipped(w, element, rule.why);
         return;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/rules.h"
 
 /* A run: so many labels, with so many words each, on average, up to the next. */
 enum { MIN_LABELS = 8, MIN_WORDS = 12 };
@@ -13,7 +14,9 @@ enum {
     MAX_KINDS = 16,  /* that are counted on a page */
     MAX_LOOK = 32,   /* nodes of a label */
     MAX_ANCHORS = 8, /* right above a label */
-    MIN_NAME = 2     /* letters and digits of an anchor */
+    MIN_NAME = 2,    /* letters and digits of an anchor */
+    MIN_ENDING = 5,  /* the same, where it is the end of a name */
+    MAX_LETTERS = 4  /* before the number of a question: "q12" */
 };
 
 static const unsigned no_label = DOM_HOLDS_HEADING | DOM_HOLDS_TABLE |
@@ -37,6 +40,25 @@ static void keep_letters(struct buf *out, struct slice text)
     }
 }
 
+static bool ends_with(struct slice text, struct slice end)
+{
+    return text.size >= end.size &&
+           !memcmp(text.data + text.size - end.size, end.data, end.size);
+}
+
+/* "enable_api_armor" of "SQLITE_ENABLE_API_ARMOR=<n>". */
+static bool is_ending(struct slice name, struct slice label)
+{
+    struct buf head = {0};
+    size_t end = 0;
+    while (end < label.size && !strchr(" =(<[:,", label.data[end]))
+        end++;
+    keep_letters(&head, (struct slice){label.data, end});
+    bool is = name.size >= MIN_ENDING && ends_with(buf_slice(&head), name);
+    buf_free(&head);
+    return is;
+}
+
 /* "retries" and "4.2-retries" of "retries <value>". */
 static bool resembles(const char *anchor, struct slice label)
 {
@@ -47,24 +69,53 @@ static bool resembles(const char *anchor, struct slice label)
     keep_letters(&name, slice_of(anchor));
     keep_letters(&words, label);
     keep_letters(&first, (struct slice){label.data, end});
-    bool is =
-        name.size >= MIN_NAME && first.size >= MIN_NAME &&
-        ((name.size <= words.size &&
-          !memcmp(name.data, words.data, name.size)) ||
-         (name.size > first.size &&
-          !memcmp(name.data + name.size - first.size, first.data, first.size)));
+    bool is = name.size >= MIN_NAME && first.size >= MIN_NAME &&
+              ((name.size <= words.size &&
+                !memcmp(name.data, words.data, name.size)) ||
+               (name.size > first.size &&
+                ends_with(buf_slice(&name), buf_slice(&first))) ||
+               is_ending(buf_slice(&name), label));
     buf_free(&name);
     buf_free(&words);
     buf_free(&first);
     return is;
 }
 
-static bool is_called(const xmlNode *element, struct slice label)
+/* How a label and its anchor are compared. */
+typedef bool comparing(const char *anchor, struct slice label);
+
+/* "q12" of "(12) How do I ...?" */
+static bool numbers(const char *anchor, struct slice label)
+{
+    size_t at = strcspn(label.data, "0123456789");
+    size_t letters = strcspn(anchor, "0123456789");
+    size_t digits = strspn(anchor + letters, "0123456789");
+    return letters <= MAX_LETTERS && digits && !anchor[letters + digits] &&
+           at <= 1 && label.size > at + digits &&
+           !memcmp(label.data + at, anchor + letters, digits) &&
+           strchr(").: ", label.data[at + digits]);
+}
+
+/* "pragma_foreign_keys" of "PRAGMA foreign_keys". */
+static bool equals(const char *anchor, struct slice label)
+{
+    struct buf name = {0}, words = {0};
+    keep_letters(&name, slice_of(anchor));
+    keep_letters(&words, label);
+    bool is = name.size >= MIN_NAME &&
+              slice_equal(buf_slice(&name), buf_slice(&words));
+    buf_free(&name);
+    buf_free(&words);
+    return is;
+}
+
+static bool is_called(const xmlNode *element, struct slice label,
+                      comparing *compare)
 {
     const char *id = dom_attribute(element, "id");
     const char *name =
         dom_tag(element) == GUMBO_TAG_A ? dom_attribute(element, "name") : NULL;
-    return (id && resembles(id, label)) || (name && resembles(name, label));
+    return (id && compare(id, label)) || (name && compare(name, label));
 }
 
 static bool is_empty(const xmlNode *node)
@@ -73,22 +124,30 @@ static bool is_empty(const xmlNode *node)
                                 : text_is_blank(dom_text(node)->text);
 }
 
-/* In the label, or among the empty anchors right above it. */
-static bool has_its_anchor(const xmlNode *element, struct slice label)
+/* Among the empty anchors right above the label. */
+static bool has_anchor_above(const xmlNode *element, struct slice label,
+                             comparing *compare)
 {
-    int left = MAX_LOOK;
-    for (const xmlNode *at = element; at && left--;
-         at = dom_next(at, element, false))
-        if (dom_is_element(at) && is_called(at, label))
-            return true;
-    left = MAX_ANCHORS;
+    int left = MAX_ANCHORS;
     for (const xmlNode *at = element->prev; at && left && is_empty(at);
          at = at->prev) {
-        if (dom_is_element(at) && is_called(at, label))
+        if (dom_is_element(at) && is_called(at, label, compare))
             return true;
         left -= dom_is_element(at);
     }
     return false;
+}
+
+/* The same, or in it. */
+static bool has_anchor(const xmlNode *element, struct slice label,
+                       comparing *compare)
+{
+    int left = MAX_LOOK;
+    for (const xmlNode *at = element; at && left--;
+         at = dom_next(at, element, false))
+        if (dom_is_element(at) && is_called(at, label, compare))
+            return true;
+    return has_anchor_above(element, label, compare);
 }
 
 /* ---- A label ---- */
@@ -109,17 +168,42 @@ static struct buf label_text(const xmlNode *element)
     return words;
 }
 
+/* What no reader sees may still name what is below it (SQLite's pragmas). */
+static bool is_hidden(const xmlNode *node)
+{
+    return dom_is_element(node) && dom_attribute(node, "style") &&
+           rules_of(node).part == PART_SKIP;
+}
+
 static bool may_be_label(const xmlNode *node)
 {
     int tag = dom_tag(node);
-    return (tag == GUMBO_TAG_DIV || tag == GUMBO_TAG_P) &&
+    return (tag == GUMBO_TAG_DIV || tag == GUMBO_TAG_P || is_hidden(node)) &&
            dom_holds(node, DOM_HOLDS_TEXT) && !dom_holds(node, no_label);
+}
+
+/* Is all of it bold? */
+static bool is_bold(const xmlNode *element)
+{
+    const xmlNode *only = element->children;
+    while (only && is_empty(only))
+        only = only->next;
+    const xmlNode *rest = only ? only->next : NULL;
+    while (rest && is_empty(rest))
+        rest = rest->next;
+    int tag = only ? dom_tag(only) : GUMBO_TAG_LAST;
+    return !rest && (tag == GUMBO_TAG_B || tag == GUMBO_TAG_STRONG);
 }
 
 static bool is_label(const xmlNode *node)
 {
     struct buf text = label_text(node);
-    bool is = text.size && has_its_anchor(node, buf_slice(&text));
+    struct slice label = buf_slice(&text);
+    bool is = text.size &&
+              (is_hidden(node)
+                   ? has_anchor_above(node, label, equals)
+                   : has_anchor(node, label, resembles) ||
+                         (is_bold(node) && has_anchor(node, label, numbers)));
     buf_free(&text);
     return is;
 }
@@ -171,6 +255,15 @@ static bool is_run(const struct label_kind *kind)
 {
     return kind->count >= MIN_LABELS &&
            kind->last - kind->first >= MIN_WORDS * (kind->count - 1);
+}
+
+bool labels_is_named(const xmlNode *element, const xmlNode *holder)
+{
+    struct buf text = label_text(element);
+    bool is = text.size && (has_anchor(element, buf_slice(&text), resembles) ||
+                            is_called(holder, buf_slice(&text), resembles));
+    buf_free(&text);
+    return is;
 }
 
 struct labels labels_find(const struct dom *dom)

@@ -26,4 +26,8 @@ void labels_free(struct labels *labels);
 /* Tells whether the element is a label of one of these kinds. */
 bool labels_has(const struct labels *labels, const xmlNode *element);
 
+/* Has the element an anchor that is called as it reads: in it, right above, or as the
+ * id of `holder`? */
+bool labels_is_named(const xmlNode *element, const xmlNode *holder);
+
 #endif

@@ -12,11 +12,21 @@
  * (Sphinx, Texinfo, SWI-Prolog), or when at least half of its terms have an
  * anchor of their own and are set as code, or read like an option, and a
  * meaning has at least MIN_WORDS words on average, or when three of four have an
- * anchor and a meaning is as long as a section is (MIN_LONG).  All others
- * (glossaries, terms with a line of meaning each) stay definitions in their
+ * anchor and a meaning is as long as a section is (MIN_LONG); or when it has
+ * MANY terms, whatever they are, and MUCH text: nobody reads it from one end to the
+ * other (git's variables, Python's glossary, codecs' options).  All others
+ * (short glossaries, terms with a line of meaning each) stay definitions in their
  * section. */
 
-enum { MIN_WORDS = 15, MIN_LONG = 40, MAX_LOOK = 64 };
+enum {
+    MIN_WORDS = 15,
+    MIN_LONG = 40,
+    MANY = 8,
+    MUCH = 1000,   /* words */
+    ENTRY = 2500,  /* words that an entry may have, with the lists in it */
+    MAX_TERM = 12, /* words of a term, on average: of more it is no name */
+    MAX_LOOK = 64
+};
 
 static bool has_any_class(const xmlNode *element, const char *const *names)
 {
@@ -97,9 +107,36 @@ static bool is_option(const xmlNode *term)
     return false;
 }
 
+/* An empty anchor, as <a name=x></a>. */
+static bool is_anchor_alone(const xmlNode *node)
+{
+    return dom_tag(node) == GUMBO_TAG_A && !dom_holds(node, DOM_HOLDS_TEXT) &&
+           (dom_attribute(node, "name") || dom_attribute(node, "id"));
+}
+
+bool reference_is_anchor_of_next(const xmlNode *part)
+{
+    if (!is_anchor_alone(part))
+        return false;
+    const xmlNode *next = part->next;
+    while (next && (dom_is_element(next) ? is_anchor_alone(next)
+                                         : text_is_blank(dom_text(next)->text)))
+        next = next->next;
+    return next && dom_tag(next) == GUMBO_TAG_DT;
+}
+
+static bool has_anchor_above(const xmlNode *term)
+{
+    const xmlNode *above = term->prev;
+    while (above && !dom_is_element(above) &&
+           text_is_blank(dom_text(above)->text))
+        above = above->prev;
+    return above && is_anchor_alone(above);
+}
+
 static bool has_anchor(const xmlNode *term)
 {
-    bool anchor = dom_attribute(term, "id") != NULL;
+    bool anchor = dom_attribute(term, "id") || has_anchor_above(term);
     for (const xmlNode *at = dom_next(term, term, false); at && !anchor;
          at = dom_next(at, term, false))
         anchor = dom_is_element(at) &&
@@ -120,48 +157,119 @@ static bool has_code(const xmlNode *term)
     return false;
 }
 
-/* Of scripts that put no space between words, two characters are one. */
-static size_t words_in(const xmlNode *meaning)
+static size_t words_of(struct slice text, size_t *wide)
 {
-    size_t words = 0, wide = 0;
-    for (const xmlNode *at = dom_next(meaning, meaning, false); at;
-         at = dom_next(at, meaning, false)) {
+    size_t words = 0;
+    bool in_word = false;
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char byte = (unsigned char)text.data[i];
+        bool space = byte <= ' ';
+        *wide += byte >= 0xe3 && byte <= 0xed; /* U+3000 to U+DFFF */
+        words += !space && !in_word;
+        in_word = !space;
+    }
+    return words;
+}
+
+/* Of scripts that put no space between words, two characters are one.  Looks at so
+ * much of a meaning, since lists of entries nest. */
+size_t reference_words(const xmlNode *element)
+{
+    enum { MAX_NODES = 4096, MAX_BYTES = 1 << 15 };
+    size_t words = 0, wide = 0, bytes = 0, nodes = 0;
+    for (const xmlNode *at = dom_next(element, element, false);
+         at && nodes < MAX_NODES && bytes < MAX_BYTES;
+         at = dom_next(at, element, false), nodes++) {
         if (dom_is_element(at))
             continue;
         struct slice text = dom_text(at)->text;
-        bool in_word = false;
-        for (size_t i = 0; i < text.size; i++) {
-            unsigned char byte = (unsigned char)text.data[i];
-            bool space = byte <= ' ';
-            wide += byte >= 0xe3 && byte <= 0xed; /* U+3000 to U+DFFF */
-            words += !space && !in_word;
-            in_word = !space;
-        }
+        if (text.size > MAX_BYTES)
+            text.size = MAX_BYTES;
+        bytes += text.size;
+        words += words_of(text, &wide);
     }
     return words + wide / 2;
 }
 
-static bool describes_names(const xmlNode *list)
+/* Does the term lead elsewhere, as those of an index do? */
+static bool is_link(const xmlNode *term)
 {
-    size_t terms = 0, named = 0, anchored = 0, groups = 0, words = 0;
+    const xmlNode *link = dom_find(term, GUMBO_TAG_A);
+    const char *url = link ? dom_attribute(link, "href") : NULL;
+    return url && url[0] != '#';
+}
+
+/* Is it a number that nobody knows by heart: "R-54466-46756-05959"? */
+static bool is_number(const xmlNode *term)
+{
+    enum { MIN_DIGITS = 10 };
+    size_t digits = 0, letters = 0;
+    for (const xmlNode *at = dom_next(term, term, false); at;
+         at = dom_next(at, term, false)) {
+        struct slice text = {"", 0};
+        if (!dom_is_element(at))
+            text = dom_text(at)->text;
+        for (size_t i = 0; i < text.size; i++) {
+            digits += text_is_digit((unsigned char)text.data[i]);
+            letters += text_is_letter((unsigned char)text.data[i]);
+        }
+    }
+    return digits >= MIN_DIGITS && digits > letters;
+}
+
+/* What stands in a list. */
+struct counts {
+    size_t terms, named, anchored, links, numbers;
+    size_t groups;     /* of terms that one meaning explains */
+    size_t words;      /* of meanings */
+    size_t term_words; /* of terms */
+};
+
+static void count_term(struct counts *counts, const xmlNode *term)
+{
+    bool anchor = has_anchor(term);
+    counts->terms++;
+    counts->anchored += anchor;
+    counts->named += (anchor && has_code(term)) || is_option(term);
+    counts->links += is_link(term);
+    counts->numbers += is_number(term);
+    counts->term_words += reference_words(term);
+}
+
+static struct counts count_list(const xmlNode *list)
+{
+    struct counts counts = {0};
     bool term_last = false;
     for (const xmlNode *at = next_in_list(list, list); at;
          at = next_in_list(at, list)) {
         int tag = dom_tag(at);
         if (tag == GUMBO_TAG_DT) {
-            terms++;
-            bool anchor = has_anchor(at);
-            anchored += anchor;
-            named += (anchor && has_code(at)) || is_option(at);
-            groups += !term_last;
+            count_term(&counts, at);
+            counts.groups += !term_last;
             term_last = true;
         } else if (tag == GUMBO_TAG_DD) {
-            words += words_in(at);
+            counts.words += reference_words(at);
             term_last = false;
         }
     }
-    return terms && ((2 * named >= terms && words >= MIN_WORDS * groups) ||
-                     (4 * anchored >= 3 * terms && words >= MIN_LONG * groups));
+    return counts;
+}
+
+static bool describes_names(const struct counts *counts)
+{
+    return counts->terms && ((2 * counts->named >= counts->terms &&
+                              counts->words >= MIN_WORDS * counts->groups) ||
+                             (4 * counts->anchored >= 3 * counts->terms &&
+                              counts->words >= MIN_LONG * counts->groups));
+}
+
+/* Is it too long to be read, and made to be looked up in? */
+static bool is_long(const struct counts *counts, size_t much)
+{
+    return counts->groups >= MANY && counts->words >= much &&
+           counts->term_words <= MAX_TERM * counts->terms &&
+           2 * counts->links < counts->terms &&
+           2 * counts->numbers < counts->terms;
 }
 
 static bool is_glossary_term(const xmlNode *term)
@@ -175,14 +283,21 @@ static bool is_glossary_term(const xmlNode *term)
 
 bool reference_is_list(const xmlNode *list, bool within)
 {
-    static const char *const never[] = {
-        "glossary", "glosslist", "toc",  "field-list", "footnote",
-        "citation", "bib",       "tags", "indextable", NULL};
+    static const char *const never[] = {"toc",        "field-list", "footnote",
+                                        "citation",   "bib",        "tags",
+                                        "indextable", NULL};
+    static const char *const glossary[] = {"glossary", "glosslist", NULL};
     const xmlNode *term = first_term(list);
-    if (!term || is_glossary_term(term) || has_any_class(list, never) ||
+    if (!term || has_any_class(list, never) ||
         has_any_class(list->parent, never))
         return false;
-    return reference_is_signatures(list) || (!within && describes_names(list));
+    if (reference_is_signatures(list))
+        return true;
+    struct counts counts = count_list(list);
+    bool glosses = is_glossary_term(term) || has_any_class(list, glossary) ||
+                   has_any_class(list->parent, glossary);
+    return is_long(&counts, within ? ENTRY : MUCH) ||
+           (!within && !glosses && describes_names(&counts));
 }
 
 /* ---- Headings ---- */

@@ -6,11 +6,26 @@
 #include "indexer/parse/html/dom/dom.h"
 
 /* Is each term of this <dl> an entry?  Within an entry only a list that was
- * surely made for entries is; others explain that one. */
+ * surely made for entries is, or one too long for an entry; others explain that
+ * one. */
 bool reference_is_list(const xmlNode *list, bool within);
 
 /* Is the list one that a tool makes for signatures alone? */
 bool reference_is_signatures(const xmlNode *list);
+
+/* Is this part of a <dl> an anchor and nothing else, above the term that it names? */
+bool reference_is_anchor_of_next(const xmlNode *part);
+
+/* Is each row of this <table> an entry?  Of two cells, the name and what it means:
+ * many rows with an anchor that is called as the first cell reads, and much text. */
+bool reference_is_table(const xmlNode *table);
+
+/* The cells of such a row: its name and its meaning; false: it is another one. */
+bool reference_row(const xmlNode *row, const xmlNode **ret_name,
+                   const xmlNode **ret_meaning);
+
+/* Words of what is below the element, counted as far as that takes little time. */
+size_t reference_words(const xmlNode *element);
 
 /* Does an entry begin with this element, as a section does with its heading,
  * and go on to the next? */

@@ -222,6 +222,9 @@ struct rule rules_of(const xmlNode *element)
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "title") &&
                classes_has(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */
+    } else if (tag == GUMBO_TAG_DIV && classes_has(element, "line") &&
+               classes_has(element->parent, "fragment")) {
+        rule.part = PART_INLINE; /* a line of its code */
     } else if (tag == GUMBO_TAG_SPAN && classes_has(element, "footnote")) {
         rule.part = PART_FOOTNOTES; /* AsciiDoc */
     }

@@ -365,6 +365,73 @@ static struct tree *page_with(const char *anchor, const char *text)
     return tree;
 }
 
+/* Six pages of 30 texts each, and two that have all of them once more, and `only` texts
+ * that stand on these two alone. */
+static uint32_t nodes_of_two_wholes(uint32_t only)
+{
+    struct piece pieces[8] = {0};
+    char paths[8][8], text[80];
+    struct origin origin = {0, {1, 2}};
+    for (uint32_t i = 0; i < 8; i++) {
+        struct tree *tree = tree_new(false);
+        snprintf(paths[i], sizeof paths[i], "%u.html", i);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of(paths[i]), slice_of(""));
+        for (uint32_t t = 0; t < 180 + only; t++) {
+            snprintf(text, sizeof text,
+                     "text %u of more words than two pages have by chance", t);
+            if (i >= 6 || t / 30 == i)
+                tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(text),
+                               slice_of(""), origin);
+        }
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        /* or the second would be left out for being the same */
+        pieces[i].content = (struct hash128){i + 1, i + 1};
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, 8, true, &outline, NULL), 0);
+    uint32_t count = outline->count;
+    tree_free(outline);
+    for (uint32_t i = 0; i < 8; i++)
+        tree_free(pieces[i].skeleton);
+    return count;
+}
+
+/* What stands on two such pages and nowhere else is not lost with both. */
+static void the_whole_twice_more_is_left_out(void **state)
+{
+    (void)state;
+    assert_int_equal(nodes_of_two_wholes(0), 7);
+    assert_int_equal(nodes_of_two_wholes(40), 8);
+}
+
+/* Doxygen's listings of sources are left out, whatever else ends so is not. */
+static void listings_are_left_out(void **state)
+{
+    (void)state;
+    static char *const paths[] = {"mem_8h.html", "mem_8h_source.html",
+                                  "open_source.html"};
+    struct piece pieces[3] = {0};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct tree *tree = page_with("a", paths[i]);
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, 3, true, &outline, NULL), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(outline->excluded[i],
+                         i == 1 ? EXCLUDED_LISTS : EXCLUDED_NOT);
+    tree_free(outline);
+    for (uint32_t i = 0; i < 3; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 /* An index page's entries go to what they lead to, each name once; those of a
  * page without text of its own to its first section, and not to another page's. */
 static void index_entries_name_sections(void **state)
@@ -583,6 +650,8 @@ int main(void)
         cmocka_unit_test(equal_pages_stand_once),
         cmocka_unit_test(what_most_pages_say_is_dropped),
         cmocka_unit_test(the_whole_once_more_is_left_out),
+        cmocka_unit_test(the_whole_twice_more_is_left_out),
+        cmocka_unit_test(listings_are_left_out),
         cmocka_unit_test(index_entries_name_sections),
         cmocka_unit_test(another_layout_is_excluded),
         cmocka_unit_test(what_is_left_out_has_a_reason),

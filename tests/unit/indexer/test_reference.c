@@ -78,6 +78,158 @@ static void test_definitions_stay(void **state)
            "definition: prose\\n  " WORDS "\n");
 }
 
+#define TEN_TIMES(x) x x x x x x x x x x
+#define MUCH         TEN_TIMES(WORDS " ")
+
+/* What `each` makes of each number, of 10 to 9 + count, in one page. */
+static struct tree *parse_many(int count, const char *before, const char *each,
+                               const char *after)
+{
+    struct buf html = {0};
+    buf_printf(&html, "<h1>T</h1>%s", before);
+    for (int i = 10; i < 10 + count; i++)
+        for (const char *at = each; *at; at++) {
+            if (*at == '@')
+                buf_printf(&html, "%d", i);
+            else
+                buf_put_byte(&html, *at);
+        }
+    buf_put_text(&html, after);
+    struct tree *tree = parse(html.data);
+    buf_free(&html);
+    return tree;
+}
+
+/* The first one's title and anchor, and that all are entries. */
+static void expect_many(const char *before, const char *each, const char *after,
+                        const char *title, const char *anchor)
+{
+    struct tree *tree = parse_many(9, before, each, after);
+    assert_int_equal(tree->count, 10);
+    for (uint32_t n = 1; n < tree->count; n++) {
+        assert_true(tree->nodes[n].entry);
+        assert_true(tree->nodes[n].block_count > 0);
+    }
+    struct slice given = tree->nodes[1].title;
+    assert_int_equal(given.size, strlen(title));
+    assert_memory_equal(given.data, title, given.size);
+    assert_int_equal(tree->nodes[1].anchor.size, strlen(anchor));
+    assert_memory_equal(tree->nodes[1].anchor.data, anchor, strlen(anchor));
+    tree_free(tree);
+}
+
+static void expect_none(int count, const char *before, const char *each,
+                        const char *after)
+{
+    struct tree *tree = parse_many(count, before, each, after);
+    assert_int_equal(tree->count, 1);
+    tree_free(tree);
+}
+
+/* Git's variables, FFmpeg's options, Python's and DocBook's glossaries: nobody reads
+ * such a list from one end to the other. */
+static void test_long_lists(void **state)
+{
+    (void)state;
+    expect_many("<div class=dlist><dl>",
+                "<dt class=hdlist1>core.x@</dt><dd><p>" MUCH, "</dl></div>",
+                "core.x10", "");
+    expect_many("<dl compact>",
+                "<dt><span><samp>b@ <var>n</var></samp></span><dd>" MUCH,
+                "</dl>", "b10 n", "");
+    expect_many("<dl class=glossary>", "<dt id=term-@>a term @<dd>" MUCH,
+                "</dl>", "a term 10", "term-10");
+    expect_many("<dl>",
+                "<dt id=g@><span class=glossterm>Term @</span><dd>" MUCH,
+                "</dl>", "Term 10", "g10");
+}
+
+/* Seven of them, short ones, an index, terms that are sentences or numbers nobody
+ * knows. */
+static void test_lists_that_are_read(void **state)
+{
+    (void)state;
+    expect_none(7, "<dl>", "<dt>core.x@<dd>" MUCH, "</dl>");
+    expect_none(9, "<dl>", "<dt>core.x@<dd>" WORDS, "</dl>");
+    expect_none(9, "<dl>", "<dt><a href=x.html>core.x@</a><dd>" MUCH, "</dl>");
+    expect_none(9, "<dl>", "<dt>" WORDS "<dd>" MUCH, "</dl>");
+    expect_none(9, "<dl>", "<dt>R-12345-67890-@<dd>" MUCH, "</dl>");
+    expect_none(9, "<dl class=footnote>", "<dt>x@<dd>" MUCH, "</dl>");
+}
+
+/* A list within an entry explains that, unless it is too long for an entry. */
+static void test_long_lists_nest(void **state)
+{
+    (void)state;
+    static const char before[] =
+        "<dl><dt id=a><code>advice</code><dd>" WORDS "<dl>";
+    struct tree *tree =
+        parse_many(9, before, "<dt>x@<dd>" MUCH MUCH, "</dl></dl>");
+    assert_int_equal(tree->count, 11);
+    assert_int_equal(tree->nodes[2].parent, 1);
+    tree_free(tree);
+    tree = parse_many(9, before, "<dt>x@<dd>" MUCH, "</dl></dl>");
+    assert_int_equal(tree->count, 2);
+    tree_free(tree);
+}
+
+/* SQLite: the anchor stands above the term, between what is before and it. */
+static void test_anchors_above_terms(void **state)
+{
+    (void)state;
+    expect("<h1>T</h1><dl><a "
+           "name=abs></a>\n<dt><p><b>abs(X)</b></p></dt><dd>" WORDS " " WORDS
+           " " WORDS "</dd>\n<a name=hex></a> <a name=hex2></a><dt>hex(X)"
+           "</dt><dd>" WORDS " " WORDS " " WORDS "</dd></dl>",
+           "# T\n#* abs(X) {abs}\nparagraph: " WORDS " " WORDS " " WORDS
+           "\n#* hex(X) {hex}\nparagraph: " WORDS " " WORDS " " WORDS "\n");
+}
+
+/* Tables whose rows are named: SQLite's opcodes. */
+static void test_named_rows(void **state)
+{
+    (void)state;
+    expect_many("<blockquote><table><tr><th>Name<th>Meaning</tr>",
+                "<tr><td><a name=Op@></a>Op@<td>" MUCH, "</table></blockquote>",
+                "Op10", "Op10");
+    expect_many("<table>", "<tr id=op@><td>op@<td><p>" MUCH "<pre>x</pre>",
+                "</table>", "op10", "op10");
+    expect_none(9, "<table>", "<tr><td>Op@<td>" MUCH, "</table>");
+    expect_none(9, "<table>", "<tr><td><a name=Op@></a>Op@<td>" WORDS,
+                "</table>");
+    expect_none(9, "<table>", "<tr><td><a name=Op@></a>Op@<td>1<td>" MUCH,
+                "</table>");
+}
+
+/* What an anchor is called like: the end of a name, the number of a question, a
+ * hidden line. */
+static void test_labels_by_other_names(void **state)
+{
+    (void)state;
+    expect_many(
+        "",
+        "<a name=enable_x@></a>\n<p><b>SQLITE_ENABLE_X@=<i>n</i></b></p>"
+        "<blockquote>" WORDS "</blockquote>",
+        "", "SQLITE_ENABLE_X10=n", "enable_x10");
+    expect_many(
+        "",
+        "<a name=q@></a><p><b>(@) How do I do this?</b></p><blockquote>" WORDS
+        "</blockquote>",
+        "", "(10) How do I do this?", "q10");
+    expect_many(
+        "",
+        "<a name=pragma_x@></a><h style='display:none'> PRAGMA x@</h><hr>"
+        "<p><b>PRAGMA x@;</b><p>" WORDS,
+        "", "PRAGMA x10", "pragma_x10");
+    expect_none(9, "",
+                "<a name=p@></a><p>(@) A paragraph with a number.</p><p>" WORDS,
+                "");
+    expect_none(
+        9, "",
+        "<a name=pragma_x@></a><h style='display:none'>Menu x@</h><p>" WORDS,
+        "");
+}
+
 /* Labels of no known tool: a run of them, each with an anchor called like it. */
 static void test_labels(void **state)
 {
@@ -151,6 +303,17 @@ static void test_doxygen(void **state)
 }
 
 /* What a heading names has the heading's level. */
+/* Lines of code are one block, numbers left out. */
+static void test_doxygen_code(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>T</h1><p>As in <div class=fragment><div class=line><a id=l1></a>"
+        "<span class=lineno>   1</span>int a;</div>\n<div class=line>"
+        "<span class=lineno>   2</span>  b();</div>\n</div><p>After.",
+        "# T\nparagraph: As in\ncode: int a;\\n  b();\nparagraph: After.\n");
+}
+
 static void test_levels(void **state)
 {
     (void)state;
@@ -311,13 +474,27 @@ static void test_contents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_sphinx),         TEST(test_named_terms),
-        TEST(test_long_meanings),  TEST(test_definitions_stay),
-        TEST(test_labels),         TEST(test_labels_that_are_none),
-        TEST(test_texinfo),        TEST(test_doxygen),
-        TEST(test_levels),         TEST(test_rustdoc),
-        TEST(test_javadoc),        TEST(test_others),
-        TEST(test_long_signature), TEST(test_contents),
+        TEST(test_sphinx),
+        TEST(test_named_terms),
+        TEST(test_long_meanings),
+        TEST(test_long_lists),
+        TEST(test_lists_that_are_read),
+        TEST(test_long_lists_nest),
+        TEST(test_anchors_above_terms),
+        TEST(test_named_rows),
+        TEST(test_labels_by_other_names),
+        TEST(test_definitions_stay),
+        TEST(test_labels),
+        TEST(test_labels_that_are_none),
+        TEST(test_texinfo),
+        TEST(test_doxygen),
+        TEST(test_doxygen_code),
+        TEST(test_levels),
+        TEST(test_rustdoc),
+        TEST(test_javadoc),
+        TEST(test_others),
+        TEST(test_long_signature),
+        TEST(test_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
