@@ -46,6 +46,10 @@ const struct option_spec cli_options[OPTIONS] = {
                        "auto: written by the model if it holds, else quoted "
                        "passages; generated: always; passages: never",
                        0, 0},
+    [OPTION_BRIEF] = {0, "brief", NULL, KIND_FLAG, AT(brief),
+                      "only the one passage that says most", 0, 0},
+    [OPTION_FULL] = {0, "full", NULL, KIND_FLAG, AT(full),
+                     "the best section whole", 0, 0},
     [OPTION_STRICT] = {0, "strict", NULL, KIND_FLAG, AT(strict),
                        "exit with 4 when the index is stale or incomplete", 0,
                        0},
@@ -191,9 +195,10 @@ const struct command cli_commands[] = {
      false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",
-     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(MAX_TOKENS) | BIT(STRICT) |
-         BIT(SESSION) | BIT(TEMPERATURE) | BIT(TOP_K) | BIT(TOP_P) |
-         BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) | BIT(STOP_SEQUENCE),
+     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(BRIEF) | BIT(FULL) |
+         BIT(MAX_TOKENS) | BIT(STRICT) | BIT(SESSION) | BIT(TEMPERATURE) |
+         BIT(TOP_K) | BIT(TOP_P) | BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) |
+         BIT(STOP_SEQUENCE),
      1, SIZE_MAX, false, cmd_ask},
     {"search", "WORDS...",
      "find sections: '\"exact phrase\" word -word' as one argument",
