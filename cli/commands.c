@@ -148,9 +148,11 @@ const struct option_spec cli_options[OPTIONS] = {
                         "conversation: the question may refer to those asked "
                         "before under the same ID",
                         0, 0},
-    [OPTION_FOR] = {0, "for", "memories|answers", KIND_CHOICE, AT(role),
-                    "the role that the model takes (use); without it both", 0,
-                    0},
+    [OPTION_FOR] = {0, "for", "memories|answers|reranking", KIND_CHOICE,
+                    AT(role),
+                    "the role that the model takes (use); without it the first "
+                    "two",
+                    0, 0},
     [OPTION_PORT] = {0, "port", "N", KIND_NUMBER, AT(port),
                      "port of the page; 0: any that is free (8417)", 0, 65535},
     [OPTION_KEY] = {0, "key", "FILE", KIND_TEXT, AT(key),

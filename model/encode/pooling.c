@@ -249,7 +249,8 @@ int pooling_from(const char *folder, struct slice config, bool encoder,
 static bool gguf_kind(const struct gguf *gguf, const char *architecture,
                       int *ret)
 {
-    static const int kinds[] = {-1, POOLING_MEAN, POOLING_FIRST, POOLING_LAST};
+    static const int kinds[] = {-1, POOLING_MEAN, POOLING_FIRST, POOLING_LAST,
+                                POOLING_FIRST /* of a reranker */};
     enum { COUNT = sizeof kinds / sizeof kinds[0] };
     char key[96];
     double type = -1;
@@ -273,7 +274,7 @@ int pooling_of_gguf(const struct gguf *gguf,
     p.only = gguf_kind(gguf, architecture->type, &p.kind);
     if (p.kind < 0)
         return err_set(err, ERR_FORMAT,
-                       "%s.pooling_type is not none, mean, cls or last",
+                       "%s.pooling_type is not none, mean, cls, last or rank",
                        architecture->type);
     p.unit = p.only || architecture->encoder;
     if (p.unit && query)

@@ -216,6 +216,23 @@ static int normalise(struct model *m, float *out, const float *x,
                                 c->eps);
 }
 
+static int add_types(struct model *m, const struct forward_part *parts,
+                     size_t count)
+{
+    size_t width = m->config.width;
+    float *x = m->work.x;
+    int code = 0;
+    for (size_t i = 0; i < count && !code; i++) {
+        size_t rows = forward_rows(&parts[i]), second = parts[i].second;
+        if (second && second < rows)
+            code = m->kernels->add_bias(&m->run, x + second * width,
+                                        m->weights.type_change, rows - second,
+                                        width);
+        x += rows * width;
+    }
+    return code;
+}
+
 static int read_inputs(struct model *m, const struct forward_part *parts,
                        size_t count, size_t rows)
 {
@@ -234,6 +251,8 @@ static int read_inputs(struct model *m, const struct forward_part *parts,
     if (!code && m->weights.token_type)
         code = m->kernels->add_bias(&m->run, w->x, m->weights.token_type, rows,
                                     m->config.width);
+    if (!code && m->weights.type_change)
+        code = add_types(m, parts, count);
     if (!code && m->weights.embedding_norm.weight)
         code = normalise(m, w->x, w->x, &m->weights.embedding_norm, rows,
                          m->config.width);

@@ -185,7 +185,9 @@ static void set_attention_facts(struct model *m)
 {
     const struct attention_config *a = &m->config.attention;
     struct model_facts *facts = &m->facts;
-    facts->embeds = a->kind == ATTENTION_FULL || a->kind == ATTENTION_HILS;
+    facts->scores = m->config.scores;
+    facts->embeds = !facts->scores &&
+                    (a->kind == ATTENTION_FULL || a->kind == ATTENTION_HILS);
     if (a->kind == ATTENTION_HILS) {
         size_t tokens = a->hils.chunk - 1;
         facts->chunk = a->hils.chunk;

@@ -34,23 +34,27 @@ static const struct tensor_names llama_names = {DECODER_NAMES, NORMS_BEFORE},
                                  qwen_hils_names = {DECODER_NAMES, HILS_NAMES,
                                                     NORMS_BEFORE, HEAD_NORMS};
 
-static const struct tensor_names bert_names = {
-    .prefixes = {"bert.", "roberta."},
-    .embedding = "embeddings.word_embeddings",
-    .positions = "embeddings.position_embeddings",
-    .types = "embeddings.token_type_embeddings",
-    .embedding_norm = "embeddings.LayerNorm",
-    .layer = "encoder.layer.",
-    .q = "attention.self.query",
-    .k = "attention.self.key",
-    .v = "attention.self.value",
-    .o = "attention.output.dense",
-    .attention_norm = "attention.output.LayerNorm",
-    .up = "intermediate.dense",
-    .down = "output.dense",
-    .inner_norm = "output.LayerNorm",
-    .unused = {"pooler.dense.", "position_ids", "cls.", "lm_head."},
-};
+#define BERT_NAMES                                                             \
+    .prefixes = {"bert.", "roberta."},                                         \
+    .embedding = "embeddings.word_embeddings",                                 \
+    .positions = "embeddings.position_embeddings",                             \
+    .types = "embeddings.token_type_embeddings",                               \
+    .embedding_norm = "embeddings.LayerNorm", .layer = "encoder.layer.",       \
+    .q = "attention.self.query", .k = "attention.self.key",                    \
+    .v = "attention.self.value", .o = "attention.output.dense",                \
+    .attention_norm = "attention.output.LayerNorm",                            \
+    .up = "intermediate.dense", .down = "output.dense",                        \
+    .inner_norm = "output.LayerNorm",                                          \
+    .unused = {"pooler.dense.", "position_ids", "cls.", "lm_head."}
+
+static const struct tensor_names bert_names = {BERT_NAMES,
+                                               .score_dense = "pooler.dense",
+                                               .score = "classifier"},
+                                 roberta_names = {
+                                     BERT_NAMES,
+                                     .score_dense = "classifier.dense",
+                                     .score = "classifier.out_proj",
+                                     .score_bare = true};
 
 /* Those of llama.cpp, in GGUF files. */
 #define GGUF_NAMES                                                             \
@@ -89,6 +93,9 @@ static const struct tensor_names gguf_bert_names =
                                          .up = "ffn_up",
                                          .down = "ffn_down",
                                          .inner_norm = "layer_output_norm",
+                                         .score_dense = "cls",
+                                         .score = "cls.output",
+                                         .score_bare = true,
                                          .unused = {"cls."},
 },
                                  gguf_nomic_names = {
@@ -111,7 +118,7 @@ static const struct tensor_names gguf_bert_names =
 #define BERT                                                                   \
     .encoder = true, .norm = NORM_LAYER, .norm_place = NORM_OUTSIDE,           \
     .positions = POSITIONS_LEARNED, .bias = true, .context = 512,              \
-    .eps_name = "layer_norm_eps", .eps = 1e-12, .names = &bert_names
+    .eps_name = "layer_norm_eps", .eps = 1e-12
 
 /* Norms' weights are 1 + w in a folder: from GGUF files only. */
 #define GEMMA3                                                                 \
@@ -211,9 +218,20 @@ static const struct architecture architectures[] = {
         .theta = 10000,
         .names = &qwen_hils_names,
     },
-    {.type = "bert", BERT, .gguf_names = &gguf_bert_names},
-    {.type = "roberta", BERT, .offset_positions = true},
-    {.type = "xlm-roberta", BERT, .offset_positions = true},
+    {.type = "bert",
+     BERT,
+     .names = &bert_names,
+     .gguf_names = &gguf_bert_names},
+    {.type = "roberta",
+     BERT,
+     .offset_positions = true,
+     .double_separator = true,
+     .names = &roberta_names},
+    {.type = "xlm-roberta",
+     BERT,
+     .offset_positions = true,
+     .double_separator = true,
+     .names = &roberta_names},
     {.type = "gemma3", GEMMA3, .context = 32768},
     {
         .type = "gemma-embedding",

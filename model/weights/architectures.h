@@ -57,6 +57,9 @@ struct tensor_names {
     const char *inner_norm, *gate, *up, *down;
     const char *attention_norm_after, *inner_norm_after;   /* NORM_BOTH's */
     const char *calibrate, *calibrate_norm, *shared_query; /* HiLS layers' */
+    const char *score_dense, *score; /* of a reranker: [D, D] and [1, D], with
+                                        biases */
+    bool score_bare;      /* no prefix precedes `score_dense` either */
     const char *landmark; /* of the model, its embedding alone */
     const char *rotary;   /* by what each pair's frequency is divided; may be
                               absent */
@@ -78,6 +81,7 @@ struct architecture {
     bool qkv_bias;         /* of q, k and v; */
     bool bias;             /* of all products */
     bool offset_positions; /* the first is `pad_token_id` + 1 */
+    bool double_separator; /* two end markers part a pair of texts, not one */
     bool hils;             /* sparse_config.h; `windows` are read there too */
     double window_theta;   /* of layers with a window, in GGUF files; 0: the
                               same */

@@ -269,6 +269,27 @@ static int put_vocabulary(struct keys *k, const struct tensor_names *names)
     return 0;
 }
 
+/* As the class of a folder's model says it. */
+static int put_scores(struct keys *k, const struct architecture *a)
+{
+    enum { RANK = 4 };
+    double pooling = 0;
+    int code = get_number(k, "pooling_type", false, &pooling);
+    if (code || pooling != RANK)
+        return code;
+    if (!a->gguf_names->score)
+        return bad(k, "pooling_type", "is rank, which is not supported");
+    json_key(&k->json, "architectures");
+    json_begin(&k->json, '[');
+    json_text(&k->json, "GgufForSequenceClassification");
+    json_end(&k->json, ']');
+    json_key(&k->json, "id2label");
+    json_begin(&k->json, '{');
+    json_field_text(&k->json, "0", "");
+    json_end(&k->json, '}');
+    return 0;
+}
+
 /* ---- All ---- */
 
 static const struct architecture *architecture_of(const struct gguf *gguf,
@@ -312,6 +333,8 @@ int gguf_config_json(const struct gguf *gguf, struct buf *ret, struct err *err)
         code = put_numbers(&k, a);
     if (!code)
         code = put_rotary(&k, a);
+    if (!code)
+        code = put_scores(&k, a);
     if (!code)
         code = put_vocabulary(&k, a->gguf_names);
     json_end(&k.json, '}');

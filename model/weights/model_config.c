@@ -175,6 +175,25 @@ static bool has_head(const cJSON *root)
     return size < tail || strcmp(name + size - tail, bare) != 0;
 }
 
+/* A classifier of sequences with one label is a reranker. */
+static int take_scores(const cJSON *root, struct model_config *c,
+                       struct err *err)
+{
+    static const char classifier[] = "ForSequenceClassification";
+    const char *name = cJSON_GetStringValue(
+        cJSON_GetArrayItem(member_find(root, "architectures"), 0));
+    size_t size = name ? strlen(name) : 0, tail = sizeof classifier - 1;
+    int labels = cJSON_GetArraySize(member_find(root, "id2label"));
+    c->scores = c->names->score && size > tail &&
+                !strcmp(name + size - tail, classifier);
+    if (c->scores && labels != 1)
+        return err_set(err, ERR_FORMAT,
+                       "a classifier of %d labels is not supported (of one, a "
+                       "reranker, it is)",
+                       labels ? labels : 2);
+    return 0;
+}
+
 static int take_kind(const cJSON *root, bool gguf, struct model_config *c,
                      struct err *err)
 {
@@ -202,7 +221,7 @@ static int take_kind(const cJSON *root, bool gguf, struct model_config *c,
     if (!code && member_find(root, "quantization_config"))
         code = err_set(err, ERR_FORMAT, "quantised weights are not supported");
     c->writes = !c->architecture->encoder && (c->tied || has_head(root));
-    return code;
+    return code ? code : take_scores(root, c, err);
 }
 
 /* ---- Windows ---- */

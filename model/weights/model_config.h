@@ -50,6 +50,8 @@ struct model_config {
     bool bias, inner_bias;   /* of all products of attention; of the others */
     bool qkv_bias;           /* of q, k and v */
     bool writes;             /* has a head: logits */
+    bool scores;             /* has one that tells how well a passage answers a
+                                question */
     bool tied;               /* the head is the embedding */
     size_t *window;          /* [layers] keys a query sees; 0: all, or what
                                 `attention` says */

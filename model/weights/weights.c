@@ -193,6 +193,66 @@ static float *token_type(struct loader *loader, const struct model_config *c)
     return first;
 }
 
+/* What is added for tokens of the second type. */
+static float *type_change(struct loader *loader, const struct model_config *c)
+{
+    struct part_name part = part_name(loader, c->names->types);
+    const char *name = part_name_end(&part, ".weight");
+    float *types = loader_host(loader, name, c->types, c->width);
+    float *change = NULL;
+    if (types && c->types > 1) {
+        size_t bytes = c->width * sizeof *types;
+        for (size_t i = 0; i < c->width; i++)
+            types[i] = types[c->width + i] - types[i];
+        change = loader->kernels->allocate(loader->run, bytes);
+        int code = KERNEL_NO_MEMORY;
+        if (change)
+            code = loader->kernels->upload(loader->run, change, types, bytes);
+        if (code)
+            loader_fail(loader, code, name);
+    }
+    free(types);
+    return change;
+}
+
+/* A matrix as floats, whatever it is of. */
+static float *host_matrix(struct loader *loader, const char *name, size_t rows,
+                          size_t columns)
+{
+    const struct tensor *t = loader_ask_matrix(loader, name, rows, columns);
+    if (!t || !loader->take || loader->code)
+        return NULL;
+    float *values = malloc(rows * columns * sizeof *values);
+    for (size_t i = 0; values && i < rows; i++)
+        loader_row(loader, t, i, columns, values + i * columns);
+    if (!values)
+        loader_fail(loader, KERNEL_NO_MEMORY, name);
+    return values;
+}
+
+static void loader_scoring(struct loader *loader, const struct model_config *c,
+                           struct model_weights *w)
+{
+    const struct tensor_names *names = c->names;
+    struct part_name dense = {0}, out = {0};
+    if (names->score_bare)
+        part_name_end(&dense, names->score_dense);
+    else
+        dense = part_name(loader, names->score_dense);
+    part_name_end(&out, names->score);
+    struct part_name dense_bias = dense, out_bias = out;
+    w->scoring.host_dense = host_matrix(
+        loader, part_name_end(&dense, ".weight"), c->width, c->width);
+    w->scoring.host_dense_bias =
+        loader_host(loader, part_name_end(&dense_bias, ".bias"), c->width, 0);
+    w->scoring.host_out =
+        host_matrix(loader, part_name_end(&out, ".weight"), 1, c->width);
+    w->scoring.host_out_bias =
+        loader_host(loader, part_name_end(&out_bias, ".bias"), 1, 0);
+    if (names->types)
+        w->type_change = type_change(loader, c);
+}
+
 /* False: the model has none. */
 static bool loader_projections(struct loader *loader, const char *wq,
                                const char *wk, size_t width,
@@ -291,6 +351,8 @@ static void loader_all(struct loader *loader, const struct model_config *c,
             norm(loader, part_name(loader, names->norm), c->width, layer_norm);
     for (size_t i = 0; i < c->layers; i++)
         loader_layer(loader, c, i, &w->layers[i]);
+    if (c->scores)
+        loader_scoring(loader, c, w);
     if (c->architecture->encoder)
         return;
     if (weight_files_find(loader->files, "lectern.mem") ||
@@ -431,8 +493,8 @@ void model_weights_close(struct model_weights *w,
                          const struct model_config *config,
                          struct kernel_run *run)
 {
-    float *vectors[] = {w->recall.wq, w->recall.wk, w->pool.wq,
-                        w->pool.wk,   w->star_gate, w->token_type};
+    float *vectors[] = {w->recall.wq, w->recall.wk,  w->pool.wq,    w->pool.wk,
+                        w->star_gate, w->token_type, w->type_change};
     for (size_t i = 0; w->layers && i < config->layers; i++)
         close_layer(w, &w->layers[i], run);
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
@@ -444,6 +506,10 @@ void model_weights_close(struct model_weights *w,
         close_matrix(w, w->head, run);
     close_matrix(w, w->embedding, run);
     free(w->layers);
+    free(w->scoring.host_dense);
+    free(w->scoring.host_dense_bias);
+    free(w->scoring.host_out);
+    free(w->scoring.host_out_bias);
     free(w->host_rotary);
     free(w->host_mem);
     free(w->host_mem0);

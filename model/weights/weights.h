@@ -75,7 +75,9 @@ struct model_weights {
                                         vector in each; or NULL */
     float *token_type;               /* [D] all tokens', where there are no
                                         positions; NULL: none */
-    struct norm embedding_norm;      /* [D], or none */
+    float *type_change; /* [D] what makes a vector of the first type one of the
+                           second; NULL: there is no second, or nobody asks */
+    struct norm embedding_norm;   /* [D], or none */
     struct kernel_weight *head;   /* [vocabulary, D]; may be `embedding`; NULL
                                         where nothing is written */
     float *host_landmark;         /* [D] HiLS: a landmark's embedding */
@@ -84,6 +86,10 @@ struct model_weights {
     struct norm norm;             /* [D], the last one, or none */
     struct layer_weights *layers; /* [layers] */
     float *host_mem, *host_mem0;  /* [D]; NULL: none */
+    struct scoring {
+        float *host_dense, *host_dense_bias; /* [D, D], [D] */
+        float *host_out, *host_out_bias;     /* [D], [1]; NULL: no reranker */
+    } scoring;
     float *host_rotary; /* [d / 2] by what frequencies are divided; NULL: 1 */
     struct projections recall, pool;
     struct hash128 hash; /* of names, types, shapes and data; not of a check */
