@@ -66,6 +66,7 @@ static const struct key {
     [CONFIG_MODEL] = {"model", KIND_PATH, NULL, config_default_model, 0, 0},
     [CONFIG_MEMORY_MODEL] = {"memory_model", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_ANSWER_MODEL] = {"answer_model", KIND_PATH, "", NULL, 0, 0},
+    [CONFIG_RERANK_MODEL] = {"rerank_model", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_DEVICE] = {"device", KIND_DEVICE, "cpu", NULL, 0, 0},
     [CONFIG_AGGREGATE] = {"aggregate", KIND_CHOICE, "mean", NULL, 0, 0,
                           aggregates},
@@ -202,7 +203,7 @@ static int check_device(const struct key *key, const char *text,
 static bool is_model(enum config_key key)
 {
     return key == CONFIG_MODEL || key == CONFIG_MEMORY_MODEL ||
-           key == CONFIG_ANSWER_MODEL;
+           key == CONFIG_ANSWER_MODEL || key == CONFIG_RERANK_MODEL;
 }
 
 /* Checks a value and puts it in place; `folder` is where relative paths start,
@@ -483,15 +484,17 @@ enum config_key config_role_key(enum config_role role)
     static const enum config_key role_keys[] = {
         [ROLE_MEMORIES] = CONFIG_MEMORY_MODEL,
         [ROLE_ANSWERS] = CONFIG_ANSWER_MODEL,
+        [ROLE_RERANKING] = CONFIG_RERANK_MODEL,
         [ROLES] = CONFIG_MODEL};
     return role_keys[role];
 }
 
 enum config_role config_role(const char *name)
 {
-    return !strcmp(name, "memories")  ? ROLE_MEMORIES
-           : !strcmp(name, "answers") ? ROLE_ANSWERS
-                                      : ROLES;
+    return !strcmp(name, "memories")    ? ROLE_MEMORIES
+           : !strcmp(name, "answers")   ? ROLE_ANSWERS
+           : !strcmp(name, "reranking") ? ROLE_RERANKING
+                                        : ROLES;
 }
 
 const char *config_model(const struct config *config, enum config_role role)
@@ -499,7 +502,7 @@ const char *config_model(const struct config *config, enum config_role role)
     enum config_key key = config_role_key(role);
     bool flag = config->values[CONFIG_MODEL].source == CONFIG_FROM_FLAG &&
                 config->values[key].source != CONFIG_FROM_FLAG;
-    if (flag || !config->values[key].text[0])
+    if (role != ROLE_RERANKING && (flag || !config->values[key].text[0]))
         key = CONFIG_MODEL;
     const char *folder = config->values[key].text;
     return strcmp(folder, no_model) != 0 ? folder : "";

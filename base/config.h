@@ -28,6 +28,7 @@ enum config_key {
     CONFIG_MODEL,           /* the model, for all roles, or "none" */
     CONFIG_MEMORY_MODEL,    /* instead of it, for memories; "": it */
     CONFIG_ANSWER_MODEL,    /* instead of it, for answers; "": it */
+    CONFIG_RERANK_MODEL,    /* for reranking what was found; "": none */
     CONFIG_DEVICE,          /* what the model runs on */
     CONFIG_AGGREGATE,       /* how the memories of parts become one */
     CONFIG_RECALL,          /* what an inner node is encoded with */
@@ -79,12 +80,14 @@ int config_write(const struct config *config, enum config_key key,
 
 const char *config_text(const struct config *config, enum config_key key);
 /* Returns the folder or file of the model of a role; "": none.  A model from a flag
- * has the roles that no flag names another for. */
-enum config_role { ROLE_MEMORIES, ROLE_ANSWERS, ROLES };
+ * has the roles that no flag names another for, but for reranking, which only its
+ * own key's model does. */
+enum config_role { ROLE_MEMORIES, ROLE_ANSWERS, ROLE_RERANKING, ROLES };
 const char *config_model(const struct config *config, enum config_role role);
 /* Returns the key of a role's model; ROLES: that of all roles. */
 enum config_key config_role_key(enum config_role role);
-/* Returns the role of a name, "memories" or "answers"; ROLES: neither. */
+/* Returns the role of a name, "memories", "answers" or "reranking"; ROLES: none of
+ * these. */
 enum config_role config_role(const char *name);
 /* Returns the device that the model is to run on, and for CUDA its number. */
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA };

@@ -1,9 +1,8 @@
-#include "base/gguf.h"
+#include "base/gguf_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/weight_bytes.h"
 
 enum {
@@ -12,16 +11,6 @@ enum {
     MIN_VALUE = 8 + 4 + 1,
     MIN_TENSOR = 8 + 4 + 8 + 4 + 8,
     ALIGNMENT = 32
-};
-
-struct gguf {
-    struct slice bytes;               /* the file's; none: the caller's */
-    struct gguf_value *values;        /* [value_count] */
-    const struct gguf_value **by_key; /* [value_count] */
-    struct tensor *tensors;           /* [count], by data */
-    size_t value_count, count;
-    size_t alignment;
-    struct arena names;
 };
 
 /* What is read next, and for messages of what. */
@@ -175,10 +164,10 @@ static int take_values(struct gguf *file, struct place *p, size_t count)
     return 0;
 }
 
-/* "general.alignment", and that it is no part of a model. */
+/* "general.alignment" */
 static int take_general(struct gguf *file, struct err *err)
 {
-    double alignment = ALIGNMENT, files = 1;
+    double alignment = ALIGNMENT;
     const struct gguf_value *v = gguf_find(file, "general.alignment");
     if (v && !gguf_number(v, 0, &alignment))
         alignment = 0;
@@ -189,12 +178,6 @@ static int take_general(struct gguf *file, struct err *err)
         return err_set(err, ERR_FORMAT,
                        "metadata 'general.alignment': no power of two from 8 "
                        "on");
-    v = gguf_find(file, "split.count");
-    if (v && (!gguf_number(v, 0, &files) || files > 1))
-        return err_set(err, ERR_FORMAT,
-                       "one of %.0f files of a split model, which is not "
-                       "supported: join them with gguf-split --merge",
-                       files);
     return 0;
 }
 
@@ -213,8 +196,8 @@ static const struct ggml_type {
     [7] = {"Q5_1", TENSOR_Q5_1, 32, 24},
     [8] = {"Q8_0", TENSOR_Q8_0, 32, 34},
     [9] = {"Q8_1", TENSOR_OTHER, 0, 0},
-    [10] = {"Q2_K", TENSOR_OTHER, 0, 0},
-    [11] = {"Q3_K", TENSOR_OTHER, 0, 0},
+    [10] = {"Q2_K", TENSOR_Q2_K, 256, 84},
+    [11] = {"Q3_K", TENSOR_Q3_K, 256, 110},
     [12] = {"Q4_K", TENSOR_Q4_K, 256, 144},
     [13] = {"Q5_K", TENSOR_Q5_K, 256, 176},
     [14] = {"Q6_K", TENSOR_Q6_K, 256, 210},
@@ -223,10 +206,10 @@ static const struct ggml_type {
     [17] = {"IQ2_XS", TENSOR_OTHER, 0, 0},
     [18] = {"IQ3_XXS", TENSOR_OTHER, 0, 0},
     [19] = {"IQ1_S", TENSOR_OTHER, 0, 0},
-    [20] = {"IQ4_NL", TENSOR_OTHER, 0, 0},
+    [20] = {"IQ4_NL", TENSOR_IQ4_NL, 32, 18},
     [21] = {"IQ3_S", TENSOR_OTHER, 0, 0},
     [22] = {"IQ2_S", TENSOR_OTHER, 0, 0},
-    [23] = {"IQ4_XS", TENSOR_OTHER, 0, 0},
+    [23] = {"IQ4_XS", TENSOR_IQ4_XS, 256, 136},
     [24] = {"I8", TENSOR_OTHER, 0, 0},
     [25] = {"I16", TENSOR_OTHER, 0, 0},
     [26] = {"I32", TENSOR_OTHER, 0, 0},
@@ -322,7 +305,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->name.data, (*y)->name.data);
 }
 
-static int check_names(const struct gguf *file, struct err *err)
+int gguf_check_names(const struct gguf *file, struct err *err)
 {
     const struct tensor **names = mem_alloc((file->count + 1) * sizeof *names);
     int code = 0;
@@ -355,7 +338,7 @@ static int place_tensors(struct gguf *file, const uint64_t *offsets,
             return bad(err, "tensor", t->name, "its data is another's too");
         end = (const char *)t->data + t->bytes;
     }
-    return check_names(file, err);
+    return gguf_check_names(file, err);
 }
 
 /* What follows the tensors' descriptions, from the next multiple on. */
@@ -420,7 +403,7 @@ static int take_all(struct gguf *file, struct place *p)
     return code ? code : take_tensors(file, p, (size_t)tensors);
 }
 
-int gguf_over(struct slice bytes, struct gguf **ret, struct err *err)
+static int over(struct slice bytes, struct gguf **ret, struct err *err)
 {
     struct gguf *file = mem_alloc(sizeof *file);
     struct place p = {reader_of(bytes.data, bytes.size), err};
@@ -432,13 +415,30 @@ int gguf_over(struct slice bytes, struct gguf **ret, struct err *err)
     return code;
 }
 
-int gguf_open(const char *path, struct gguf **ret, struct err *err)
+int gguf_over(struct slice bytes, struct gguf **ret, struct err *err)
+{
+    struct gguf *file = NULL;
+    size_t parts;
+    int code = over(bytes, &file, err);
+    if (!code)
+        code = gguf_split_count(file, &parts, err);
+    if (!code && parts > 1)
+        code = err_set(err, ERR_FORMAT, "one of %zu files of a split model",
+                       parts);
+    if (code)
+        gguf_close(file);
+    else
+        *ret = file;
+    return code;
+}
+
+int gguf_open_one(const char *path, struct gguf **ret, struct err *err)
 {
     struct slice bytes;
     int code = weight_bytes_open(path, &bytes, err);
     if (code)
         return code;
-    code = gguf_over(bytes, ret, err);
+    code = over(bytes, ret, err);
     if (code) {
         weight_bytes_close(bytes);
         return err ? err_at(err, path) : code;
@@ -447,10 +447,30 @@ int gguf_open(const char *path, struct gguf **ret, struct err *err)
     return 0;
 }
 
+int gguf_open(const char *path, struct gguf **ret, struct err *err)
+{
+    struct gguf *file = NULL;
+    size_t parts = 1;
+    int code = gguf_open_one(path, &file, err);
+    if (code)
+        return code;
+    code = gguf_split_count(file, &parts, err);
+    if (!code && parts > 1)
+        code = gguf_join(path, parts, file, err);
+    if (code)
+        gguf_close(file);
+    else
+        *ret = file;
+    return code && err ? err_at(err, path) : code;
+}
+
 void gguf_close(struct gguf *file)
 {
     if (!file)
         return;
+    for (size_t i = 0; i < file->part_count; i++)
+        gguf_close(file->parts[i]);
+    free(file->parts);
     if (file->bytes.data)
         weight_bytes_close(file->bytes);
     free(file->values);

@@ -13,11 +13,16 @@
  * A text is its u64 length and so many bytes; a list is the u32 type and the u64
  * count of what follows.
  *
+ * A large model may be in several files, PREFIX-00001-of-0000N.gguf and so on: the
+ * first has all values, each says "split.no", "split.count" and, in all,
+ * "split.tensors.count".  Opening the first opens the others beside it.
+ *
  * The reader believes nothing: counts are held against what is left of the file
  * before anything is allocated for them, lengths are those of type and shape (in
  * checked arithmetic), no two tensors overlap, and no key or name occurs twice.
  * Keys and names are of printable ASCII.  What is not read is refused by name:
- * versions, types, lists of lists, one of several files. */
+ * versions, types, lists of lists; a part of a model whose other parts are not
+ * there, or not its own. */
 #ifndef BASE_GGUF_H
 #define BASE_GGUF_H
 
@@ -56,16 +61,18 @@ struct gguf_value {
 
 struct gguf;
 
-/* weight_bytes.h says what may become of the file while it is open. */
+/* weight_bytes.h says what may become of the file while it is open.  A split model
+ * opens by its first file, with the tensors of all. */
 int gguf_open(const char *path, struct gguf **ret, struct err *err);
-/* The same over bytes that stay where they are until gguf_close. */
+/* The same over bytes that stay where they are until gguf_close; no part of
+ * several. */
 int gguf_over(struct slice bytes, struct gguf **ret, struct err *err);
 void gguf_close(struct gguf *file); /* NULL: ok */
 
 /* Whether a path ends as that of such a file: ".gguf". */
 bool gguf_is_path(const char *path);
 
-/* In the order of their data; a shape's outermost dimension is first. */
+/* In the order of the files, and in each of their data; a shape's outermost dimension is first. */
 size_t gguf_count(const struct gguf *file);
 const struct tensor *gguf_at(const struct gguf *file, size_t i);
 

@@ -40,9 +40,13 @@ enum tensor_type {
     TENSOR_Q5_0,
     TENSOR_Q5_1,
     TENSOR_Q8_0,
+    TENSOR_IQ4_NL,
+    TENSOR_Q2_K,
+    TENSOR_Q3_K,
     TENSOR_Q4_K,
     TENSOR_Q5_K,
-    TENSOR_Q6_K
+    TENSOR_Q6_K,
+    TENSOR_IQ4_XS
 };
 
 struct tensor {

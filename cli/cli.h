@@ -33,6 +33,8 @@ enum option_id {
     OPTION_EXPLAIN,
     OPTION_JSONL,
     OPTION_ANSWER,
+    OPTION_BRIEF,
+    OPTION_FULL,
     OPTION_STRICT,
     OPTION_IGNORE,
     OPTION_FOLLOW_LINKS,
@@ -106,7 +108,8 @@ struct options {
     const char *socket, *config, *store, *model, *device, *man;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind, *role, *key, *dir;
-    bool explain, jsonl, strict, wait, force, retry, excluded, all, print, stop;
+    bool explain, jsonl, brief, full, strict, wait, force, retry, excluded, all,
+        print, stop;
     bool follow_links, yes, installed, ignore_case;
     bool foreground, repair, files, untrusted;
     long count, depth, max_tokens, top_k, seed, port;

@@ -46,6 +46,10 @@ const struct option_spec cli_options[OPTIONS] = {
                        "auto: written by the model if it holds, else quoted "
                        "passages; generated: always; passages: never",
                        0, 0},
+    [OPTION_BRIEF] = {0, "brief", NULL, KIND_FLAG, AT(brief),
+                      "only the one passage that says most", 0, 0},
+    [OPTION_FULL] = {0, "full", NULL, KIND_FLAG, AT(full),
+                     "the best section whole", 0, 0},
     [OPTION_STRICT] = {0, "strict", NULL, KIND_FLAG, AT(strict),
                        "exit with 4 when the index is stale or incomplete", 0,
                        0},
@@ -144,9 +148,11 @@ const struct option_spec cli_options[OPTIONS] = {
                         "conversation: the question may refer to those asked "
                         "before under the same ID",
                         0, 0},
-    [OPTION_FOR] = {0, "for", "memories|answers", KIND_CHOICE, AT(role),
-                    "the role that the model takes (use); without it both", 0,
-                    0},
+    [OPTION_FOR] = {0, "for", "memories|answers|reranking", KIND_CHOICE,
+                    AT(role),
+                    "the role that the model takes (use); without it the first "
+                    "two",
+                    0, 0},
     [OPTION_PORT] = {0, "port", "N", KIND_NUMBER, AT(port),
                      "port of the page; 0: any that is free (8417)", 0, 65535},
     [OPTION_KEY] = {0, "key", "FILE", KIND_TEXT, AT(key),
@@ -191,9 +197,10 @@ const struct command cli_commands[] = {
      false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",
-     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(MAX_TOKENS) | BIT(STRICT) |
-         BIT(SESSION) | BIT(TEMPERATURE) | BIT(TOP_K) | BIT(TOP_P) |
-         BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) | BIT(STOP_SEQUENCE),
+     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(BRIEF) | BIT(FULL) |
+         BIT(MAX_TOKENS) | BIT(STRICT) | BIT(SESSION) | BIT(TEMPERATURE) |
+         BIT(TOP_K) | BIT(TOP_P) | BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) |
+         BIT(STOP_SEQUENCE),
      1, SIZE_MAX, false, cmd_ask},
     {"search", "WORDS...",
      "find sections: '\"exact phrase\" word -word' as one argument",

@@ -24,6 +24,7 @@ struct daemon {
     struct library *library;
     struct engine *engine;        /* of memories */
     struct engine *answer_engine; /* daemon/roles.h */
+    struct engine *rank_engine;   /* of the reranker, if there is one */
     atomic_bool nobody_answers;   /* although a model makes memories */
     struct jobs *jobs;
     struct response_queue *response_queue;

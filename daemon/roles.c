@@ -32,7 +32,10 @@ int roles_start(struct daemon *daemon, const struct config *config,
     int code = engine_start(&options, &daemon->engine, err);
     options.folder = differ ? answers : NULL;
     set_nobody(daemon, differ, answers);
-    return code ? code : engine_start(&options, &daemon->answer_engine, err);
+    if (!code)
+        code = engine_start(&options, &daemon->answer_engine, err);
+    options.folder = config_model(config, ROLE_RERANKING);
+    return code ? code : engine_start(&options, &daemon->rank_engine, err);
 }
 
 void roles_cancel(const struct daemon *daemon)
@@ -41,11 +44,14 @@ void roles_cancel(const struct daemon *daemon)
         engine_cancel(daemon->engine);
     if (daemon->answer_engine)
         engine_cancel(daemon->answer_engine);
+    if (daemon->rank_engine)
+        engine_cancel(daemon->rank_engine);
 }
 
 bool roles_stop(struct daemon *daemon, int64_t deadline_ms)
 {
-    return engine_stop(daemon->answer_engine, deadline_ms) &&
+    return engine_stop(daemon->rank_engine, deadline_ms) &&
+           engine_stop(daemon->answer_engine, deadline_ms) &&
            engine_stop(daemon->engine, deadline_ms);
 }
 
@@ -53,10 +59,14 @@ void roles_ref(const struct daemon *daemon)
 {
     engine_ref(daemon->engine);
     engine_ref(daemon->answer_engine);
+    if (daemon->rank_engine)
+        engine_ref(daemon->rank_engine);
 }
 
 void roles_unref(const struct daemon *daemon)
 {
+    if (daemon->rank_engine)
+        engine_unref(daemon->rank_engine);
     engine_unref(daemon->answer_engine);
     engine_unref(daemon->engine);
 }
@@ -99,6 +109,8 @@ int roles_use(struct daemon *daemon, enum config_role role, const char *folder,
 {
     if (role == ROLE_ANSWERS)
         return use_for_answers(daemon, folder, err);
+    if (role == ROLE_RERANKING)
+        return engine_use(daemon->rank_engine, folder, err);
     if (role == ROLE_MEMORIES)
         return use_for_memories(daemon, folder, err);
     int code = engine_use(daemon->engine, folder, err);

@@ -60,7 +60,65 @@ static void decode_q8_0(const unsigned char *block, float *out)
         out[i] = half_at(block) * (float)(signed char)block[2 + i];
 }
 
+const int8_t blocks_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                               1,    13,   25,  38,  53,  69,  89,  113};
+
+static void decode_iq4_nl(const unsigned char *block, float *out)
+{
+    for (size_t i = 0; i < SMALL; i++)
+        out[i] = half_at(block) * (float)blocks_iq4[nibble(block + 2, i)];
+}
+
 /* ---- Blocks of 256 ---- */
+
+/* Pair j of four of a byte: weight 32 j + l of a half of 128 is in byte l. */
+static int pair_at(const unsigned char *pairs, size_t i)
+{
+    size_t half = i / NIBBLES, j = i % NIBBLES / SMALL, l = i % SMALL;
+    return pairs[half * SMALL + l] >> 2 * j & 3;
+}
+
+static void decode_q2_k(const unsigned char *block, float *out)
+{
+    float d = half_at(block + 80), m = half_at(block + 82);
+    for (size_t i = 0; i < LARGE; i++) {
+        int part = block[i / HALF];
+        out[i] = d * (float)(part & 15) * (float)pair_at(block + 16, i) -
+                 m * (float)(part >> 4);
+    }
+}
+
+/* The scale of 16 weights, which the 12 bytes have in 6 bits: the low four in
+ * the nibbles of the first eight, the high two in pairs of the others. */
+static int scale_q3_k(const unsigned char *packed, size_t i)
+{
+    int low = i < 8 ? packed[i] & 15 : packed[i - 8] >> 4;
+    int high = packed[8 + i % 4] >> 2 * (i / 4) & 3;
+    return (low | high << 4) - 32;
+}
+
+/* Bit i / 32 of byte i % 32 is the third one. */
+static void decode_q3_k(const unsigned char *block, float *out)
+{
+    float d = half_at(block + 108);
+    for (size_t i = 0; i < LARGE; i++) {
+        int third = block[i % SMALL] >> i / SMALL & 1;
+        int q = (pair_at(block + 32, i) | third << 2) - 4;
+        out[i] = d * (float)scale_q3_k(block + 96, i / HALF) * (float)q;
+    }
+}
+
+/* Of the scales two bits each are in the first two bytes, four in the others. */
+static void decode_iq4_xs(const unsigned char *block, float *out)
+{
+    for (size_t i = 0; i < LARGE / SMALL; i++) {
+        int low = block[4 + i / 2] >> i % 2 * 4 & 15;
+        int high = block[2 + i / 4] >> i % 4 * 2 & 3;
+        float by = half_at(block) * (float)((low | high << 4) - 32);
+        for (size_t l = 0; l < SMALL; l++)
+            *out++ = by * (float)blocks_iq4[nibble(block + 8 + i * HALF, l)];
+    }
+}
 
 /* The scale and the offset of part i of eight.  Of 12 bytes the first four have
  * the scales of parts 0 to 3, the next four their offsets, six bits each; above
@@ -131,6 +189,10 @@ static const struct block_kind kinds[KERNEL_ALL_TYPES] = {
     [KERNEL_Q5_0] = {"q5_0", SMALL, 22, decode_q5_0},
     [KERNEL_Q5_1] = {"q5_1", SMALL, 24, decode_q5_1},
     [KERNEL_Q8_0] = {"q8_0", SMALL, 34, decode_q8_0},
+    [KERNEL_IQ4_NL] = {"iq4_nl", SMALL, 18, decode_iq4_nl},
+    [KERNEL_Q2_K] = {"q2_k", LARGE, 84, decode_q2_k},
+    [KERNEL_Q3_K] = {"q3_k", LARGE, 110, decode_q3_k},
+    [KERNEL_IQ4_XS] = {"iq4_xs", LARGE, 136, decode_iq4_xs},
     [KERNEL_Q4_K] = {"q4_k", LARGE, 144, decode_q4_k},
     [KERNEL_Q5_K] = {"q5_k", LARGE, 176, decode_q5_k},
     [KERNEL_Q6_K] = {"q6_k", LARGE, 210, decode_q6_k},

@@ -49,13 +49,17 @@ enum kernel_type {
     KERNEL_Q5_0,
     KERNEL_Q5_1,
     KERNEL_Q8_0,
+    KERNEL_IQ4_NL,
+    KERNEL_Q2_K, /* this and those below: of 256 */
+    KERNEL_Q3_K,
     KERNEL_Q4_K,
     KERNEL_Q5_K,
-    KERNEL_Q6_K
+    KERNEL_Q6_K,
+    KERNEL_IQ4_XS
 };
 enum {
     KERNEL_TYPES = KERNEL_INT8 + 1, /* of numbers */
-    KERNEL_ALL_TYPES = KERNEL_Q6_K + 1
+    KERNEL_ALL_TYPES = KERNEL_IQ4_XS + 1
 };
 static inline bool kernel_is_blocks(int type)
 {
@@ -289,6 +293,11 @@ struct kernels {
     /* Computes out [count] = silu(gate) * up; out may be either. */
     int (*swiglu)(struct kernel_run *run, float *out, const float *gate,
                   const float *up, size_t count);
+
+    /* Computes out [count] = gelu(gate) * up by gelu's tanh approximation; out may
+     * be either. */
+    int (*geglu)(struct kernel_run *run, float *out, const float *gate,
+                 const float *up, size_t count);
 
     /* Computes x [m, n] = gelu(x + bias [n]) by the error function, not its tanh
      * approximation. */

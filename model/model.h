@@ -76,6 +76,8 @@ struct model_facts {
     bool writes;              /* has logits; an encoder has none */
     bool chats;               /* has a chat template that can be used */
     const char *chat_refused; /* why it has one that cannot; NULL: it has not */
+    bool scores;              /* tells how well a passage answers a question; it
+                                 does nothing else */
     bool embeds;              /* makes vectors of texts; with STAR and HiCI
                                    attention it does not */
     const char *attention;    /* "full", "hils", "star", "hici" */
@@ -140,6 +142,28 @@ struct embed_input {
  * ERR_LIMIT when an input is longer than the context; ERR_USAGE for a soft
  * token with an encoder, and for a model that does not embed. */
 int model_embed(struct model *model, const struct embed_input *inputs,
+                size_t count, const struct cancel *cancel, float *ret,
+                struct err *err);
+
+/* ---- Reranking ---- */
+
+/* A question and a passage as one text, as a reranker was trained to read it. */
+struct score_input {
+    struct ids ids;
+    size_t second; /* where the passage begins */
+};
+
+/* Makes it, of what fits the model's context: of the question at most half, of the
+ * passage what is left; the caller frees the ids.  Any thread.  ERR_USAGE: the model
+ * has no tokenizer; else as tokenizer_encode. */
+int model_pair(const struct model *model, struct slice question,
+               struct slice passage, struct score_input *ret, struct err *err);
+
+/* Scores pairs: ret [count] are logits, the higher the better the passage answers
+ * the question; alone or together they agree within 1e-5.  ERR_USAGE: the model is
+ * no reranker (facts: scores), or an id is none; ERR_LIMIT: a pair is longer than the
+ * context. */
+int model_score(struct model *model, const struct score_input *inputs,
                 size_t count, const struct cancel *cancel, float *ret,
                 struct err *err);
 

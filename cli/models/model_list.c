@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,12 +73,22 @@ static char *folder_family(const char *folder, uint64_t *ret_bytes)
     return *ret_bytes ? family_of(folder) : NULL;
 }
 
+/* Whether it is a further file of a split model, which opens by its first. */
+static bool is_further_part(const char *path)
+{
+    unsigned no = 0, count = 0;
+    size_t size = strlen(path), tail = sizeof "-00001-of-00002.gguf" - 1;
+    return size > tail &&
+           sscanf(path + size - tail, "-%5u-of-%5u.gguf", &no, &count) == 2 &&
+           no > 1;
+}
+
 /* The folder or file, if it is a model's and not in the list. */
 static void try_folder(struct model_list *list, const char *folder)
 {
     char *path = realpath(folder, NULL), *family = NULL;
     uint64_t bytes = 0;
-    if (path)
+    if (path && !is_further_part(path))
         family = gguf_is_path(path) ? gguf_family(path, &bytes)
                                     : folder_family(path, &bytes);
     for (size_t i = 0; family && i < list->count; i++)

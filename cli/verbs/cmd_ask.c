@@ -41,6 +41,12 @@ static int build(struct cli *cli, struct buf *params, struct err *err)
     json_begin(&json, '{');
     int code = cli_param_search(cli, &json, err);
     cli_param_text(&json, "answer", cli->options.answer);
+    if (cli->options.brief && cli->options.full)
+        code = err_set(err, ERR_USAGE, "--brief and --full: choose one");
+    cli_param_text(&json, "extent",
+                   cli->options.brief  ? "brief"
+                   : cli->options.full ? "full"
+                                       : NULL);
     cli_param_number(&json, "max_tokens", cli->options.max_tokens);
     build_sampling(&cli->options, &json);
     cli_param_true(&json, "stream", is_streamed(cli));

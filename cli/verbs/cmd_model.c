@@ -149,6 +149,8 @@ static int info(struct cli *cli, const char *argument, struct err *err)
         const cJSON *model = cJSON_GetObjectItemCaseSensitive(result, "model");
         const cJSON *answers =
             cJSON_GetObjectItemCaseSensitive(result, "answer_model");
+        const cJSON *reranks =
+            cJSON_GetObjectItemCaseSensitive(result, "rerank_model");
         if (argument)
             put_model(&out, model);
         else
@@ -156,6 +158,10 @@ static int info(struct cli *cli, const char *argument, struct err *err)
         if (answers) {
             buf_put_text(&out, "and for answers ");
             put_used(cli, &out, answers);
+        }
+        if (reranks) {
+            buf_put_text(&out, "and for reranking ");
+            put_used(cli, &out, reranks);
         }
         output_text(out.data);
     }
@@ -174,10 +180,21 @@ static int info(struct cli *cli, const char *argument, struct err *err)
 
 /* ---- use ---- */
 
-static bool is_for_answers(const struct cli *cli)
+/* ROLES: those of memories and of answers. */
+static enum config_role role_of(const struct cli *cli)
 {
-    const char *role = cli->options.role;
-    return role && config_role(role) == ROLE_ANSWERS;
+    return cli->options.role ? config_role(cli->options.role) : ROLES;
+}
+
+/* What is told when no model has the role any more. */
+static const char *without(enum config_role role)
+{
+    switch (role) {
+    case ROLE_ANSWERS: return " for answers: they are passages";
+    case ROLE_MEMORIES: return " for memories: search goes by words";
+    case ROLE_RERANKING: return " for reranking";
+    default: return ": search goes by words, and answers are passages";
+    }
 }
 
 /* The folder that the daemon uses now; "": none. */
@@ -188,9 +205,12 @@ static int ask_used(struct cli *cli, struct buf *ret, struct err *err)
     int code = cli_call(cli, "status", slice_of("{}"), &text, err);
     if (!code)
         code = json_parse(buf_slice(&text), &status, err);
+    enum config_role role = role_of(cli);
     const cJSON *model = cJSON_GetObjectItemCaseSensitive(
-        status, is_for_answers(cli) ? "answer_model" : "model");
-    if (!code && !model) /* one has both roles */
+        status, role == ROLE_ANSWERS     ? "answer_model"
+                : role == ROLE_RERANKING ? "rerank_model"
+                                         : "model");
+    if (!code && !model && role == ROLE_ANSWERS) /* one has both roles */
         model = cJSON_GetObjectItemCaseSensitive(status, "model");
     if (!code)
         buf_put_text(ret, json_get_text(model, "path", ""));
@@ -237,22 +257,20 @@ static void print_use(struct cli *cli, const cJSON *model)
         if (cJSON_IsObject(model))
             put_model(&out, model);
         else
-            buf_printf(
-                &out, "no model is used from now on%s\n",
-                is_for_answers(cli) ? " for answers: they are passages"
-                : cli->options.role
-                    ? " for memories: search goes by words"
-                    : ": search goes by words, and answers are passages");
+            buf_printf(&out, "no model is used from now on%s\n",
+                       without(role_of(cli)));
         output_text(out.data);
         output_remark(cli, "written into %s", cli->config.file);
-        if (cJSON_IsObject(model) && !is_for_answers(cli))
+        bool memories = role_of(cli) == ROLE_MEMORIES || role_of(cli) == ROLES;
+        if (cJSON_IsObject(model) && memories)
             output_remark(cli, "the memories of sections are made anew: "
                                "lectern wait");
     }
     buf_free(&out);
 }
 
-/* Writes the role's key, or that of all roles and those that would go before it. */
+/* Writes the role's key, or that of memories and answers and those that would go
+ * before it. */
 static int write_roles(const struct cli *cli, const char *model,
                        struct err *err)
 {
@@ -261,7 +279,7 @@ static int write_roles(const struct cli *cli, const char *model,
         return config_write(&cli->config, config_role_key(config_role(name)),
                             model, err);
     int code = config_write(&cli->config, CONFIG_MODEL, model, err);
-    for (int role = 0; role < ROLES && !code; role++)
+    for (int role = 0; role < ROLE_RERANKING && !code; role++)
         if (config_text(&cli->config, config_role_key(role))[0])
             code =
                 config_write(&cli->config, config_role_key(role), model, err);

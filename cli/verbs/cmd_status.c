@@ -83,6 +83,10 @@ static void put_models(struct buf *out, const cJSON *status)
     put_model(out, answers ? "memories" : "model", model);
     if (answers)
         put_model(out, "answers", answers);
+    const cJSON *reranks =
+        cJSON_GetObjectItemCaseSensitive(status, "rerank_model");
+    if (reranks)
+        put_model(out, "reranking", reranks);
     bool open = !strcmp(json_get_text(model, "state", ""), "ready");
     buf_put_text(out, "device    ");
     output_put_device(out, answers && !open ? answers : model);

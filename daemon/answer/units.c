@@ -13,7 +13,9 @@ enum {
     MAX_BLOCKS = 5,     /* of it */
     MIN_LEAD = 40,      /* bytes: "Examples:" leads in to nothing */
     MAX_LABEL = 100,    /* bytes of a caption */
-    UNITS_A_PASSAGE = MAX_BLOCKS
+    UNITS_A_PASSAGE = MAX_BLOCKS,
+    MAX_FULL = 30000, /* bytes of the best section, if all of it is asked for */
+    MAX_FULL_BLOCKS = 300
 };
 
 /* Share of the question in a section's title from which the section is about it, so
@@ -28,6 +30,7 @@ struct cutting {
     const struct passage *passage;
     const struct content *content;
     kind_set kinds;
+    enum extent extent;
     struct passages *ret;
 };
 
@@ -105,13 +108,26 @@ static struct slice with_term(const struct block *block, struct slice line)
                                   : line;
 }
 
+/* The row that holds the text, when it is not too long. */
+static struct slice row_at(const struct block *block, struct slice text)
+{
+    const char *from = text.data, *to = text.data + text.size;
+    const char *start = block->text.data, *end = start + block->text.size;
+    while (from > start && from[-1] != '\n')
+        from--;
+    while (to < end && *to != '\n')
+        to++;
+    return to - from <= MAX_PROSE ? (struct slice){from, (size_t)(to - from)}
+                                  : text;
+}
+
 struct slice unit_around(const struct block *block, size_t at, size_t size)
 {
     struct slice text = {block->text.data + at, size};
     if (block->kind == BLOCK_CODE)
         return block->text.size <= MAX_CODE ? block->text : text;
     if (block->kind == BLOCK_TABLE)
-        return text;
+        return row_at(block, text);
     struct slice line = line_at(block, at);
     if (text.data < line.data || text.data + size > line.data + line.size)
         return text;
@@ -183,12 +199,14 @@ static void put(const struct cutting *cutting, const struct block *block,
 static bool cut_whole(const struct cutting *cutting)
 {
     const struct node *node = cutting->content->node;
+    bool full = cutting->extent == EXTENT_FULL;
     size_t size = 0;
-    if (node->block_count > MAX_BLOCKS)
+    if (cutting->extent == EXTENT_BRIEF ||
+        node->block_count > (full ? MAX_FULL_BLOCKS : MAX_BLOCKS))
         return false;
     for (uint32_t b = 0; b < node->block_count; b++)
         size += node->blocks[b].text.size;
-    if (size > MAX_SECTION)
+    if (size > (full ? MAX_FULL : MAX_SECTION))
         return false;
     for (uint32_t b = 0; b < node->block_count; b++)
         if (node->blocks[b].text.size)
@@ -213,7 +231,7 @@ static void cut(const struct cutting *cutting, bool best)
     }
     if (best && cut_whole(cutting))
         return;
-    if (best)
+    if (best && cutting->extent != EXTENT_BRIEF)
         put_first_lines(cutting);
     const struct block *block = block_at(cutting, index);
     const struct block *before = block_at(cutting, index - 1);
@@ -232,14 +250,17 @@ static void cut(const struct cutting *cutting, bool best)
 }
 
 int units_of(const struct snapshot *snapshot, const struct passages *passages,
-             kind_set kinds, const atomic_bool *cancel, struct passages *ret,
-             struct err *err)
+             kind_set kinds, enum extent extent, const atomic_bool *cancel,
+             struct passages *ret, struct err *err)
 {
     struct passages units = {0};
     int code = 0;
-    units.items = mem_alloc((passages->count * UNITS_A_PASSAGE + 1) *
+    size_t count = passages->count;
+    if (extent == EXTENT_BRIEF && count > 1)
+        count = 1;
+    units.items = mem_alloc((count * UNITS_A_PASSAGE + MAX_FULL_BLOCKS) *
                             sizeof *units.items);
-    for (size_t i = 0; i < passages->count && !code; i++) {
+    for (size_t i = 0; i < count && !code; i++) {
         const struct passage *passage = &passages->items[i];
         struct content content;
         if (passage->share < MIN_SHARE)
@@ -251,7 +272,7 @@ int units_of(const struct snapshot *snapshot, const struct passages *passages,
                                 &content, err);
         if (code)
             break;
-        cut(&(struct cutting){passage, &content, kinds, &units}, i == 0);
+        cut(&(struct cutting){passage, &content, kinds, extent, &units}, !i);
         content_close(&content);
     }
     if (code)

@@ -6,6 +6,13 @@
 
 #include "memory/routing/passage.h"
 
+/* How much is quoted. */
+enum extent {
+    EXTENT_NORMAL,
+    EXTENT_BRIEF, /* the unit around the first passage, and what belongs to it */
+    EXTENT_FULL   /* the best section whole, if it is not very long */
+};
+
 /* Cuts the units around passages, in their order: for each the lead-in, if any, the
  * unit that holds it, and what the unit announces, if any; a short best section
  * whole, and first its first lines where its title is what is asked about; all of
@@ -13,8 +20,8 @@
  * 0: of all.  Free `ret` with passages_free.  ERR_CANCELLED, and what content_open
  * returns. */
 int units_of(const struct snapshot *snapshot, const struct passages *passages,
-             kind_set kinds, const atomic_bool *cancel, struct passages *ret,
-             struct err *err);
+             kind_set kinds, enum extent extent, const atomic_bool *cancel,
+             struct passages *ret, struct err *err);
 
 /* Returns the unit of a block's text that holds `size` bytes from `at` on: the
  * paragraph, item, definition with its term, or piece of code; of a long one the

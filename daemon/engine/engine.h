@@ -156,6 +156,14 @@ int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
 int engine_read(struct engine *engine, const int32_t *ids, size_t count,
                 const atomic_bool *cancel, struct hmt **ret, struct err *err);
 
+/* Scores passages by the engine's reranker, the first ones first: ret [count] are
+ * logits, of *ret_count of them, those that were begun within `budget_ms` once the model
+ * was open.  `cancel`: NULL: never. */
+int engine_score(struct engine *engine, struct slice question,
+                 const struct slice *passages, size_t count, int64_t budget_ms,
+                 const atomic_bool *cancel, float *ret, size_t *ret_count,
+                 struct err *err);
+
 /* Tokenizes text of a manual and appends its ids, without those of special tokens. */
 int engine_tokens(struct engine *engine, struct slice text, struct ids *ids,
                   struct err *err);

@@ -23,6 +23,7 @@ struct jobs_options {
     struct response_queue *response_queue;
     struct engine *engine;        /* of memories */
     struct engine *answer_engine; /* looked after as well; NULL: none */
+    struct engine *rank_engine;   /* likewise */
     struct index_options index;
     struct memory_policy policy;
 };

@@ -194,9 +194,11 @@ void jobs_model_changes(struct jobs *jobs)
 int64_t jobs_reload_at(const struct jobs *jobs)
 {
     struct engine *answers = jobs->options.answer_engine;
+    struct engine *ranks = jobs->options.rank_engine;
     bool looks = jobs->model_changes ||
                  engine_has_model(jobs->options.engine) ||
-                 (answers && engine_has_model(answers));
+                 (answers && engine_has_model(answers)) ||
+                 (ranks && engine_has_model(ranks));
     return looks ? jobs->look_at : 0;
 }
 
@@ -208,6 +210,8 @@ void jobs_reload_model(struct jobs *jobs)
     uint64_t exchanges = engine_reload(jobs->options.engine);
     if (jobs->options.answer_engine)
         engine_reload(jobs->options.answer_engine);
+    if (jobs->options.rank_engine)
+        engine_reload(jobs->options.rank_engine);
     pthread_mutex_lock(&jobs->lock);
     if (exchanges != jobs->exchanges)
         want_all(jobs);

@@ -32,7 +32,7 @@
  *           explain, weights: [at most five numbers], strict,
  *           typing (the query's last word may be only its beginning)
  *   ask     *query, manual, manuals, under, file, n, mode, kind, explain, weights,
- *           answer, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
+ *           answer, extent, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
  *           seed, stop: [texts], stream: bool, strict, session (a name: what it
  *           asks may follow up what was asked under that name before)
  *   whole   *query, *method (full, hmt), manual, under, file, max_tokens: an

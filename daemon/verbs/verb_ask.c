@@ -37,6 +37,7 @@ struct asking {
     int wanted;     /* enum wanted */
     size_t max;     /* sections quoted */
     kind_set kinds; /* of blocks; 0: any */
+    enum extent extent;
     struct slice stops[MAX_STOPS];
     size_t stop_count;
     const char *session; /* its name; NULL: the question stands alone */
@@ -79,6 +80,21 @@ static int read_wanted(struct asking *asking, struct err *err)
                        "configured: name its folder with `model =` in the "
                        "configuration, or with --model");
     return 0;
+}
+
+static int read_extent(struct asking *asking, struct err *err)
+{
+    static const char *const names[] = {[EXTENT_NORMAL] = "normal",
+                                        [EXTENT_BRIEF] = "brief",
+                                        [EXTENT_FULL] = "full"};
+    const char *name = json_get_text(asking->call->params, "extent", "normal");
+    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++)
+        if (!strcmp(name, names[i])) {
+            asking->extent = (enum extent)i;
+            return 0;
+        }
+    return err_set(err, ERR_USAGE,
+                   "extent must be normal, brief or full, not '%.40s'", name);
 }
 
 /* ---- The conversation ---- */
@@ -258,7 +274,8 @@ static int quote_besides(struct asking *asking, struct err *err)
     struct answer *answer = &asking->answer;
     size_t sections = 0;
     int code = units_of(asking->snapshot, &asking->passages, asking->kinds,
-                        &asking->call->request->cancelled, &asking->units, err);
+                        asking->extent, &asking->call->request->cancelled,
+                        &asking->units, err);
     for (size_t i = 0; i < asking->units.count && !code; i++) {
         const struct passage *unit = &asking->units.items[i];
         struct err why = {.position = -1};
@@ -314,7 +331,8 @@ static int write_answer(struct asking *asking, struct err *err)
     if (must || !written->abstained) {
         asking->kind = written->answer.text.size ? "generated" : "none";
         asking->answer = written->answer;
-        if (written->by_evidence && written->answer.text.size)
+        if (written->by_evidence && written->answer.text.size &&
+            asking->extent != EXTENT_BRIEF)
             return quote_besides(asking, err);
     } else {
         answer_free(&written->answer);
@@ -326,7 +344,8 @@ static int quote_passages(struct asking *asking, struct err *err)
 {
     asking->answer.fresh = true;
     int code = units_of(asking->snapshot, &asking->passages, asking->kinds,
-                        &asking->call->request->cancelled, &asking->units, err);
+                        asking->extent, &asking->call->request->cancelled,
+                        &asking->units, err);
     if (!code)
         code = answer_from_passages(asking->call, &asking->units, asking->max,
                                     &asking->answer, err);
@@ -453,6 +472,8 @@ int verb_ask(struct call *call, struct json *json, struct err *err)
     if (asking.max > MAX_QUOTES)
         asking.max = MAX_QUOTES;
     int code = read_wanted(&asking, err);
+    if (!code)
+        code = read_extent(&asking, err);
     if (!code)
         code = read_stop_sequences(&asking, err);
     if (!code)

@@ -41,6 +41,7 @@ static void put_facts(struct json *json, const struct model_facts *facts)
     if (facts->chat_refused)
         json_field_text(json, "chat_refused", facts->chat_refused);
     json_field_bool(json, "embeds", facts->embeds);
+    json_field_bool(json, "scores", facts->scores);
     put_attention(json, facts);
     json_field_int(json, "weight_bytes", (int64_t)facts->weight_bytes);
     json_field_int(json, "token_bytes", (int64_t)facts->token_bytes);
@@ -75,19 +76,20 @@ static void put_device(struct json *json, const struct engine_state *state)
     json_end(json, '}');
 }
 
-static void put_roles(struct json *json, bool memories, bool answers)
+/* `second`: NULL: it has but one. */
+static void put_roles(struct json *json, const char *first, const char *second)
 {
     json_key(json, "roles");
     json_begin(json, '[');
-    if (memories)
-        json_text(json, "memories");
-    if (answers)
-        json_text(json, "answers");
+    json_text(json, first);
+    if (second)
+        json_text(json, second);
     json_end(json, ']');
 }
 
 static void put_model(struct json *json, const char *member,
-                      struct engine *engine, bool memories, bool answers)
+                      struct engine *engine, const char *first,
+                      const char *second)
 {
     struct engine_state state;
     engine_state(engine, &state);
@@ -99,7 +101,7 @@ static void put_model(struct json *json, const char *member,
                     : state.err.code ? "failed"
                                      : "closed");
     json_field_text(json, "path", state.folder);
-    put_roles(json, memories, answers);
+    put_roles(json, first, second);
     if (state.open)
         put_facts(json, &state.facts);
     if (state.err.code) {
@@ -114,9 +116,12 @@ static void put_model(struct json *json, const char *member,
 void models_put(struct json *json, const struct daemon *daemon)
 {
     bool differ = roles_differ(daemon);
-    put_model(json, "model", daemon->engine, true, !differ);
+    put_model(json, "model", daemon->engine, "memories",
+              differ ? NULL : "answers");
     if (differ)
-        put_model(json, "answer_model", daemon->answer_engine, false, true);
+        put_model(json, "answer_model", daemon->answer_engine, "answers", NULL);
+    if (engine_has_model(daemon->rank_engine))
+        put_model(json, "rerank_model", daemon->rank_engine, "reranking", NULL);
 }
 
 void models_open(const struct daemon *daemon)
@@ -124,6 +129,8 @@ void models_open(const struct daemon *daemon)
     engine_ready(daemon->engine, OPEN_MS);
     if (roles_differ(daemon))
         engine_ready(daemon->answer_engine, OPEN_MS);
+    if (engine_has_model(daemon->rank_engine))
+        engine_ready(daemon->rank_engine, OPEN_MS);
 }
 
 /* What the daemon asks of a model that it is to use. */
@@ -131,6 +138,12 @@ static int check_use(const char *folder, enum config_role role,
                      const struct model *model, struct err *err)
 {
     const struct model_facts *facts = model_facts(model);
+    if (role == ROLE_RERANKING && !facts->scores)
+        return err_set(err, ERR_MODEL, "%s is no reranker", folder);
+    if (role != ROLE_RERANKING && facts->scores)
+        return err_set(err, ERR_MODEL,
+                       "%s is a reranker: lectern model use --for reranking",
+                       folder);
     if (role == ROLE_ANSWERS && !facts->writes)
         return err_set(err, ERR_MODEL, "%s makes memories, but does not write",
                        folder);
@@ -196,7 +209,9 @@ int verb_model(struct call *call, struct json *json, struct err *err)
     int code = 0;
     if (name && role == ROLES)
         return err_set(err, ERR_USAGE,
-                       "\"for\" is memories or answers, not '%.40s'", name);
+                       "\"for\" is memories, answers or reranking, not "
+                       "'%.40s'",
+                       name);
     if (!folder && is_used)
         return err_set(err, ERR_USAGE, "\"use\" needs a \"folder\"");
     if (folder && folder[0] && folder[0] != '/')

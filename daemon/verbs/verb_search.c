@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "daemon/answer/freshness.h"
 #include "daemon/answer/quote.h"
+#include "daemon/verbs/rerank.h"
 #include "daemon/verbs/selection.h"
 #include "memory/snapshot/content.h"
 
@@ -149,6 +150,30 @@ static int route_loosely(const struct snapshot *snapshot,
     return route_question(snapshot, request, ret_route, err);
 }
 
+/* Of mode auto, but while the query is still being typed. */
+static int route_reranked(const struct call *call,
+                          const struct snapshot *snapshot,
+                          struct route_request *request,
+                          struct query_operators *operators,
+                          struct route_result *ret_route, struct err *err)
+{
+    size_t max = request->max;
+    bool reranked =
+        request->mode == ROUTE_AUTO && !request->typing && rerank_wanted(call);
+    if (reranked && max < RERANK_HITS)
+        request->max = RERANK_HITS;
+    int code = route_loosely(snapshot, request, operators, ret_route, err);
+    request->max = max;
+    if (code || !reranked)
+        return code;
+    code = rerank(call, snapshot, request->query, ret_route, err);
+    if (code)
+        route_result_free(ret_route);
+    else if (ret_route->count > max)
+        ret_route->count = max;
+    return code;
+}
+
 static int route(const struct call *call, const struct snapshot *snapshot,
                  const struct selection *selection,
                  struct route_request *request, struct question *ret_question,
@@ -165,7 +190,8 @@ static int route(const struct call *call, const struct snapshot *snapshot,
         request->vector = question.vector;
         request->policy = question.policy;
         request->embeds = question.embeds;
-        code = route_loosely(snapshot, request, &operators, ret_route, err);
+        code =
+            route_reranked(call, snapshot, request, &operators, ret_route, err);
         question_free(&question);
         question.vector = NULL;
         *ret_question = question;

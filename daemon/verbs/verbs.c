@@ -32,7 +32,7 @@ static const struct param add_params[] = {
 static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
 static const struct param search_params[] = {SEARCHING, BOOL("strict"), BOOL("typing"), END};
 static const struct param ask_params[] = {
-    SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MAX_TOKENS),
+    SEARCHING, TEXT("answer"), TEXT("extent"), INT("max_tokens", 1, MAX_TOKENS),
     NUMBER("temperature", MAX_SAMPLING), INT("top_k", 0, MAX_TOP_K),
     NUMBER("top_p", 1), NUMBER("min_p", 1),
     NUMBER("repetition_penalty", MAX_SAMPLING),

@@ -98,8 +98,8 @@ struct sums {
     float offset[MOST];
 };
 
-/* 32 weights scale u + offset, each half with its own; of Q8_0, which has no
- * offsets, u is signed. */
+/* 32 weights scale u + offset, each half with its own; where there are no
+ * offsets u is signed. */
 struct part {
     __m256i u;
     float scale[2], offset[2];
@@ -148,12 +148,25 @@ INLINE __m256 dot(__m256i u, __m256i high, __m256i low)
     return _mm256_cvtepi32_ps(BLOCKS_DOT(_mm256_slli_epi32(sums, 7), u, low));
 }
 
+/* Whether each half of a part has its own scale, and whether its numbers have
+ * signs. */
+INLINE bool by_halves(int type)
+{
+    return type == KERNEL_Q2_K || type == KERNEL_Q3_K || type == KERNEL_Q6_K;
+}
+
+INLINE bool with_signs(int type)
+{
+    return type == KERNEL_Q8_0 || type == KERNEL_IQ4_NL ||
+           type == KERNEL_IQ4_XS;
+}
+
 /* One of w and of each row of a; type and m are constants where it is
  * inlined. */
 INLINE void add_part(struct sums *s, const struct part *p, int type,
                      const struct rounded *a, size_t step, size_t m)
 {
-    const bool halves = type == KERNEL_Q6_K, is_signed = type == KERNEL_Q8_0;
+    const bool halves = by_halves(type), is_signed = with_signs(type);
     const __m256i u = is_signed ? _mm256_abs_epi8(p->u) : p->u;
     const __m256 scale = halves ? _mm256_set_m128(_mm_set1_ps(p->scale[1]),
                                                   _mm_set1_ps(p->scale[0]))
@@ -201,6 +214,61 @@ INLINE struct part part_q6_k(const unsigned char *w, size_t j)
                          {-32 * one, -32 * two}};
 }
 
+/* Pair j % 4 of the 32 bytes of a half of 128. */
+INLINE __m256i pairs_at(const unsigned char *pairs, size_t j)
+{
+    __m256i x =
+        _mm256_srli_epi16(bytes_at(pairs + j / 4 * PART), (int)(2 * (j % 4)));
+    return _mm256_and_si256(x, _mm256_set1_epi8(3));
+}
+
+INLINE struct part part_q2_k(const unsigned char *w, size_t j)
+{
+    const float d = half_at(w + 80), m = half_at(w + 82);
+    const unsigned char *parts = w + 2 * j;
+    return (struct part){
+        pairs_at(w + 16, j),
+        {d * (float)(parts[0] & 15), d * (float)(parts[1] & 15)},
+        {-m * (float)(parts[0] >> 4), -m * (float)(parts[1] >> 4)}};
+}
+
+/* blocks.c has it in words. */
+INLINE float scale_q3_k(const unsigned char *packed, size_t i)
+{
+    int low = i < 8 ? packed[i] & 15 : packed[i - 8] >> 4;
+    int high = packed[8 + i % 4] >> 2 * (i / 4) & 3;
+    return (float)((low | high << 4) - 32);
+}
+
+INLINE struct part part_q3_k(const unsigned char *w, size_t j)
+{
+    const float d = half_at(w + 108);
+    __m256i third = _mm256_srli_epi16(bytes_at(w), (int)j);
+    third = _mm256_and_si256(third, _mm256_set1_epi8(1));
+    float one = d * scale_q3_k(w + 96, 2 * j),
+          two = d * scale_q3_k(w + 96, 2 * j + 1);
+    return (struct part){
+        _mm256_or_si256(pairs_at(w + 32, j), _mm256_slli_epi16(third, 2)),
+        {one, two},
+        {-4 * one, -4 * two}};
+}
+
+/* 16 bytes of nibbles as the numbers of blocks_iq4. */
+INLINE __m256i iq4_at(const unsigned char *at)
+{
+    __m256i table = _mm256_broadcastsi128_si256(
+        _mm_loadu_si128((const __m128i *)(const void *)blocks_iq4));
+    return _mm256_shuffle_epi8(table, nibbles_at(at));
+}
+
+INLINE struct part part_iq4_xs(const unsigned char *w, size_t j)
+{
+    int low = w[4 + j / 2] >> j % 2 * 4 & 15;
+    int high = w[2 + j / 4] >> j % 4 * 2 & 3;
+    float scale = half_at(w) * (float)((low | high << 4) - 32);
+    return (struct part){iq4_at(w + 8 + 16 * j), {scale, scale}, {0, 0}};
+}
+
 /* The scales of eight parts, then their offsets (blocks.c has it in words). */
 INLINE void unpack_scales(uint8_t ret[16], const unsigned char *packed)
 {
@@ -235,6 +303,7 @@ INLINE struct part part_small(const unsigned char *w, int type)
     const float d = half_at(w);
     switch (type) {
     case KERNEL_Q4_0: return part_of(nibbles_at(w + 2), d, -8 * d);
+    case KERNEL_IQ4_NL: return part_of(iq4_at(w + 2), d, 0);
     case KERNEL_Q4_1: return part_of(nibbles_at(w + 4), d, half_at(w + 2));
     case KERNEL_Q5_0:
         return part_of(_mm256_or_si256(nibbles_at(w + 6), fifths_at(w + 2)), d,
@@ -250,25 +319,35 @@ INLINE struct part part_small(const unsigned char *w, int type)
 INLINE struct part part_at(const unsigned char *w, const uint8_t scales[16],
                            int type, size_t j)
 {
-    if (type < KERNEL_Q4_K)
+    if (type < KERNEL_Q2_K)
         return part_small(w, type);
+    if (type == KERNEL_Q2_K)
+        return part_q2_k(w, j);
+    if (type == KERNEL_Q3_K)
+        return part_q3_k(w, j);
     if (type == KERNEL_Q6_K)
         return part_q6_k(w, j);
+    if (type == KERNEL_IQ4_XS)
+        return part_iq4_xs(w, j);
     return part_k(w, scales, w + (type == KERNEL_Q5_K ? 48 : 16),
                   type == KERNEL_Q5_K, j);
 }
 
 /* One row of w, as it lies in blocks of this type: bytes and parts of each. */
 #define SHAPE(type)                                                            \
-    const size_t parts = (type) < KERNEL_Q4_K ? 1 : 8;                         \
-    const size_t bytes = (type) == KERNEL_Q4_0   ? 18                          \
-                         : (type) == KERNEL_Q4_1 ? 20                          \
-                         : (type) == KERNEL_Q5_0 ? 22                          \
-                         : (type) == KERNEL_Q5_1 ? 24                          \
-                         : (type) == KERNEL_Q8_0 ? 34                          \
-                         : (type) == KERNEL_Q4_K ? 144                         \
-                         : (type) == KERNEL_Q5_K ? 176                         \
-                                                 : 210
+    const size_t parts = (type) < KERNEL_Q2_K ? 1 : 8;                         \
+    const size_t bytes = (type) == KERNEL_Q4_0     ? 18                        \
+                         : (type) == KERNEL_IQ4_NL ? 18                        \
+                         : (type) == KERNEL_Q2_K   ? 84                        \
+                         : (type) == KERNEL_Q3_K   ? 110                       \
+                         : (type) == KERNEL_IQ4_XS ? 136                       \
+                         : (type) == KERNEL_Q4_1   ? 20                        \
+                         : (type) == KERNEL_Q5_0   ? 22                        \
+                         : (type) == KERNEL_Q5_1   ? 24                        \
+                         : (type) == KERNEL_Q8_0   ? 34                        \
+                         : (type) == KERNEL_Q4_K   ? 144                       \
+                         : (type) == KERNEL_Q5_K   ? 176                       \
+                                                   : 210
 
 /* A row's parts, one after the other; type is a constant where it is inlined. */
 INLINE void unpack_row(struct part *ret, const unsigned char *w, int type,
@@ -425,6 +504,10 @@ BODY void rows(float *out, size_t out_step, const struct rounded *a,
         ROWS(KERNEL_Q5_0);
         ROWS(KERNEL_Q5_1);
         ROWS(KERNEL_Q8_0);
+        ROWS(KERNEL_IQ4_NL);
+        ROWS(KERNEL_Q2_K);
+        ROWS(KERNEL_Q3_K);
+        ROWS(KERNEL_IQ4_XS);
         ROWS(KERNEL_Q4_K);
         ROWS(KERNEL_Q5_K);
         ROWS(KERNEL_Q6_K);

@@ -74,6 +74,8 @@ struct lanes {
     /* out = gate / (1 + exp(-gate)) * up */
     void (*swiglu)(float *out, const float *gate, const float *up,
                    size_t count);
+    /* out = gelu(gate) * up, by tanh */
+    void (*geglu)(float *out, const float *gate, const float *up, size_t count);
     /* (x, y) turns by the angles given */
     void (*rotate)(float *x, float *y, const float *cosine, const float *sine,
                    size_t count);

@@ -421,6 +421,25 @@ BODY void swiglu(float *out, const float *gate, const float *up, size_t count)
                    count - i);
 }
 
+/* 1 + tanh(z) is 2 / (1 + exp(-2 z)). */
+INLINE vec gelu_by_tanh(vec g)
+{
+    const float twice = 1.5957691216057308f; /* the root of 2 / pi */
+    return g / (1.0f + exp_of(-twice * (g + 0.044715f * g * g * g)));
+}
+
+BODY void geglu(float *out, const float *gate, const float *up, size_t count)
+{
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        store(out + i, gelu_by_tanh(load(gate + i)) * load(up + i));
+    if (i < count)
+        store_some(out + i,
+                   gelu_by_tanh(load_some(gate + i, count - i)) *
+                       load_some(up + i, count - i),
+                   count - i);
+}
+
 BODY void rotate(float *x, float *y, const float *cosine, const float *sine,
                  size_t count)
 {
@@ -804,6 +823,7 @@ const struct lanes LANES_TABLE = {.name = LANES_NAME,
                                   .layer_norm = layer_norm,
                                   .gelu = gelu,
                                   .swiglu = swiglu,
+                                  .geglu = geglu,
                                   .rotate = rotate,
                                   .exp_sum = exp_sum,
                                   .widen = widen,

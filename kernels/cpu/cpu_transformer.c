@@ -120,6 +120,25 @@ static int swiglu(struct kernel_run *run, float *out, const float *gate,
     return KERNEL_OK;
 }
 
+static void geglu_part(void *argument, size_t from, size_t to)
+{
+    const struct pair_job *job = argument;
+    size_t first = from * VALUES, end = to * VALUES;
+    if (end > job->count)
+        end = job->count;
+    cpu_lanes->geglu(job->out + first, job->x + first, job->y + first,
+                     end - first);
+}
+
+static int geglu(struct kernel_run *run, float *out, const float *gate,
+                 const float *up, size_t count)
+{
+    struct pair_job job = {out, gate, up, count};
+    cpu_share(run, (count + VALUES - 1) / VALUES, 4 * (double)count, geglu_part,
+              &job);
+    return KERNEL_OK;
+}
+
 static void add_part(void *argument, size_t from, size_t to)
 {
     const struct pair_job *job = argument;
@@ -179,6 +198,7 @@ void cpu_fill_transformer(struct kernels *table)
     table->layer_norm = layer_norm;
     table->rotary = rotary;
     table->swiglu = swiglu;
+    table->geglu = geglu;
     table->gelu = gelu;
     table->add = add;
     table->add_bias = add_bias;

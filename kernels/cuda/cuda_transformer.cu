@@ -141,6 +141,23 @@ static int swiglu(struct kernel_run *run, float *out, const float *gate,
 }
 
 static __global__ void __launch_bounds__(THREADS)
+    geglu_values(float *out, const float *gate, const float *up, size_t count)
+{
+    const float twice = 1.5957691f; /* the root of 2 / pi */
+    size_t i = value_of_thread();
+    if (i >= count)
+        return;
+    float g = gate[i];
+    out[i] = g / (1 + expf(-twice * (g + 0.044715f * g * g * g))) * up[i];
+}
+
+static int geglu(struct kernel_run *run, float *out, const float *gate,
+                 const float *up, size_t count)
+{
+    return cuda_launch(run, geglu_values, over(count), out, gate, up, count);
+}
+
+static __global__ void __launch_bounds__(THREADS)
     gelu_values(float *x, const float *bias, size_t count, size_t n)
 {
     const float root_half = 0.70710678f;
@@ -237,6 +254,7 @@ void cuda_fill_transformer(struct kernels *table)
     table->layer_norm = cuda_layer_norm;
     table->rotary = rotary;
     table->swiglu = swiglu;
+    table->geglu = geglu;
     table->gelu = gelu;
     table->add = add;
     table->add_bias = cuda_add_bias;

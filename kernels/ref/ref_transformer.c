@@ -148,6 +148,19 @@ static int swiglu(struct kernel_run *run, float *out, const float *gate,
     return KERNEL_OK;
 }
 
+static int geglu(struct kernel_run *run, float *out, const float *gate,
+                 const float *up, size_t count)
+{
+    const double root = 0.79788456080286536; /* of 2 / pi */
+    (void)run;
+    for (size_t i = 0; i < count; i++) {
+        double g = (double)gate[i];
+        double bent = 0.5 * g * (1 + tanh(root * (g + 0.044715 * g * g * g)));
+        out[i] = (float)(bent * (double)up[i]);
+    }
+    return KERNEL_OK;
+}
+
 static int gelu(struct kernel_run *run, float *x, const float *bias, size_t m,
                 size_t n)
 {
@@ -193,6 +206,7 @@ void ref_fill_transformer(struct kernels *table)
     table->attention_bidirectional = attention_bidirectional;
     table->kv_write = kv_write;
     table->swiglu = swiglu;
+    table->geglu = geglu;
     table->gelu = gelu;
     table->add = add;
     table->add_bias = add_bias;

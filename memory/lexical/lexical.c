@@ -232,6 +232,29 @@ void matches_free(struct matches *matches)
     *matches = (struct matches){0};
 }
 
+/* The terms' scores, where for each the best counts of its own and of what stands in
+ * its place. */
+static double sum_of(const struct query *query,
+                     const double own[QUERY_MAX_TERMS])
+{
+    double gained[QUERY_MAX_TERMS] = {0}, score = 0;
+    for (size_t t = 0; t < query->count; t++) {
+        uint32_t instead_of = query->terms[t].instead_of;
+        double gain = own[t];
+        if (!instead_of) {
+            score += own[t];
+            continue;
+        }
+        for (size_t o = 0; instead_of >> o; o++)
+            gain -= instead_of >> o & 1 ? own[o] : 0;
+        int first = __builtin_ctz(instead_of);
+        gained[first] = fmax(gained[first], gain);
+    }
+    for (size_t t = 0; t < query->count; t++)
+        score += gained[t];
+    return score;
+}
+
 double lexical_score(const struct query *query, const struct view *view,
                      uint32_t node, const struct match *row)
 {
@@ -243,15 +266,15 @@ double lexical_score(const struct query *query, const struct view *view,
         B_TITLE * n->title_words / (view->mean_title_words + 1e-9);
     double title = n->entry ? NAME : TITLE, path = n->entry ? SECTION : PATH;
     double alias = ALIAS / sqrt(n->names ? n->names : 1);
-    double score = 0;
+    double own[QUERY_MAX_TERMS] = {0};
     for (size_t t = 0; t < query->count; t++) {
         if (!match_holds(&row[t]) && !row[t].path)
             continue;
         double tf = row[t].body / body_norm +
                     title * row[t].title / title_norm + path * row[t].path +
                     DEFINED * row[t].defined + alias * row[t].alias;
-        score += query->terms[t].weight * query->terms[t].idf * tf * (K1 + 1) /
+        own[t] = query->terms[t].weight * query->terms[t].idf * tf * (K1 + 1) /
                  (K1 + tf);
     }
-    return score;
+    return sum_of(query, own);
 }

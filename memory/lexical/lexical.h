@@ -71,20 +71,25 @@ bool lexical_read(struct slice term, struct slice postings, lexical_take *take,
 
 /* ---- Reading ---- */
 
-enum { QUERY_MAX_TERMS = 32 };
+/* Of the question itself, and with what may stand in their place. */
+enum { QUERY_MAX_ASKED = 32, QUERY_MAX_TERMS = 64 };
 
 struct query_term {
     char *term;
-    char *word;         /* in lower case, not stemmed */
-    char *written;      /* NULL; when no node holds what the question has: that,
+    char *word;      /* in lower case, not stemmed */
+    char *written;   /* NULL; when no node holds what the question has: that,
                         and `term` is the nearest one that is held */
-    double trust;       /* 0..1: that `term` is meant; 1: as it is written */
-    double share;       /* 0..1: 1: of the question; less: of one before it */
-    bool whole;         /* an identifier, or a name in one */
-    bool capitals;      /* written in capitals */
-    bool manual;        /* names one of the manuals asked, and only that */
-    uint32_t within;    /* a bit for each whole of the query it is a part of */
+    double trust;    /* 0..1: that `term` is meant; 1: as it is written */
+    double share;    /* 0..1: 1: of the question; less: of one before it */
+    bool whole;      /* an identifier, or a name in one */
+    bool capitals;   /* written in capitals */
+    bool manual;     /* names one of the manuals asked, and only that */
+    uint32_t within; /* a bit for each whole of the query it is a part of */
+    uint32_t
+        instead_of;     /* a bit for each term of the question that it may stand
+                            for; 0: it is of the question itself */
     unsigned frequency; /* word_frequency; 0: it counts in full */
+    uint8_t parts;      /* a bit for each part of the question that has it */
     /* From query_weigh. */
     uint32_t nodes; /* that own content and hold it */
     double idf;     /* ln(1 + (N - n + .5) / (n + .5)), over all asked */
@@ -95,6 +100,7 @@ struct query_term {
 struct query {
     struct query_term terms[QUERY_MAX_TERMS];
     size_t count;
+    size_t parts; /* of the question: parts.h */
 };
 
 /* Words without weight are left out, unless there is nothing else. */
@@ -128,6 +134,13 @@ int query_complete(struct query *query, const char *typed,
 int query_correct(struct query *query, struct store_txn *txn,
                   const struct view *const *views, size_t count,
                   struct err *err);
+
+/* Adds what may stand in a manual in the place of the question's words: what two of
+ * them are as one word ("time zone": timezone), and synonyms; only what some node of
+ * these volumes holds.  After query_correct. */
+int query_alternatives(struct query *query, const char *text,
+                       struct store_txn *txn, const struct view *const *views,
+                       size_t count, struct err *err);
 
 struct match {
     uint16_t body;
@@ -169,7 +182,8 @@ int lexical_match(struct store_txn *txn, const struct view *view,
                   struct err *err);
 void matches_free(struct matches *matches);
 
-/* BM25 of one node from its row of matches. */
+/* BM25 of one node from its row of matches.  Of a term and what may stand in its
+ * place what scores most counts. */
 double lexical_score(const struct query *query, const struct view *view,
                      uint32_t node, const struct match *row);
 

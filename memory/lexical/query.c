@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/lexical.h"
+#include "memory/lexical/parts.h"
 
 /* What a part of an identifier counts that is known as a whole. */
 static const double PART_OF_WHOLE = 0.3;
@@ -13,11 +14,16 @@ static const double PART_OF_WHOLE = 0.3;
  * about manuals held out of everything else (docs/log/retrieval.md). */
 static const double TIMES = 5, MIN = 0.02;
 
+/* What a synonym is worth, and two words written as one, of what the question's own
+ * are; chosen on people's questions (docs/log/people.md). */
+static const double SYNONYM = 0.5, COMPOUND = 0.9;
+
 struct parse {
     struct query *query;
     bool stop_words; /* take them too */
     bool sentence;   /* it is one, not a phrase or keywords */
     uint32_t within; /* wholes of the identifier that is being read */
+    uint8_t part;    /* a bit for the part of the question that is being read */
     double share;    /* of the terms that it adds */
 };
 
@@ -54,7 +60,7 @@ static void take_term(void *context, const struct term_at *at)
         return;
     }
     int index = query_find(query, at->term);
-    if (index < 0 && query->count < QUERY_MAX_TERMS) {
+    if (index < 0 && query->count < QUERY_MAX_ASKED) {
         index = (int)query->count++;
         query->terms[index] = (struct query_term){
             .term = mem_strndup(at->term.data, at->term.size),
@@ -67,6 +73,8 @@ static void take_term(void *context, const struct term_at *at)
             .frequency = frequency_of(at),
             .weight = at->part ? PART_OF_WHOLE : 1};
     }
+    if (index >= 0)
+        query->terms[index].parts |= parse->part;
     if (at->whole && index >= 0)
         parse->within |= (uint32_t)1 << index;
 }
@@ -75,8 +83,14 @@ void query_parse(const char *text, struct query *ret_query)
 {
     struct analyzer *maker = analyzer_new();
     struct parse parse = {.query = ret_query, .share = 1};
+    struct slice parts[QUESTION_MAX_PARTS];
+    size_t count = question_parts(slice_of(text), parts);
     ret_query->count = 0;
-    analyze(maker, slice_of(text), take_term, &parse);
+    ret_query->parts = count;
+    for (size_t p = 0; p < count; p++) {
+        parse.part = (uint8_t)(1 << p);
+        analyze(maker, parts[p], take_term, &parse);
+    }
     /* A phrase means each of its words. */
     for (size_t t = 0; t < ret_query->count && !parse.sentence; t++)
         ret_query->terms[t].frequency = 0;
@@ -128,6 +142,23 @@ static double common_weight(const struct query_term *term, double owners,
     return fmin(1, fmax(MIN, share / TIMES));
 }
 
+/* It is worth as much as what it stands for, but for what it stands for less
+ * surely, and not more than it tells. */
+static void weigh_alternative(struct query *query, struct query_term *term)
+{
+    double information = 0, weight = 0;
+    for (size_t t = 0; t < QUERY_MAX_ASKED; t++)
+        if (term->instead_of >> t & 1) {
+            weight += query->terms[t].weight;
+            information += query->terms[t].weight * query->terms[t].idf;
+        }
+    bool compound = term->instead_of & (term->instead_of - 1);
+    information = fmin(information, weight * term->idf);
+    term->weight = term->idf > 0 ? (compound ? COMPOUND : SYNONYM) *
+                                       information / term->idf
+                                 : 0;
+}
+
 /* What a corrected word still lacks is less than it loses in a ranking: that the
  * nearest one is meant is likelier than that nothing is. */
 void query_weigh(struct query *query, double owners, double mean_words)
@@ -143,4 +174,7 @@ void query_weigh(struct query *query, double owners, double mean_words)
             term->weight *= common_weight(term, owners, mean_words);
         term->missing = (1 - sqrt(term->trust)) * term->share * term->idf;
     }
+    for (size_t t = 0; t < query->count; t++)
+        if (query->terms[t].instead_of)
+            weigh_alternative(query, &query->terms[t]);
 }

@@ -1,5 +1,7 @@
 #include "memory/lexical/sentences.h"
 
+enum { LONG_PIECE = 1000 }; /* bytes */
+
 struct slice sentences_line(const struct block *block, size_t *at)
 {
     struct slice text = block->text;
@@ -36,6 +38,20 @@ struct slice sentences_unmarked(const struct block *block, struct slice line)
     if (mark < line.size && line.data[mark] == ' ')
         at = mark + 1;
     return (struct slice){line.data + at, line.size - at};
+}
+
+struct slice sentences_piece(struct slice text, size_t *at)
+{
+    size_t from = *at, end = from;
+    while (end < text.size &&
+           (text.data[end] != '\n' ||
+            (end + 1 < text.size && text.data[end + 1] != '\n' &&
+             end - from < LONG_PIECE)))
+        end++;
+    *at = end;
+    while (*at < text.size && text.data[*at] == '\n')
+        ++*at;
+    return (struct slice){text.data + from, end - from};
 }
 
 size_t sentence_end(struct slice line, size_t from)

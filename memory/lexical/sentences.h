@@ -13,6 +13,10 @@ struct slice sentences_line(const struct block *block, size_t *at);
  * of its item. */
 struct slice sentences_unmarked(const struct block *block, struct slice line);
 
+/* The text from *at to the next blank line, or, when that is far, a line's end; *at
+ * moves behind the blank lines. */
+struct slice sentences_piece(struct slice text, size_t *at);
+
 /* End of the sentence that starts at `from`: after a full stop, question or
  * exclamation mark that white space and no small letter follows. */
 size_t sentence_end(struct slice line, size_t from);

@@ -3,7 +3,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "memory/lexical/sentences.h"
 #include "memory/snapshot/content.h"
+
+enum { LONG_BLOCK = 1000, MIN_PIECE = 300 }; /* bytes */
 
 /* Neighbours in the outline are neighbours in their file, so each file is
  * decoded about once. */
@@ -61,9 +64,9 @@ static void count_term(void *context, const struct term_at *at)
         counting->row[term].body++;
 }
 
-static double score_block(const struct view *view, uint32_t node,
+static double score_piece(const struct view *view, uint32_t node,
                           const struct query *query, const struct match *row,
-                          const struct block *block, struct analyzer *maker)
+                          struct slice text, struct analyzer *maker)
 {
     struct match mine[QUERY_MAX_TERMS];
     struct counting counting = {query, mine};
@@ -72,8 +75,28 @@ static double score_block(const struct view *view, uint32_t node,
         mine[t].body = 0;
         mine[t].defined = 0;
     }
-    analyze(maker, block->text, count_term, &counting);
+    analyze(maker, text, count_term, &counting);
     return lexical_score(query, view, node, mine);
+}
+
+/* By the best piece of a long one: a page in one <pre> has every word somewhere. */
+static double score_block(const struct view *view, uint32_t node,
+                          const struct query *query, const struct match *row,
+                          const struct block *block, struct analyzer *maker)
+{
+    struct slice text = block->text;
+    double best = 0;
+    if (text.size <= LONG_BLOCK)
+        return score_piece(view, node, query, row, text, maker);
+    for (size_t at = 0; at < text.size;) {
+        size_t from = at;
+        while (at < text.size && at - from < MIN_PIECE)
+            sentences_piece(text, &at);
+        struct slice piece = {text.data + from, at - from};
+        double score = score_piece(view, node, query, row, piece, maker);
+        best = score > best ? score : best;
+    }
+    return best;
 }
 
 int kinds_best(const struct snapshot *snapshot, const struct view *view,

@@ -12,10 +12,9 @@
 /* A passage is a few sentences of one line: PASSAGE_MIN bytes when there are as
  * many, PASSAGE_MAX at the most. */
 enum { PASSAGE_MIN = 160, PASSAGE_MAX = 480 };
-enum {
-    OF_BEST = 3,    /* passages of the best section; of the others: one */
-    MAX_QUOTED = 64 /* its blocks that are told apart */
-};
+enum { OF_BEST = 4 /* passages of the best section; of the others: one */ };
+/* Bytes of a piece of code between blank lines that is considered whole. */
+enum { PIECE_MAX = 1100 };
 
 /* What a term in the head of a definition (the term defined) is worth to the
  * sentences below it. */
@@ -25,6 +24,8 @@ static const double HEAD_SHARE = 0.8;
 static const double LABEL_SHARE = 0.8, TITLE_SHARE = 0.5;
 /* Hits whose score is below this share of the best are not quoted. */
 static const double MIN_SHARE = 0.5;
+/* What a term counts that another part of the question has. */
+static const double OTHER_PART = 0.3;
 /* Between equals: prose before tables and code, what stands first. */
 static const double PROSE = 1.15, ORDER = 0.002, MAX_ORDER = 0.1;
 /* A quote of fewer bytes says little. */
@@ -32,8 +33,8 @@ enum { SHORT = 40 };
 static const double SHORT_SHARE = 0.4;
 
 /* Terms of the query, a bit each. */
-typedef uint32_t term_set;
-static_assert(QUERY_MAX_TERMS <= 32, "a term_set has a bit for each");
+typedef uint64_t term_set;
+static_assert(QUERY_MAX_TERMS <= 64, "a term_set has a bit for each");
 
 struct sentence {
     size_t from, end; /* in the line */
@@ -45,16 +46,22 @@ struct choosing {
     struct analyzer *maker;
     kind_set kinds; /* 0: any */
     const atomic_bool *cancel;
-    double best_hit;            /* its score */
-    term_set head;              /* in the head of the present block */
-    term_set label;             /* in the label above it */
-    term_set title;             /* in the node's title */
-    uint64_t quoted;            /* blocks of the node that are, bits */
+    double best_hit; /* its score */
+    term_set head;   /* in the head of the present block */
+    term_set label;  /* in the label above it */
+    term_set title;  /* in the node's title */
+    struct chosen {  /* earlier passages of the node */
+        uint32_t block;
+        size_t from, end; /* the line, row or piece that it is of */
+    } chosen[OF_BEST];
+    size_t chosen_count;
+    uint8_t part; /* of the question that this one is to answer; 0: all */
     struct sentence *sentences; /* [sentence_count] of the present line */
     size_t sentence_count, sentence_capacity;
+    struct slice line; /* the present line, row or piece */
     /* the best so far */
     double best;
-    struct slice text;
+    struct slice text, best_line;
     const struct block *block;
     double order;
 };
@@ -69,7 +76,9 @@ static void mark(void *context, const struct term_at *at)
     struct marking *marking = context;
     int term = query_find(marking->query, at->term);
     if (term >= 0)
-        marking->terms |= (term_set)1 << term;
+        marking->terms |= marking->query->terms[term].instead_of
+                              ? marking->query->terms[term].instead_of
+                              : (term_set)1 << term;
 }
 
 static term_set terms_in(const struct choosing *choosing, struct slice text)
@@ -96,10 +105,12 @@ static void consider(struct choosing *choosing, const struct block *block,
 {
     const struct query *query = choosing->query;
     double score = 0;
-    if (choosing->quoted && !here) /* one more of a section says more of it */
+    if (choosing->chosen_count && !here) /* one more says more of it */
         return;
     for (size_t t = 0; t < query->count; t++) {
         double information = query->terms[t].weight * query->terms[t].idf;
+        if (choosing->part && !(query->terms[t].parts & choosing->part))
+            information *= OTHER_PART;
         if (here >> t & 1)
             score += information;
         else if (choosing->head >> t & 1)
@@ -119,6 +130,7 @@ static void consider(struct choosing *choosing, const struct block *block,
     if (!choosing->block || score > choosing->best) {
         choosing->best = score;
         choosing->text = text;
+        choosing->best_line = choosing->line;
         choosing->block = block;
     }
 }
@@ -171,21 +183,96 @@ static void consider_line(struct choosing *choosing, const struct block *block,
     }
 }
 
-/* The pieces within which a quote must stay: lines, cells of a table, and all
- * of a short piece of code. */
-static void consider_block(struct choosing *choosing, const struct block *block)
+static bool is_chosen(const struct choosing *choosing, uint32_t block,
+                      size_t from)
+{
+    for (size_t i = 0; i < choosing->chosen_count; i++)
+        if (choosing->chosen[i].block == block &&
+            choosing->chosen[i].from <= from && from < choosing->chosen[i].end)
+            return true;
+    return false;
+}
+
+static void consider_code(struct choosing *choosing, uint32_t b,
+                          const struct block *block)
+{
+    for (size_t at = 0; at < block->text.size;) {
+        size_t from = at;
+        struct slice piece = block->text;
+        if (block->text.size <= PASSAGE_MAX)
+            at = block->text.size;
+        else
+            piece = sentences_piece(block->text, &at);
+        choosing->line = piece;
+        if (!piece.size || is_chosen(choosing, b, from))
+            continue;
+        if (piece.size <= PIECE_MAX) {
+            consider(choosing, block, piece, terms_in(choosing, piece));
+            continue;
+        }
+        for (size_t within = 0; within < piece.size;) {
+            const struct block part = {.kind = block->kind, .text = piece};
+            struct slice line = sentences_line(&part, &within);
+            if (line.size)
+                consider_line(choosing, block, line);
+        }
+    }
+}
+
+/* The row of a table that begins at *at. */
+static struct slice next_row(struct slice text, size_t *at)
+{
+    size_t from = *at;
+    const char *end = memchr(text.data + from, '\n', text.size - from);
+    size_t size = end ? (size_t)(end - text.data) - from : text.size - from;
+    *at = from + size + 1;
+    return (struct slice){text.data + from, size};
+}
+
+static void consider_table(struct choosing *choosing, uint32_t b,
+                           const struct block *block)
+{
+    for (size_t at = 0; at < block->text.size;) {
+        size_t from = at;
+        struct slice row = next_row(block->text, &at);
+        choosing->line = row;
+        if (!row.size || is_chosen(choosing, b, from))
+            continue;
+        if (row.size <= PASSAGE_MAX) {
+            consider(choosing, block, row, terms_in(choosing, row));
+            continue;
+        }
+        const struct block part = {.kind = block->kind, .text = row};
+        for (size_t within = 0; within < row.size;) {
+            struct slice cell = sentences_line(&part, &within);
+            if (cell.size)
+                consider_line(choosing, block, cell);
+        }
+    }
+}
+
+/* The pieces within which a quote must stay: lines, rows or cells of a table, and
+ * code to its next blank line. */
+static void consider_block(struct choosing *choosing, uint32_t b,
+                           const struct block *block)
 {
     choosing->head = 0;
-    if (block->kind == BLOCK_CODE && block->text.size <= PASSAGE_MAX) {
-        consider(choosing, block, block->text, terms_in(choosing, block->text));
+    if (block->kind == BLOCK_CODE) {
+        consider_code(choosing, b, block);
+        return;
+    }
+    if (block->kind == BLOCK_TABLE) {
+        consider_table(choosing, b, block);
         return;
     }
     for (size_t at = 0; at < block->text.size;) {
+        size_t from = at;
         struct slice line = sentences_line(block, &at);
         if (block->kind == BLOCK_DEFINITION && line.size && line.data[0] != ' ')
             choosing->head = terms_in(choosing, line);
+        choosing->line = line;
         line = sentences_unmarked(block, line);
-        if (line.size)
+        if (line.size && !is_chosen(choosing, b, from))
             consider_line(choosing, block, line);
     }
 }
@@ -221,14 +308,45 @@ static bool is_repeated(const struct passages *passages, struct slice text)
     return false;
 }
 
-static bool is_quoted(const struct choosing *choosing, uint32_t block)
+/* Where what was chosen stands; TREE_NONE: nothing was. */
+static struct chosen place_of(const struct choosing *choosing,
+                              const struct node *node)
 {
-    return block < MAX_QUOTED && choosing->quoted >> block & 1;
+    const struct block *block = choosing->block;
+    if (!block)
+        return (struct chosen){.block = TREE_NONE};
+    size_t from = (size_t)(choosing->best_line.data - block->text.data);
+    return (struct chosen){(uint32_t)(block - node->blocks), from,
+                           from + choosing->best_line.size + 1};
+}
+
+static void add_passage(const struct choosing *choosing,
+                        const struct route_hit *hit,
+                        const struct content *content,
+                        struct passages *passages)
+{
+    const struct block *block = choosing->block;
+    struct slice text = choosing->text;
+    if (!block || is_repeated(passages, text))
+        return;
+    struct passage passage = {
+        .view = hit->view,
+        .node = hit->node,
+        .text = {arena_copy(&passages->arena, text.data, text.size), text.size},
+        .at = (size_t)(text.data - block->text.data),
+        .block = block->origin,
+        .kind = block->kind,
+        .encoding = content->page->encoding,
+        .score = choosing->best,
+        .share = choosing->best_hit > 0 ? hit->score / choosing->best_hit : 1,
+        .about = share_of(choosing->query, choosing->title)};
+    passage.block.file = content_file(content, hit->view, hit->node, block);
+    passages->items[passages->count++] = passage;
 }
 
 static int choose_one(const struct snapshot *snapshot,
                       const struct route_hit *hit, struct choosing choosing,
-                      struct passages *passages, uint32_t *ret_block,
+                      struct passages *passages, struct chosen *ret_chosen,
                       struct err *err)
 {
     struct content content;
@@ -239,33 +357,13 @@ static int choose_one(const struct snapshot *snapshot,
     for (uint32_t b = 0;
          b < content.node->block_count && !is_cancelled(&choosing); b++) {
         const struct block *block = &content.node->blocks[b];
-        if (!is_quoted(&choosing, b) &&
-            (!choosing.kinds || choosing.kinds & kind_bit(block->kind)))
-            consider_block(&choosing, block);
+        if (!choosing.kinds || choosing.kinds & kind_bit(block->kind))
+            consider_block(&choosing, b, block);
         if (is_label(block))
             choosing.label = terms_in(&choosing, block->text);
     }
-    *ret_block = choosing.block
-                     ? (uint32_t)(choosing.block - content.node->blocks)
-                     : TREE_NONE;
-    if (choosing.block && !is_repeated(passages, choosing.text)) {
-        struct slice text = choosing.text;
-        struct origin origin = choosing.block->origin;
-        origin.file =
-            content_file(&content, hit->view, hit->node, choosing.block);
-        passages->items[passages->count++] = (struct passage){
-            .view = hit->view,
-            .node = hit->node,
-            .text = {arena_copy(&passages->arena, text.data, text.size),
-                     text.size},
-            .at = (size_t)(text.data - choosing.block->text.data),
-            .block = origin,
-            .kind = choosing.block->kind,
-            .encoding = content.page->encoding,
-            .score = choosing.best,
-            .share = choosing.best_hit > 0 ? hit->score / choosing.best_hit : 1,
-            .about = share_of(choosing.query, choosing.title)};
-    }
+    *ret_chosen = place_of(&choosing, content.node);
+    add_passage(&choosing, hit, &content, passages);
     free(choosing.sentences);
     content_close(&content);
     return is_cancelled(&choosing) ? err_set(err, ERR_CANCELLED, "cancelled")
@@ -275,29 +373,43 @@ static int choose_one(const struct snapshot *snapshot,
 /* The terms as they were routed by. */
 static struct query query_of(const struct route_result *route)
 {
-    struct query query = {.count = route->term_count};
+    struct query query = {.count = route->term_count, .parts = route->parts};
     for (size_t t = 0; t < query.count; t++)
-        query.terms[t] =
-            (struct query_term){.term = mem_strdup(route->terms[t].term),
-                                .idf = route->terms[t].idf,
-                                .weight = route->terms[t].weight};
+        query.terms[t] = (struct query_term){
+            .term = mem_strdup(route->terms[t].term),
+            .idf = route->terms[t].idf,
+            .weight = route->terms[t].instead_of ? 0 : route->terms[t].weight,
+            .instead_of = route->terms[t].instead_of,
+            .parts = route->terms[t].parts};
     return query;
 }
 
-/* The best passages of a section, each of another block. */
+/* The parts of a question take turns. */
+static void next_part(struct choosing *choosing)
+{
+    unsigned parts = 1U << choosing->query->parts;
+    unsigned next = (unsigned)choosing->part << 1;
+    if (choosing->part)
+        choosing->part = (uint8_t)(next == parts ? 1 : next);
+}
+
+/* The best passages of a section, each of another line, row or piece. */
 static int choose_from(const struct snapshot *snapshot,
                        const struct route_hit *hit,
                        const struct choosing *choosing, int wanted,
                        struct passages *passages, struct err *err)
 {
     struct choosing one = *choosing;
+    if (wanted > 1 && one.query->parts > 1)
+        one.part = 1;
     int code = 0;
     for (int i = 0; i < wanted && !code; i++) {
-        uint32_t block = TREE_NONE;
-        code = choose_one(snapshot, hit, one, passages, &block, err);
-        if (block >= MAX_QUOTED)
+        struct chosen chosen;
+        code = choose_one(snapshot, hit, one, passages, &chosen, err);
+        if (code || chosen.block == TREE_NONE)
             break;
-        one.quoted |= UINT64_C(1) << block;
+        one.chosen[one.chosen_count++] = chosen;
+        next_part(&one);
     }
     return code;
 }

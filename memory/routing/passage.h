@@ -10,7 +10,8 @@
 struct passage {
     const struct view *view;
     uint32_t node;       /* in the outline */
-    struct slice text;   /* within one line of one block: what is quoted */
+    struct slice text;   /* within one line, row or piece of code of one block:
+                            what is quoted */
     size_t at;           /* where it begins in the block's text */
     struct origin block; /* the block's origin; file: outline's index */
     int kind;            /* enum block_kind */
@@ -27,7 +28,7 @@ struct passages {
 };
 
 /* Chooses passages from at most `max` sections that a question was routed to: up
- * to three of the best section, each of another block, one of each of the others,
+ * to four of the best section, each of another line, row or piece, one of each of the others,
  * in the order of the hits; none that says, word for word, what one before it
  * says, and none from hits that are far weaker than the strongest.  `kinds`: only
  * from blocks of these; 0: of all.  `cancel` (NULL: never) is polled:

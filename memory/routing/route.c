@@ -53,6 +53,9 @@ static const double CARRIED = 0.3, CARRIED_SUBJECT = 0.8, NEAR = 0.3;
  * of strings without meaning those with Quill were .19 to .45. */
 static const double WORDLESS = 0.6;
 
+/* What a word counts as covered where another stands in its place. */
+static const double OTHERWISE = 0.7;
+
 /* ---- What is asked, and where ---- */
 
 bool scope_accepts(const struct scope *scope, uint32_t node)
@@ -171,6 +174,16 @@ static bool is_found(const struct match *match)
     return match_holds(match) || match->path;
 }
 
+/* By what may stand in its place? */
+static bool is_found_otherwise(const struct query *query,
+                               const struct match *row, size_t asked)
+{
+    for (size_t t = asked + 1; t < query->count; t++)
+        if (query->terms[t].instead_of >> asked & 1 && is_found(&row[t]))
+            return true;
+    return false;
+}
+
 /* Share of the question's information found in title, path and body.  `doubtful`:
  * the common words that are not there count in full. */
 static double coverage(const struct query *query, const struct match *row,
@@ -180,10 +193,12 @@ static double coverage(const struct query *query, const struct match *row,
     for (size_t t = 0; t < query->count; t++) {
         const struct query_term *term = &query->terms[t];
         double information = term->weight * term->idf;
-        if (is_incidental(term))
+        if (is_incidental(term) || term->instead_of)
             continue;
         if (is_found(&row[t]))
             found += information;
+        else if (is_found_otherwise(query, row, t))
+            found += OTHERWISE * information;
         else if (doubtful && term->frequency)
             information = term->share * term->idf;
         all += information + term->missing;
@@ -342,7 +357,8 @@ static int single_subject(const struct query *query, const struct match *row)
     int single = -1;
     for (size_t t = 0; t < query->count; t++) {
         const struct query_term *term = &query->terms[t];
-        if (!is_found(&row[t]) || term->frequency || is_incidental(term))
+        if (!is_found(&row[t]) || term->frequency || term->instead_of ||
+            is_incidental(term))
             continue;
         if (single >= 0)
             return -1;
@@ -457,7 +473,9 @@ static struct route_term give_term(const struct query_term *term)
         .nodes = term->nodes,
         .idf = term->idf,
         .weight = term->weight,
-        .common = term->frequency > 0};
+        .common = term->frequency > 0,
+        .instead_of = term->instead_of,
+        .parts = term->parts};
 }
 
 static void give_terms(struct routing *routing)
@@ -466,6 +484,7 @@ static void give_terms(struct routing *routing)
     const struct query *query = &routing->query;
     result->terms = mem_alloc(query->count * sizeof *result->terms);
     result->term_count = query->count;
+    result->parts = query->parts;
     for (size_t t = 0; t < query->count; t++)
         result->terms[t] = give_term(&query->terms[t]);
 }
@@ -515,6 +534,7 @@ int route_question(const struct snapshot *snapshot,
     if (!code) {
         struct fused *fused;
         size_t count = rank_all(&routing, &fused);
+        demote_history(&routing, fused, count);
         prefer_near(&routing, snapshot, fused, count);
         prefer_manual(&routing, fused, count);
         prefer_named(&routing, fused, count);

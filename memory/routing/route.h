@@ -127,8 +127,11 @@ struct route_term {
                        `term` is the nearest one; else NULL */
     uint32_t nodes; /* that hold it */
     double idf;
-    double weight; /* what it counts */
-    bool common;   /* an everyday word of a sentence: beside the point */
+    double weight;       /* what it counts */
+    bool common;         /* an everyday word of a sentence: beside the point */
+    uint32_t instead_of; /* a bit for each of the terms that it may stand for;
+                            0: it is of the question itself */
+    uint8_t parts;       /* a bit for each part of the question that has it */
 };
 
 /* What became of an operator of the query. */
@@ -147,6 +150,7 @@ struct route_result {
     size_t step_count;
     struct route_term *terms; /* [term_count] */
     size_t term_count;
+    size_t parts; /* things that the question asks */
     struct route_operator operators[OPERATORS_MAX]; /* [operator_count] */
     size_t operator_count;
     struct route_weights weights; /* by which they are fused */

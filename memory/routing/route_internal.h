@@ -102,6 +102,13 @@ void prefer_named(const struct routing *routing, struct fused *fused,
  * terms do. */
 void prefer_manual(struct routing *routing, struct fused *fused, size_t count);
 
+/* ---- History: route_history.c ---- */
+
+/* Puts sections that tell what changed from version to version behind others,
+ * unless the question asks what changed; not in the modes that are a paper's. */
+void demote_history(const struct routing *routing, struct fused *fused,
+                    size_t count);
+
 /* ---- Descents: beam_search.c ---- */
 
 #define NOTHING (-HUGE_VAL)

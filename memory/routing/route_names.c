@@ -146,6 +146,8 @@ void prefer_manual(struct routing *routing, struct fused *fused, size_t count)
     struct analyzer *maker = analyzer_new();
     bool any = false;
     for (size_t t = 0; t < query->count; t++) {
+        if (query->terms[t].instead_of)
+            continue;
         if (query->terms[t].frequency) /* "how do I make" is not about Make */
             continue;
         size_t s = only_called(maker, routing, query->terms[t].term);

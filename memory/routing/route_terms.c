@@ -98,6 +98,10 @@ static int correct_terms(struct routing *routing, struct store_txn *txn,
                               views, count, err);
     if (!code)
         code = query_correct(&routing->query, txn, views, count, err);
+    int mode = routing->request->mode;
+    if (!code && (mode == ROUTE_AUTO || mode == ROUTE_LEXICAL))
+        code = query_alternatives(&routing->query, routing->request->query, txn,
+                                  views, count, err);
     free(views);
     return code;
 }
@@ -165,6 +169,17 @@ static bool may_score(const struct scope *scope, uint32_t n)
     return found && scope_accepts(scope, n);
 }
 
+static void score_own(struct routing *routing)
+{
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        struct scope *scope = &routing->scopes[s];
+        for (uint32_t n = scope->from; n < scope->end; n++)
+            if (may_score(scope, n))
+                scope->own[n] = lexical_score(&routing->query, scope->view, n,
+                                              matches_row(&scope->matches, n));
+    }
+}
+
 int score_terms(struct routing *routing, const struct snapshot *snapshot,
                 struct err *err)
 {
@@ -185,12 +200,9 @@ int score_terms(struct routing *routing, const struct snapshot *snapshot,
         uint32_t count = scope->view->outline->count;
         scope->own = mem_alloc(count * sizeof *scope->own);
         scope->branch = mem_alloc(count * sizeof *scope->branch);
-        for (uint32_t n = scope->from; n < scope->end; n++)
-            if (may_score(scope, n))
-                scope->own[n] = lexical_score(&routing->query, scope->view, n,
-                                              matches_row(&scope->matches, n));
         scope->whole = mem_alloc(count * sizeof *scope->whole);
     }
+    score_own(routing);
     if (routing->request->kinds)
         code = score_kinds(routing, snapshot, err);
     if (!is_descended(routing->request))

@@ -35,6 +35,9 @@ static int check_input(const struct model *m, const struct embed_input *input,
                        m->config.max);
     if (input->soft && m->config.architecture->encoder)
         return err_set(err, ERR_USAGE, "an encoder takes no soft token");
+    if (m->facts.scores)
+        return err_set(err, ERR_USAGE,
+                       "a reranker compares texts, but does not embed");
     if (!m->facts.embeds)
         return err_set(err, ERR_USAGE,
                        "a model with %s attention writes, but does not embed",

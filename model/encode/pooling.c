@@ -243,6 +243,48 @@ int pooling_from(const char *folder, struct slice config, bool encoder,
     return code;
 }
 
+/* ---- GGUF ---- */
+
+/* -1: of no kind that is supported.  False: the file does not say. */
+static bool gguf_kind(const struct gguf *gguf, const char *architecture,
+                      int *ret)
+{
+    static const int kinds[] = {-1, POOLING_MEAN, POOLING_FIRST, POOLING_LAST,
+                                POOLING_FIRST /* of a reranker */};
+    enum { COUNT = sizeof kinds / sizeof kinds[0] };
+    char key[96];
+    double type = -1;
+    snprintf(key, sizeof key, "%s.pooling_type", architecture);
+    const struct gguf_value *v = gguf_find(gguf, key);
+    if (!v || (gguf_number(v, 0, &type) && type == 0))
+        return false;
+    bool known = type > 0 && type < COUNT && type == (double)(int)type;
+    *ret = known ? kinds[(int)type] : -1;
+    return true;
+}
+
+int pooling_of_gguf(const struct gguf *gguf,
+                    const struct architecture *architecture,
+                    struct pooling *ret, struct err *err)
+{
+    const char *query = architecture->query_prefix;
+    const char *passage = architecture->passage_prefix;
+    struct pooling p = {.kind = architecture->encoder ? POOLING_MEAN
+                                                      : POOLING_LAST};
+    p.only = gguf_kind(gguf, architecture->type, &p.kind);
+    if (p.kind < 0)
+        return err_set(err, ERR_FORMAT,
+                       "%s.pooling_type is not none, mean, cls, last or rank",
+                       architecture->type);
+    p.unit = p.only || architecture->encoder;
+    if (p.unit && query)
+        p.query = mem_strdup(query);
+    if (p.unit && passage)
+        p.passage = mem_strdup(passage);
+    *ret = p;
+    return 0;
+}
+
 void pooling_free(struct pooling *pooling)
 {
     free(pooling->query);

@@ -19,7 +19,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/gguf.h"
 #include "base/hash.h"
+#include "model/weights/architectures.h"
 
 enum pooling_kind { POOLING_LAST, POOLING_MEAN, POOLING_FIRST };
 
@@ -36,6 +38,12 @@ struct pooling {
  * encoder, else the last token. */
 int pooling_from(const char *folder, struct slice config, bool encoder,
                  struct pooling *ret, struct err *err);
+/* The same of a GGUF file: its `pooling_type`, with which the file is made for
+ * embedding, vectors of length 1 and the family's prefixes.  Without: as
+ * above. */
+int pooling_of_gguf(const struct gguf *gguf,
+                    const struct architecture *architecture,
+                    struct pooling *ret, struct err *err);
 void pooling_free(struct pooling *pooling);
 
 /* "mean" and the like. */

@@ -1,5 +1,6 @@
 #include "model/inference/forward.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -215,18 +216,43 @@ static int normalise(struct model *m, float *out, const float *x,
                                 c->eps);
 }
 
+static int add_types(struct model *m, const struct forward_part *parts,
+                     size_t count)
+{
+    size_t width = m->config.width;
+    float *x = m->work.x;
+    int code = 0;
+    for (size_t i = 0; i < count && !code; i++) {
+        size_t rows = forward_rows(&parts[i]), second = parts[i].second;
+        if (second && second < rows)
+            code = m->kernels->add_bias(&m->run, x + second * width,
+                                        m->weights.type_change, rows - second,
+                                        width);
+        x += rows * width;
+    }
+    return code;
+}
+
 static int read_inputs(struct model *m, const struct forward_part *parts,
                        size_t count, size_t rows)
 {
     struct workspace *w = &m->work;
     int code = m->kernels->gather(&m->run, w->x, m->weights.embedding,
                                   w->host_ids, rows);
+    if (!code && m->config.architecture->scaled_embedding)
+        code = m->kernels->scale(&m->run, w->x, sqrtf((float)m->config.width),
+                                 rows * m->config.width);
     if (!code)
         code = put_soft(m, parts, count);
     if (!code)
         code = put_inserted(m, parts, count);
     if (!code && m->weights.positions)
         code = add_positions(m, rows);
+    if (!code && m->weights.token_type)
+        code = m->kernels->add_bias(&m->run, w->x, m->weights.token_type, rows,
+                                    m->config.width);
+    if (!code && m->weights.type_change)
+        code = add_types(m, parts, count);
     if (!code && m->weights.embedding_norm.weight)
         code = normalise(m, w->x, w->x, &m->weights.embedding_norm, rows,
                          m->config.width);
@@ -248,10 +274,19 @@ static int enter(struct model *m, const struct norm *norm, size_t rows,
 {
     struct workspace *w = &m->work;
     *ret = w->x;
-    if (m->config.architecture->norm_place != NORM_BEFORE)
+    int place = m->config.architecture->norm_place;
+    if (place != NORM_BEFORE && place != NORM_BOTH)
         return 0;
     *ret = w->h;
     return normalise(m, w->h, w->x, norm, rows, m->config.width);
+}
+
+/* The norm that follows a layer's part, where one does. */
+static const struct norm *norm_after(const struct model *m,
+                                     const struct norm *norm,
+                                     const struct norm *after)
+{
+    return m->config.architecture->norm_place == NORM_BOTH ? after : norm;
 }
 
 /* Its last product joins x, with a norm before or after that. */
@@ -261,7 +296,7 @@ static int leave(struct model *m, const struct norm *norm, const float *in,
     struct workspace *w = &m->work;
     size_t width = m->config.width;
     int place = m->config.architecture->norm_place;
-    bool apart = place == NORM_AFTER;
+    bool apart = place == NORM_AFTER || place == NORM_BOTH;
     int code =
         forward_multiply(m, apart ? w->h : w->x, in, linear, rows, !apart);
     if (!code && apart)
@@ -419,11 +454,13 @@ static int attention(struct model *m, const struct forward_part *parts,
     if (!code)
         code = attend(m, parts, count, in, layer);
     if (!code)
-        code = leave(m, &l->attention_norm, w->mixed, &l->o, rows);
+        code = leave(
+            m, norm_after(m, &l->attention_norm, &l->attention_norm_after),
+            w->mixed, &l->o, rows);
     return code;
 }
 
-/* silu(gate) * up, in gate. */
+/* silu(gate) * up, or gelu(gate) * up, in gate. */
 static int gate(struct model *m, const float *in, const struct layer_weights *l,
                 size_t rows)
 {
@@ -432,10 +469,11 @@ static int gate(struct model *m, const float *in, const struct layer_weights *l,
     int code = forward_multiply(m, w->gate, in, &l->gate, rows, false);
     if (!code)
         code = forward_multiply(m, w->up, in, &l->up, rows, false);
-    if (!code)
-        code = m->kernels->swiglu(&m->run, w->gate, w->gate, w->up,
-                                  rows * c->inner);
-    return code;
+    if (code)
+        return code;
+    return (c->architecture->gelu_gate ? m->kernels->geglu
+                                       : m->kernels->swiglu)(
+        &m->run, w->gate, w->gate, w->up, rows * c->inner);
 }
 
 /* gelu(up), in gate; the bias is part of that operation. */
@@ -460,7 +498,8 @@ static int feed_forward(struct model *m, size_t layer, size_t rows)
         code = m->config.architecture->gated ? gate(m, in, l, rows)
                                              : bend(m, in, l, rows);
     if (!code)
-        code = leave(m, &l->inner_norm, m->work.gate, &l->down, rows);
+        code = leave(m, norm_after(m, &l->inner_norm, &l->inner_norm_after),
+                     m->work.gate, &l->down, rows);
     return code;
 }
 

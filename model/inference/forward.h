@@ -68,6 +68,8 @@ struct model {
 struct forward_part {
     const int32_t *ids; /* [count] */
     size_t count;
+    size_t second;   /* the token from which on they are of the second type; 0:
+                        none is */
     size_t inserted; /* rows that are no tokens (kv_cache.h), besides these */
     const float *host_before, *host_after; /* [D] soft tokens; NULL: none */
     struct cache *cache; /* NULL: no past, none is kept, and each row sees all

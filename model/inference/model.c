@@ -45,7 +45,9 @@ static int open_pooling(struct model *m, const char *folder,
 {
     struct model_config *c = &m->config;
     bool encoder = c->architecture->encoder;
-    int code = pooling_from(folder, config, encoder, &m->pooling, err);
+    int code = m->gguf
+                   ? pooling_of_gguf(m->gguf, c->architecture, &m->pooling, err)
+                   : pooling_from(folder, config, encoder, &m->pooling, err);
     c->writes = c->writes && !m->pooling.only;
     if (!code && encoder && m->pooling.max && m->pooling.max < c->context)
         c->max = m->pooling.max;
@@ -58,7 +60,7 @@ static int open_gguf(struct model *m, const char *path, struct err *err)
     if (!code)
         code = gguf_config_from(m->gguf, &m->config, err);
     if (!code)
-        code = open_pooling(m, path, (struct slice){"{}", 2}, err);
+        code = open_pooling(m, path, (struct slice){"", 0}, err);
     return code;
 }
 
@@ -183,7 +185,9 @@ static void set_attention_facts(struct model *m)
 {
     const struct attention_config *a = &m->config.attention;
     struct model_facts *facts = &m->facts;
-    facts->embeds = a->kind == ATTENTION_FULL || a->kind == ATTENTION_HILS;
+    facts->scores = m->config.scores;
+    facts->embeds = !facts->scores &&
+                    (a->kind == ATTENTION_FULL || a->kind == ATTENTION_HILS);
     if (a->kind == ATTENTION_HILS) {
         size_t tokens = a->hils.chunk - 1;
         facts->chunk = a->hils.chunk;

@@ -9,12 +9,14 @@ enum { SHORT = 32 };
 static const uint32_t GONE = UINT32_MAX;
 
 struct bpe_symbol {
-    uint32_t id;            /* GONE: merged into the one before */
+    uint32_t id;            /* by ranks its bytes; GONE: merged into the one
+                               before */
     uint32_t before, after; /* index, or GONE */
+    uint32_t from;          /* by ranks: where it begins */
 };
 
 /* A merge that was possible when it was put: it still is when the symbol at
- * `at` and the one after have these ids. */
+ * `at` and the one after have these ids, or by ranks these sizes. */
 struct bpe_entry {
     uint32_t rank, at;
     uint32_t left, right, made;
@@ -55,8 +57,14 @@ static size_t word_end(struct slice text, size_t at)
 
 /* What no merge goes over can be encoded by itself: what is left of it and what
  * is right of it merge in the order in which they would alone. */
-static bool merges_stay_in_words(const struct vocabulary *v)
+static bool merges_stay_in_words(const struct bpe *bpe)
 {
+    const struct vocabulary *v = bpe->vocabulary;
+    for (size_t i = 0; bpe->ranks && i < v->count; i++) {
+        struct slice made = vocabulary_bytes(v, (int32_t)i);
+        if (bpe->ranks[i] != BPE_NO_RANK && word_end(made, 0) < made.size)
+            return false;
+    }
     if (!v->plain || vocabulary_of_bytes(v, (struct slice){mark, MARK}) < 0)
         return false;
     for (size_t i = 0; i < v->merge_count; i++) {
@@ -71,12 +79,17 @@ static bool merges_stay_in_words(const struct vocabulary *v)
 
 void bpe_seal(struct bpe *bpe)
 {
-    bpe->words = merges_stay_in_words(bpe->vocabulary);
+    bpe->words = merges_stay_in_words(bpe);
     for (size_t i = 0; i < 128; i++) {
         char c = (char)i;
         bpe->ascii[i] =
             vocabulary_of_bytes(bpe->vocabulary, (struct slice){&c, 1});
     }
+}
+
+void bpe_free(struct bpe *bpe)
+{
+    free(bpe->ranks);
 }
 
 /* Walks over what a piece begins with. */
@@ -267,7 +280,7 @@ static void encode_long(const struct bpe *bpe, struct slice piece,
         if (id < 0)
             continue;
         s->symbols[count] = (struct bpe_symbol){
-            (uint32_t)id, count ? count - 1 : GONE, count + 1};
+            (uint32_t)id, count ? count - 1 : GONE, count + 1, 0};
         count++;
     }
     if (count)
@@ -281,6 +294,80 @@ static void encode_long(const struct bpe *bpe, struct slice piece,
     }
     for (uint32_t i = 0; count && i != GONE; i = s->symbols[i].after)
         ids_put(out, (int32_t)s->symbols[i].id);
+}
+
+/* ---- By ranks ---- */
+
+static void offer_text(const struct bpe *bpe, struct slice piece,
+                       struct bpe_scratch *s, uint32_t at)
+{
+    if (at == GONE || s->symbols[at].after == GONE)
+        return;
+    const struct bpe_symbol *left = &s->symbols[at],
+                            *right = &s->symbols[left->after];
+    struct slice both = {piece.data + left->from, left->id + right->id};
+    int32_t made = vocabulary_of_bytes(bpe->vocabulary, both);
+    if (made >= 0 && bpe->ranks[made] != BPE_NO_RANK)
+        heap_put(s, (struct bpe_entry){bpe->ranks[made], at, left->id,
+                                       right->id, (uint32_t)both.size});
+}
+
+static void apply_text(const struct bpe *bpe, struct slice piece,
+                       struct bpe_scratch *s, const struct bpe_entry *entry)
+{
+    struct bpe_symbol *left = &s->symbols[entry->at];
+    if (left->id != entry->left || left->after == GONE ||
+        s->symbols[left->after].id != entry->right)
+        return;
+    struct bpe_symbol *right = &s->symbols[left->after];
+    left->id = entry->made;
+    left->after = right->after;
+    right->id = GONE;
+    if (left->after != GONE)
+        s->symbols[left->after].before = entry->at;
+    offer_text(bpe, piece, s, left->before);
+    offer_text(bpe, piece, s, entry->at);
+}
+
+/* A token, or what there is instead of one character. */
+static void put_text(const struct bpe *bpe, struct slice text, struct ids *out)
+{
+    int32_t id = vocabulary_of_bytes(bpe->vocabulary, text);
+    if (id >= 0) {
+        ids_put(out, id);
+        return;
+    }
+    struct walk walk = {.bpe = bpe, .piece = text};
+    while (walk.at < text.size)
+        if ((id = next_symbol(&walk)) >= 0)
+            ids_put(out, id);
+}
+
+static void encode_by_ranks(const struct bpe *bpe, struct slice piece,
+                            struct bpe_scratch *s, struct ids *out)
+{
+    uint32_t count = 0, size;
+    MEM_RESERVE(s->symbols, &s->symbol_capacity, piece.size + 1);
+    for (uint32_t at = 0; at < piece.size; at += size) {
+        size = (uint32_t)character(piece, at);
+        s->symbols[count] =
+            (struct bpe_symbol){size, count ? count - 1 : GONE, count + 1, at};
+        count++;
+    }
+    if (count)
+        s->symbols[count - 1].after = GONE;
+    s->heap_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        offer_text(bpe, piece, s, i);
+    while (s->heap_count) {
+        struct bpe_entry entry = heap_take(s);
+        apply_text(bpe, piece, s, &entry);
+    }
+    for (uint32_t i = 0; count && i != GONE; i = s->symbols[i].after)
+        put_text(
+            bpe,
+            (struct slice){piece.data + s->symbols[i].from, s->symbols[i].id},
+            out);
 }
 
 /* `as_token`: if it is one, it is that. */
@@ -298,7 +385,9 @@ static void encode(const struct bpe *bpe, struct slice piece, bool as_token,
         }
     }
     size_t from = ids->count;
-    if (piece.size <= SHORT)
+    if (bpe->ranks)
+        encode_by_ranks(bpe, piece, scratch, ids);
+    else if (piece.size <= SHORT)
         encode_short(bpe, piece, ids);
     else
         encode_long(bpe, piece, scratch, ids);

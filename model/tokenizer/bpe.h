@@ -1,6 +1,9 @@
 /* Byte-pair encoding of one piece: of all neighbours that merge, those of the
  * lowest rank do, the leftmost first, until none does.  It begins with bytes, or
- * with characters where the vocabulary is plain. */
+ * with characters where the vocabulary is plain.
+ *
+ * Which merge, a list of pairs tells; in SentencePiece's way (`ranks`) any two do
+ * whose text together is a token, however they came about. */
 #ifndef MODEL_TOKENIZER_BPE_H
 #define MODEL_TOKENIZER_BPE_H
 
@@ -13,8 +16,11 @@ struct ids {
 void ids_put(struct ids *ids, int32_t id);
 void ids_free(struct ids *ids);
 
+#define BPE_NO_RANK UINT32_MAX /* nothing merges into the token */
+
 struct bpe {
     const struct vocabulary *vocabulary;
+    uint32_t *ranks;    /* [count] of tokens; NULL: those of the merges */
     bool ignore_merges; /* a piece that is a token is that token */
     int32_t unknown;    /* for what has no token; or none: left out */
     bool fuse_unknown;  /* a run of them is one */
@@ -26,6 +32,7 @@ struct bpe {
 
 /* Once the vocabulary is filled and the flags are set. */
 void bpe_seal(struct bpe *bpe);
+void bpe_free(struct bpe *bpe);
 
 /* Scratch of one thread; zero-initialise. */
 struct bpe_scratch {

@@ -84,19 +84,27 @@ static int take(struct charsmap *map, struct err *err)
     return check_texts(map->texts, err);
 }
 
-int charsmap_from(struct slice base64, struct charsmap **ret, struct err *err)
+int charsmap_from_bytes(struct slice bytes, struct charsmap **ret,
+                        struct err *err)
 {
     struct charsmap *map = mem_alloc(sizeof *map);
-    int code = 0;
-    if (!decode_base64(base64, &map->bytes))
-        code =
-            err_set(err, ERR_FORMAT, "the precompiled_charsmap is not base64");
-    if (!code)
-        code = take(map, err);
+    buf_put_slice(&map->bytes, bytes);
+    int code = take(map, err);
     if (code)
         charsmap_free(map);
     else
         *ret = map;
+    return code;
+}
+
+int charsmap_from(struct slice base64, struct charsmap **ret, struct err *err)
+{
+    struct buf bytes = {0};
+    int code = decode_base64(base64, &bytes)
+                   ? charsmap_from_bytes(buf_slice(&bytes), ret, err)
+                   : err_set(err, ERR_FORMAT,
+                             "the precompiled_charsmap is not base64");
+    buf_free(&bytes);
     return code;
 }
 

@@ -13,6 +13,9 @@ enum { CHARSMAP_MAX_TEXT = 256 /* bytes of a replacement; NFKC needs 33 */ };
 /* `base64`: as tokenizer.json has it in "precompiled_charsmap".  ERR_LIMIT when
  * a replacement is longer than CHARSMAP_MAX_TEXT. */
 int charsmap_from(struct slice base64, struct charsmap **ret, struct err *err);
+/* The same of the bytes themselves. */
+int charsmap_from_bytes(struct slice bytes, struct charsmap **ret,
+                        struct err *err);
 void charsmap_free(struct charsmap *map); /* NULL: ok */
 
 /* Finds what replaces `text`; false: nothing does. */

@@ -350,6 +350,7 @@ void tokenizer_close(struct tokenizer *tokenizer)
     if (!tokenizer)
         return;
     vocabulary_free(&tokenizer->vocabulary);
+    bpe_free(&tokenizer->bpe);
     unigram_free(&tokenizer->unigram);
     normaliser_free(&tokenizer->normaliser);
     decoder_free(&tokenizer->decoder);

@@ -1,25 +1,140 @@
-/* The tokenizer in a GGUF file's metadata:
- *
- *   tokenizer.ggml.model          gpt2: BPE of bytes
- *   tokenizer.ggml.pre            how text is cut into pieces: pre_kinds
- *   tokenizer.ggml.tokens         [text] in GPT-2's alphabet
- *   tokenizer.ggml.token_type     [number] enum token_kind of each
- *   tokenizer.ggml.merges         ["a b"], the first before all others
- *   tokenizer.ggml.add_bos_token, add_eos_token, bos_token_id, eos_token_id
- *
- * Texts are not normalised, as llama.cpp does not. */
+/* The tokenizer in a GGUF file's metadata, all that is common to its kinds, and
+ * BPE of bytes; tokenizer_gguf_internal.h lists the keys. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/tokenizer/tokenizer_internal.h"
+#include "model/tokenizer/tokenizer_gguf_internal.h"
 #include "model/tokenizer/utf8.h"
 
-enum token_kind { KIND_NORMAL = 1, KIND_CONTROL = 3, KIND_USER = 4 };
+#define PREFIX GGUF_TOKENIZER
 
-#define PREFIX "tokenizer.ggml."
+/* ---- What all kinds read ---- */
 
-/* ---- How text is cut ---- */
+const struct gguf_value *gguf_tokenizer_find(const struct gguf *gguf,
+                                             const char *name)
+{
+    char key[64];
+    snprintf(key, sizeof key, PREFIX "%s", name);
+    return gguf_find(gguf, key);
+}
+
+int gguf_tokenizer_refuse(const struct gguf *gguf, const char *name,
+                          struct err *err)
+{
+    const struct gguf_value *v = gguf_tokenizer_find(gguf, name);
+    struct slice text = {"", 0};
+    if (!v || !gguf_text(v, &text))
+        return err_set(err, ERR_FORMAT, "there is no " PREFIX "%s", name);
+    return err_set(err, ERR_FORMAT, PREFIX "%s \"%.*s\" is not supported", name,
+                   text.size < 60 ? (int)text.size : 60, text.data);
+}
+
+int gguf_tokenizer_kind(const struct gguf *gguf, size_t id)
+{
+    const struct gguf_value *kinds = gguf_tokenizer_find(gguf, "token_type");
+    double kind = KIND_NORMAL;
+    if (kinds)
+        gguf_number(kinds, id, &kind);
+    return kind >= 0 && kind < 16 ? (int)kind : KIND_NORMAL;
+}
+
+/* A token that is never made of text by the model is found as a whole. */
+static int take_token(struct tokenizer *t, int32_t id, struct slice text,
+                      int kind, struct err *err)
+{
+    bool special = kind == KIND_CONTROL || kind == KIND_UNKNOWN;
+    if (utf8_well(text) < text.size)
+        return err_set(err, ERR_FORMAT, "token %d is not UTF-8", (int)id);
+    int code = vocabulary_add(&t->vocabulary, id, text, err);
+    if (code || !(special || kind == KIND_USER) || !text.size)
+        return code;
+    added_put(&t->added, (struct added_token){.text = text, .id = id});
+    return vocabulary_add_whole(&t->vocabulary, id, text, special, err);
+}
+
+int gguf_tokenizer_tokens(struct tokenizer *t, const struct gguf *gguf,
+                          size_t merges, const char *inside,
+                          gguf_tokenizer_write *write, struct err *err)
+{
+    const struct gguf_value *tokens = gguf_tokenizer_find(gguf, "tokens");
+    struct buf written = {0};
+    struct slice text;
+    size_t at = 0;
+    int code = 0;
+    if (!tokens || tokens->type != GGUF_TEXT || !tokens->count)
+        return err_set(err, ERR_FORMAT, "there are no " PREFIX "tokens");
+    if (tokens->count > VOCABULARY_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d tokens", VOCABULARY_MAX);
+    vocabulary_init(&t->vocabulary, (size_t)tokens->count, merges,
+                    !t->byte_level, slice_of(inside));
+    for (int32_t id = 0; !code && gguf_next_text(tokens, &at, &text); id++) {
+        int kind = gguf_tokenizer_kind(gguf, (size_t)id);
+        buf_clear(&written);
+        if (write) {
+            write(text, kind, &written);
+            text = buf_slice(&written);
+        }
+        code = take_token(t, id, text, kind, err);
+    }
+    buf_free(&written);
+    added_seal(&t->added);
+    added_seal(&t->normalised);
+    return code;
+}
+
+int gguf_tokenizer_flag(const struct gguf *gguf, const char *name, bool *ret,
+                        struct err *err)
+{
+    const struct gguf_value *v = gguf_tokenizer_find(gguf, name);
+    if (v && !gguf_bool(v, ret))
+        return err_set(err, ERR_FORMAT, PREFIX "%s is no bool", name);
+    return 0;
+}
+
+int gguf_tokenizer_id(const struct tokenizer *t, const struct gguf *gguf,
+                      const char *name, int32_t *ret, struct err *err)
+{
+    const struct gguf_value *v = gguf_tokenizer_find(gguf, name);
+    double id = -1;
+    if (!v)
+        return 0;
+    if (!gguf_number(v, 0, &id) || !(id >= 0) ||
+        !(id < (double)t->vocabulary.count) || id != (double)(int32_t)id)
+        return err_set(err, ERR_FORMAT, PREFIX "%s is no token's", name);
+    *ret = (int32_t)id;
+    return 0;
+}
+
+/* `absent`: whether it is put where the file does not say. */
+static int take_around(struct tokenizer *t, const struct gguf *gguf,
+                       const char *wanted, const char *which, bool absent,
+                       struct ids *to, struct err *err)
+{
+    bool on = absent;
+    int32_t id = VOCABULARY_NONE;
+    int code = gguf_tokenizer_flag(gguf, wanted, &on, err);
+    if (code || !on)
+        return code;
+    code = gguf_tokenizer_id(t, gguf, which, &id, err);
+    if (!code && id < 0)
+        code = err_set(err, ERR_FORMAT, PREFIX "%s is no token's", which);
+    if (!code)
+        ids_put(to, id);
+    return code;
+}
+
+int gguf_tokenizer_around(struct tokenizer *t, const struct gguf *gguf,
+                          bool bos, bool eos, struct err *err)
+{
+    int code = take_around(t, gguf, "add_bos_token", "bos_token_id", bos,
+                           &t->before, err);
+    return code ? code
+                : take_around(t, gguf, "add_eos_token", "eos_token_id", eos,
+                              &t->after, err);
+}
+
+/* ---- BPE of bytes: how text is cut ---- */
 
 #define ENDINGS "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|"
 #define WORDS   "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|"
@@ -47,36 +162,19 @@ static const struct pre_kind {
     {"command-r", {digits, tokenizer_gpt2}, false, false},
 };
 
-static const struct gguf_value *find(const struct gguf *gguf, const char *name)
-{
-    char key[64];
-    snprintf(key, sizeof key, PREFIX "%s", name);
-    return gguf_find(gguf, key);
-}
-
-static int refuse(const struct gguf *gguf, const char *name, struct err *err)
-{
-    const struct gguf_value *v = find(gguf, name);
-    struct slice text = {"", 0};
-    if (!v || !gguf_text(v, &text))
-        return err_set(err, ERR_FORMAT, "there is no " PREFIX "%s", name);
-    return err_set(err, ERR_FORMAT, PREFIX "%s \"%.*s\" is not supported", name,
-                   text.size < 60 ? (int)text.size : 60, text.data);
-}
-
 static int take_pre(struct tokenizer *t, const struct gguf *gguf,
                     const struct pre_kind **ret, struct err *err)
 {
-    const struct gguf_value *v = find(gguf, "pre");
+    const struct gguf_value *v = gguf_tokenizer_find(gguf, "pre");
     struct slice name = {"", 0};
     size_t count = sizeof pre_kinds / sizeof pre_kinds[0], i = 0;
     int code = 0;
     if (v && !gguf_text(v, &name))
-        return refuse(gguf, "pre", err);
+        return gguf_tokenizer_refuse(gguf, "pre", err);
     while (i < count && !slice_is(name, pre_kinds[i].name))
         i++;
     if (i == count)
-        return refuse(gguf, "pre", err);
+        return gguf_tokenizer_refuse(gguf, "pre", err);
     *ret = &pre_kinds[i];
     for (size_t p = 0; p < 2 && pre_kinds[i].patterns[p] && !code; p++)
         code = tokenizer_add_split(t, pre_kinds[i].patterns[p], false,
@@ -84,30 +182,7 @@ static int take_pre(struct tokenizer *t, const struct gguf *gguf,
     return code;
 }
 
-/* ---- The vocabulary ---- */
-
-static int kind_of(const struct gguf_value *kinds, size_t id)
-{
-    double kind = KIND_NORMAL;
-    if (kinds)
-        gguf_number(kinds, id, &kind);
-    return kind >= 0 && kind < 16 ? (int)kind : KIND_NORMAL;
-}
-
-/* A token that is never made of text by merges is found as a whole. */
-static int take_token(struct tokenizer *t, int32_t id, struct slice text,
-                      int kind, struct err *err)
-{
-    bool whole = kind == KIND_CONTROL || kind == KIND_USER;
-    if (utf8_well(text) < text.size)
-        return err_set(err, ERR_FORMAT, "token %d is not UTF-8", (int)id);
-    int code = vocabulary_add(&t->vocabulary, id, text, err);
-    if (code || !whole || !text.size)
-        return code;
-    added_put(&t->added, (struct added_token){.text = text, .id = id});
-    return vocabulary_add_whole(&t->vocabulary, id, text, kind == KIND_CONTROL,
-                                err);
-}
+/* ---- Its merges ---- */
 
 static int take_merge(struct vocabulary *v, uint32_t rank, struct slice text,
                       struct err *err)
@@ -125,51 +200,41 @@ static int take_merge(struct vocabulary *v, uint32_t rank, struct slice text,
 static int take_vocabulary(struct tokenizer *t, const struct gguf *gguf,
                            struct err *err)
 {
-    const struct gguf_value *tokens = find(gguf, "tokens");
-    const struct gguf_value *merges = find(gguf, "merges");
-    const struct gguf_value *kinds = find(gguf, "token_type");
+    const struct gguf_value *merges = gguf_tokenizer_find(gguf, "merges");
     struct slice text;
     size_t at = 0;
-    int code = 0;
-    if (!tokens || tokens->type != GGUF_TEXT || !tokens->count)
-        return err_set(err, ERR_FORMAT, "there are no " PREFIX "tokens");
     if (!merges || merges->type != GGUF_TEXT)
         return err_set(err, ERR_FORMAT, "there are no " PREFIX "merges");
-    if (tokens->count > VOCABULARY_MAX || merges->count > VOCABULARY_MAX)
-        return err_set(err, ERR_LIMIT, "more than %d tokens or merges",
-                       VOCABULARY_MAX);
-    vocabulary_init(&t->vocabulary, (size_t)tokens->count,
-                    (size_t)merges->count, false, (struct slice){"", 0});
-    for (int32_t id = 0; !code && gguf_next_text(tokens, &at, &text); id++)
-        code = take_token(t, id, text, kind_of(kinds, (size_t)id), err);
-    at = 0;
+    if (merges->count > VOCABULARY_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d merges", VOCABULARY_MAX);
+    int code =
+        gguf_tokenizer_tokens(t, gguf, (size_t)merges->count, "", NULL, err);
     for (uint32_t rank = 0; !code && gguf_next_text(merges, &at, &text); rank++)
         code = take_merge(&t->vocabulary, rank, text, err);
-    added_seal(&t->added);
-    added_seal(&t->normalised);
     return code;
 }
 
-/* ---- What is put around a text ---- */
-
-static int take_around(struct tokenizer *t, const struct gguf *gguf,
-                       const char *wanted, const char *which, bool absent,
-                       struct ids *to, struct err *err)
+static int take_bytes(struct tokenizer *t, const struct gguf *gguf,
+                      struct err *err)
 {
-    const struct gguf_value *v = find(gguf, wanted);
-    bool on = absent;
-    double id = -1;
-    if (v && !gguf_bool(v, &on))
-        return err_set(err, ERR_FORMAT, PREFIX "%s is no bool", wanted);
-    if (!on)
-        return 0;
-    v = find(gguf, which);
-    if (!v || !gguf_number(v, 0, &id) || !(id >= 0) ||
-        !(id < (double)t->vocabulary.count) || id != (double)(int32_t)id)
-        return err_set(err, ERR_FORMAT, PREFIX "%s is no token's", which);
-    ids_put(to, (int32_t)id);
+    const struct pre_kind *pre = NULL;
+    t->byte_level = true;
+    t->model = TOKENIZER_BPE;
+    int code = take_pre(t, gguf, &pre, err);
+    if (!code)
+        code = take_vocabulary(t, gguf, err);
+    if (!code)
+        code = gguf_tokenizer_around(t, gguf, pre->bos, false, err);
+    if (code)
+        return code;
+    t->bpe = (struct bpe){.vocabulary = &t->vocabulary,
+                          .unknown = VOCABULARY_NONE,
+                          .ignore_merges = pre->ignore_merges};
+    bpe_seal(&t->bpe);
     return 0;
 }
+
+/* ---- All ---- */
 
 /* All that is read, and so all that an id depends on. */
 static struct hash128 hash_of(const struct gguf *gguf)
@@ -192,29 +257,30 @@ static struct hash128 hash_of(const struct gguf *gguf)
 static int take_all(struct tokenizer *t, const struct gguf *gguf,
                     struct err *err)
 {
-    const struct gguf_value *model = find(gguf, "model");
-    const struct pre_kind *pre = NULL;
-    struct slice name;
-    if (!model || !gguf_text(model, &name) || !slice_is(name, "gpt2"))
-        return refuse(gguf, "model", err);
-    t->byte_level = true;
-    t->model = TOKENIZER_BPE;
-    int code = take_pre(t, gguf, &pre, err);
-    if (!code)
-        code = take_vocabulary(t, gguf, err);
-    if (!code)
-        code = take_around(t, gguf, "add_bos_token", "bos_token_id", pre->bos,
-                           &t->before, err);
-    if (!code)
-        code = take_around(t, gguf, "add_eos_token", "eos_token_id", false,
-                           &t->after, err);
-    if (code)
+    static const struct {
+        const char *name;
+        int (*take)(struct tokenizer *t, const struct gguf *gguf,
+                    struct err *err);
+    } kinds[] = {
+        {"gpt2", take_bytes},
+        {"bert", gguf_tokenizer_wordpiece},
+        {"llama", gguf_tokenizer_sentencepiece},
+        {"t5", gguf_tokenizer_unigram},
+    };
+    const struct gguf_value *model = gguf_tokenizer_find(gguf, "model");
+    struct slice name = {"", 0};
+    int code = 0;
+    if (!model || !gguf_text(model, &name))
+        return gguf_tokenizer_refuse(gguf, "model", err);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (!slice_is(name, kinds[i].name))
+            continue;
+        code = kinds[i].take(t, gguf, err);
+        if (!code && !t->byte_level)
+            code = decoder_seal(&t->decoder, &t->vocabulary, err);
         return code;
-    t->bpe = (struct bpe){.vocabulary = &t->vocabulary,
-                          .unknown = VOCABULARY_NONE,
-                          .ignore_merges = pre->ignore_merges};
-    bpe_seal(&t->bpe);
-    return 0;
+    }
+    return gguf_tokenizer_refuse(gguf, "model", err);
 }
 
 int tokenizer_of_gguf(const struct gguf *gguf, struct tokenizer **ret,

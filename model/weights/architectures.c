@@ -34,23 +34,27 @@ static const struct tensor_names llama_names = {DECODER_NAMES, NORMS_BEFORE},
                                  qwen_hils_names = {DECODER_NAMES, HILS_NAMES,
                                                     NORMS_BEFORE, HEAD_NORMS};
 
-static const struct tensor_names bert_names = {
-    .prefixes = {"bert.", "roberta."},
-    .embedding = "embeddings.word_embeddings",
-    .positions = "embeddings.position_embeddings",
-    .types = "embeddings.token_type_embeddings",
-    .embedding_norm = "embeddings.LayerNorm",
-    .layer = "encoder.layer.",
-    .q = "attention.self.query",
-    .k = "attention.self.key",
-    .v = "attention.self.value",
-    .o = "attention.output.dense",
-    .attention_norm = "attention.output.LayerNorm",
-    .up = "intermediate.dense",
-    .down = "output.dense",
-    .inner_norm = "output.LayerNorm",
-    .unused = {"pooler.dense.", "position_ids", "cls.", "lm_head."},
-};
+#define BERT_NAMES                                                             \
+    .prefixes = {"bert.", "roberta."},                                         \
+    .embedding = "embeddings.word_embeddings",                                 \
+    .positions = "embeddings.position_embeddings",                             \
+    .types = "embeddings.token_type_embeddings",                               \
+    .embedding_norm = "embeddings.LayerNorm", .layer = "encoder.layer.",       \
+    .q = "attention.self.query", .k = "attention.self.key",                    \
+    .v = "attention.self.value", .o = "attention.output.dense",                \
+    .attention_norm = "attention.output.LayerNorm",                            \
+    .up = "intermediate.dense", .down = "output.dense",                        \
+    .inner_norm = "output.LayerNorm",                                          \
+    .unused = {"pooler.dense.", "position_ids", "cls.", "lm_head."}
+
+static const struct tensor_names bert_names = {BERT_NAMES,
+                                               .score_dense = "pooler.dense",
+                                               .score = "classifier"},
+                                 roberta_names = {
+                                     BERT_NAMES,
+                                     .score_dense = "classifier.dense",
+                                     .score = "classifier.out_proj",
+                                     .score_bare = true};
 
 /* Those of llama.cpp, in GGUF files. */
 #define GGUF_NAMES                                                             \
@@ -65,14 +69,64 @@ static const struct tensor_names gguf_llama_names = {GGUF_NAMES,
                                  gguf_qwen2_names = {GGUF_NAMES},
                                  gguf_qwen3_names = {GGUF_NAMES,
                                                      .q_norm = "attn_q_norm",
-                                                     .k_norm = "attn_k_norm"};
+                                                     .k_norm = "attn_k_norm"},
+                                 gguf_gemma3_names = {
+                                     GGUF_NAMES, .q_norm = "attn_q_norm",
+                                     .k_norm = "attn_k_norm",
+                                     .attention_norm_after =
+                                         "post_attention_norm",
+                                     .inner_norm_after = "post_ffw_norm"};
+
+static const struct tensor_names gguf_bert_names =
+                                     {
+                                         .prefixes = {""},
+                                         .embedding = "token_embd",
+                                         .positions = "position_embd",
+                                         .types = "token_types",
+                                         .embedding_norm = "token_embd_norm",
+                                         .layer = "blk.",
+                                         .q = "attn_q",
+                                         .k = "attn_k",
+                                         .v = "attn_v",
+                                         .o = "attn_output",
+                                         .attention_norm = "attn_output_norm",
+                                         .up = "ffn_up",
+                                         .down = "ffn_down",
+                                         .inner_norm = "layer_output_norm",
+                                         .score_dense = "cls",
+                                         .score = "cls.output",
+                                         .score_bare = true,
+                                         .unused = {"cls."},
+},
+                                 gguf_nomic_names = {
+                                     .prefixes = {""},
+                                     .embedding = "token_embd",
+                                     .types = "token_types",
+                                     .embedding_norm = "token_embd_norm",
+                                     .layer = "blk.",
+                                     .qkv = "attn_qkv",
+                                     .o = "attn_output",
+                                     .attention_norm = "attn_output_norm",
+                                     .gate = "ffn_gate",
+                                     .up = "ffn_up",
+                                     .down = "ffn_down",
+                                     .inner_norm = "layer_output_norm",
+};
 
 #define DECODER .gated = true, .eps_name = "rms_norm_eps"
 
 #define BERT                                                                   \
     .encoder = true, .norm = NORM_LAYER, .norm_place = NORM_OUTSIDE,           \
     .positions = POSITIONS_LEARNED, .bias = true, .context = 512,              \
-    .eps_name = "layer_norm_eps", .eps = 1e-12, .names = &bert_names
+    .eps_name = "layer_norm_eps", .eps = 1e-12
+
+/* Norms' weights are 1 + w in a folder: from GGUF files only. */
+#define GEMMA3                                                                 \
+    DECODER, .norm_place = NORM_BOTH, .head_norm = HEAD_NORM_EACH,             \
+             .windows = WINDOWS_FIVE_OF_SIX, .rotary_by_kind = true,           \
+             .gelu_gate = true, .scaled_embedding = true,                      \
+             .window_theta = 10000, .eps = 1e-6, .theta = 1e6,                 \
+             .gguf_names = &gguf_gemma3_names
 
 static const struct architecture architectures[] = {
     {
@@ -84,6 +138,8 @@ static const struct architecture architectures[] = {
         .context = 32768,
         .eps = 1e-6,
         .theta = 10000,
+        .query_prefix = "Instruct: Given a question, find the section of a "
+                        "manual that answers it\nQuery:",
         .names = &qwen3_names,
         .gguf_names = &gguf_qwen3_names,
     },
@@ -162,9 +218,43 @@ static const struct architecture architectures[] = {
         .theta = 10000,
         .names = &qwen_hils_names,
     },
-    {.type = "bert", BERT},
-    {.type = "roberta", BERT, .offset_positions = true},
-    {.type = "xlm-roberta", BERT, .offset_positions = true},
+    {.type = "bert",
+     BERT,
+     .names = &bert_names,
+     .gguf_names = &gguf_bert_names},
+    {.type = "roberta",
+     BERT,
+     .offset_positions = true,
+     .double_separator = true,
+     .names = &roberta_names},
+    {.type = "xlm-roberta",
+     BERT,
+     .offset_positions = true,
+     .double_separator = true,
+     .names = &roberta_names},
+    {.type = "gemma3", GEMMA3, .context = 32768},
+    {
+        .type = "gemma-embedding",
+        GEMMA3,
+        .encoder = true,
+        .context = 2048,
+        .query_prefix = "task: search result | query: ",
+        .passage_prefix = "title: none | text: ",
+    },
+    {
+        .type = "nomic-bert",
+        .encoder = true,
+        .norm = NORM_LAYER,
+        .norm_place = NORM_OUTSIDE,
+        .gated = true,
+        .context = 2048,
+        .eps_name = "layer_norm_eps",
+        .eps = 1e-12,
+        .theta = 1000,
+        .query_prefix = "search_query: ",
+        .passage_prefix = "search_document: ",
+        .gguf_names = &gguf_nomic_names,
+    },
 };
 enum { COUNT = sizeof architectures / sizeof architectures[0] };
 

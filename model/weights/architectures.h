@@ -17,9 +17,10 @@ enum norm_kind {
 
 /* Where a layer's two norms stand, f being one of its parts. */
 enum norm_place {
-    NORM_BEFORE, /* x + f(norm(x)) */
-    NORM_AFTER,  /* x + norm(f(x)) */
-    NORM_OUTSIDE /* norm(x + f(x)), and none after the last layer */
+    NORM_BEFORE,  /* x + f(norm(x)) */
+    NORM_AFTER,   /* x + norm(f(x)) */
+    NORM_OUTSIDE, /* norm(x + f(x)), and none after the last layer */
+    NORM_BOTH     /* x + norm_after(f(norm(x))) */
 };
 
 /* Norms of queries and keys before they are rotated. */
@@ -38,10 +39,11 @@ enum positions {
  * so. */
 enum windows {
     WINDOWS_NONE,
-    WINDOWS_ON_REQUEST,   /* with `use_sliding_window`, from layer
+    WINDOWS_ON_REQUEST,    /* with `use_sliding_window`, from layer
                              `max_window_layers` on */
-    WINDOWS_ALL,          /* with a `sliding_window`, all */
-    WINDOWS_THREE_OF_FOUR /* all but each fourth */
+    WINDOWS_ALL,           /* with a `sliding_window`, all */
+    WINDOWS_THREE_OF_FOUR, /* all but each fourth */
+    WINDOWS_FIVE_OF_SIX    /* all but each sixth */
 };
 
 /* Names of tensors without ".weight" and ".bias"; NULL: there is none. */
@@ -51,8 +53,13 @@ struct tensor_names {
     const char *norm, *head;
     const char *layer; /* then the number, a dot, and these: */
     const char *attention_norm, *q, *k, *v, *o, *q_norm, *k_norm;
+    const char *qkv; /* the rows of q, k and v in one, instead of these */
     const char *inner_norm, *gate, *up, *down;
+    const char *attention_norm_after, *inner_norm_after;   /* NORM_BOTH's */
     const char *calibrate, *calibrate_norm, *shared_query; /* HiLS layers' */
+    const char *score_dense, *score; /* of a reranker: [D, D] and [1, D], with
+                                        biases */
+    bool score_bare;      /* no prefix precedes `score_dense` either */
     const char *landmark; /* of the model, its embedding alone */
     const char *rotary;   /* by what each pair's frequency is divided; may be
                               absent */
@@ -67,18 +74,26 @@ struct architecture {
     bool encoder;     /* every token sees all others; nothing is generated */
     int norm, norm_place, head_norm, positions, windows; /* the enums above */
     bool gated;            /* silu(gate) * up, else gelu(up + bias) */
+    bool gelu_gate;        /* gelu(gate) * up instead */
+    bool scaled_embedding; /* times the root of the width */
     bool rotary_by_kind;   /* windows turn by plain frequencies, others may be
                             scaled */
     bool qkv_bias;         /* of q, k and v; */
     bool bias;             /* of all products */
     bool offset_positions; /* the first is `pad_token_id` + 1 */
+    bool double_separator; /* two end markers part a pair of texts, not one */
     bool hils;             /* sparse_config.h; `windows` are read there too */
+    double window_theta;   /* of layers with a window, in GGUF files; 0: the
+                              same */
     size_t head;           /* d without a `head_dim`; 0: width / heads */
     size_t key_heads;      /* without `num_key_value_heads`; 0: as queries */
     size_t context;        /* without `max_position_embeddings` */
     const char *eps_name;
     double eps, theta; /* where config.json says nothing */
-    const struct tensor_names *names;
+    const char *query_prefix, *passage_prefix; /* what such models were trained
+                                                  with, where GGUF files do not
+                                                  say it; NULL: nothing */
+    const struct tensor_names *names;          /* in a folder, */
     const struct tensor_names *gguf_names; /* in a GGUF file; NULL: it has no
                                               models of this kind */
 };

@@ -8,8 +8,6 @@
 
 enum { MAX_ENDS = 8 /* tokens that end a turn, besides "eos" and "eot" */ };
 
-enum { NONE = 0, LAST = 3 }; /* of pooling_type */
-
 /* The keys of one architecture, and where they go. */
 struct keys {
     const struct gguf *gguf;
@@ -51,8 +49,8 @@ static const struct number_key {
     {"attention.head_count", "num_attention_heads", true},
     {"attention.head_count_kv", "num_key_value_heads", false},
     {"attention.key_length", "head_dim", false},
-    {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
     {"rope.freq_base", "rope_theta", false},
+    {"attention.sliding_window", "sliding_window", false},
 };
 
 /* A single number; *ret stays where there is none that must be. */
@@ -67,24 +65,31 @@ static int get_number(const struct keys *k, const char *name, bool needed,
     return 0;
 }
 
-static int put_numbers(struct keys *k)
+static int put_numbers(struct keys *k, const struct architecture *a)
 {
+    const char *eps = a->norm == NORM_LAYER
+                          ? "attention.layer_norm_epsilon"
+                          : "attention.layer_norm_rms_epsilon";
+    double value = NAN;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        double value = NAN;
         int code = get_number(k, numbers[i].name, numbers[i].needed, &value);
         if (code)
             return code;
         if (!isnan(value))
             put_number(&k->json, numbers[i].to, value);
+        value = NAN;
     }
-    return 0;
+    int code = get_number(k, eps, true, &value);
+    if (!code)
+        put_number(&k->json, a->eps_name, value);
+    return code;
 }
 
 /* What has one value that is supported. */
 static int check_sizes(const struct keys *k)
 {
     double width = NAN, heads = NAN, head = NAN, value = NAN, rotary = NAN,
-           experts = 0, pooling = NONE;
+           experts = 0;
     int code = get_number(k, "embedding_length", true, &width);
     if (!code)
         code = get_number(k, "attention.head_count", true, &heads);
@@ -98,23 +103,56 @@ static int check_sizes(const struct keys *k)
         code = get_number(k, "rope.dimension_count", false, &rotary);
     if (!code)
         code = get_number(k, "expert_count", false, &experts);
-    if (!code)
-        code = get_number(k, "pooling_type", false, &pooling);
     if (!code && value != head)
         code = bad(k, "attention.value_length",
                    "is not that of keys, which is not supported");
     if (!code && rotary != head)
         code = bad(k, "rope.dimension_count",
                    "is not all of a head, which is not supported");
-    if (!code && pooling != NONE && pooling != LAST)
-        code = bad(k, "pooling_type", "is not none or last");
     if (!code && experts != 0)
         code = bad(k, "expert_count", "is not supported");
     return code;
 }
 
+/* What Gemma's files may say, or are known by, that is not supported. */
+static int check_gemma(const struct keys *k)
+{
+    enum { LAYERS_OF_27B = 62 };
+    double layers = 0, pattern = 6, cap = 0;
+    int code = get_number(k, "block_count", true, &layers);
+    if (!code)
+        code =
+            get_number(k, "attention.sliding_window_pattern", false, &pattern);
+    if (!code)
+        code = get_number(k, "final_logit_softcapping", false, &cap);
+    if (!code && layers == LAYERS_OF_27B)
+        code = bad(k, "block_count",
+                   "is that of 27B, whose scores are scaled otherwise, which "
+                   "is not supported");
+    if (!code && pattern != 6)
+        code = bad(k, "attention.sliding_window_pattern", "is not 6");
+    if (!code && cap != 0)
+        code = bad(k, "final_logit_softcapping", "is not supported");
+    return code;
+}
+
+/* Whether tokens see later ones, as in the family they must or must not. */
+static int check_causal(const struct keys *k, const struct architecture *a)
+{
+    const struct gguf_value *v = find(k, "attention.causal");
+    bool causal = !a->encoder;
+    if (v && !gguf_bool(v, &causal))
+        return bad(k, "attention.causal", "is no bool");
+    if (causal == a->encoder)
+        return bad(k, "attention.causal",
+                   a->encoder ? "is true, which is not supported"
+                              : "is false, which is not supported");
+    return 0;
+}
+
 /* ---- Positions ---- */
 
+/* The members of an object that says how frequencies are scaled. */
 static int put_scaling(struct keys *k)
 {
     const struct gguf_value *v = find(k, "rope.scaling.type");
@@ -122,8 +160,10 @@ static int put_scaling(struct keys *k)
     double factor = NAN, trained = NAN;
     if (v && !gguf_text(v, &type))
         return bad(k, "rope.scaling.type", "is no text");
-    if (slice_is(type, "none"))
+    if (slice_is(type, "none")) {
+        json_field_text(&k->json, "rope_type", "default");
         return 0;
+    }
     if (!slice_is(type, "linear") && !slice_is(type, "yarn"))
         return bad(k, "rope.scaling.type", "is not none, linear or yarn");
     int code = get_number(k, "rope.scaling.factor", true, &factor);
@@ -132,14 +172,36 @@ static int put_scaling(struct keys *k)
                           slice_is(type, "yarn"), &trained);
     if (code)
         return code;
-    json_key(&k->json, "rope_scaling");
-    json_begin(&k->json, '{');
     json_field_string(&k->json, "rope_type", type);
     put_number(&k->json, "factor", factor);
     if (!isnan(trained))
         put_number(&k->json, "original_max_position_embeddings", trained);
-    json_end(&k->json, '}');
     return 0;
+}
+
+/* Layers with a window may turn by frequencies of their own, never scaled. */
+static int put_rotary(struct keys *k, const struct architecture *a)
+{
+    double theta = a->window_theta;
+    bool apart = theta > 0;
+    json_key(&k->json, apart ? "rope_parameters" : "rope_scaling");
+    json_begin(&k->json, '{');
+    if (apart) {
+        json_key(&k->json, "full_attention");
+        json_begin(&k->json, '{');
+    }
+    int code = put_scaling(k);
+    json_end(&k->json, '}');
+    if (code || !apart)
+        return code;
+    code = get_number(k, "rope.freq_base_swa", false, &theta);
+    json_key(&k->json, "sliding_attention");
+    json_begin(&k->json, '{');
+    json_field_text(&k->json, "rope_type", "default");
+    put_number(&k->json, "rope_theta", theta);
+    json_end(&k->json, '}');
+    json_end(&k->json, '}');
+    return code;
 }
 
 /* ---- The vocabulary ---- */
@@ -196,8 +258,35 @@ static int put_vocabulary(struct keys *k, const struct tensor_names *names)
                        names->embedding);
     json_field_int(&k->json, "vocab_size", (int64_t)rows->shape[0]);
     json_field_bool(&k->json, "tie_word_embeddings",
-                    !tensor_of(k->gguf, names->head));
+                    names->head && !tensor_of(k->gguf, names->head));
+    rows = names->types ? tensor_of(k->gguf, names->types) : NULL;
+    if (rows)
+        json_field_int(&k->json, "type_vocab_size",
+                       rows->rank == 2 && rows->shape[0] < INT32_MAX
+                           ? (int64_t)rows->shape[0]
+                           : 1);
     put_ends(k);
+    return 0;
+}
+
+/* As the class of a folder's model says it. */
+static int put_scores(struct keys *k, const struct architecture *a)
+{
+    enum { RANK = 4 };
+    double pooling = 0;
+    int code = get_number(k, "pooling_type", false, &pooling);
+    if (code || pooling != RANK)
+        return code;
+    if (!a->gguf_names->score)
+        return bad(k, "pooling_type", "is rank, which is not supported");
+    json_key(&k->json, "architectures");
+    json_begin(&k->json, '[');
+    json_text(&k->json, "GgufForSequenceClassification");
+    json_end(&k->json, ']');
+    json_key(&k->json, "id2label");
+    json_begin(&k->json, '{');
+    json_field_text(&k->json, "0", "");
+    json_end(&k->json, '}');
     return 0;
 }
 
@@ -237,9 +326,15 @@ int gguf_config_json(const struct gguf *gguf, struct buf *ret, struct err *err)
     json_field_text(&k.json, "model_type", a->type);
     int code = check_sizes(&k);
     if (!code)
-        code = put_numbers(&k);
+        code = check_causal(&k, a);
+    if (!code && a->scaled_embedding)
+        code = check_gemma(&k);
     if (!code)
-        code = put_scaling(&k);
+        code = put_numbers(&k, a);
+    if (!code)
+        code = put_rotary(&k, a);
+    if (!code)
+        code = put_scores(&k, a);
     if (!code)
         code = put_vocabulary(&k, a->gguf_names);
     json_end(&k.json, '}');
@@ -252,10 +347,7 @@ int gguf_config_from(const struct gguf *gguf, struct model_config *ret,
     struct buf json = {0};
     int code = gguf_config_json(gguf, &json, err);
     if (!code)
-        code = model_config_from(buf_slice(&json), (struct slice){"", 0}, ret,
-                                 err);
-    if (!code)
-        ret->names = ret->architecture->gguf_names;
+        code = model_config_of_gguf(buf_slice(&json), ret, err);
     buf_free(&json);
     return code;
 }

@@ -78,9 +78,6 @@ static int take_learned(const cJSON *root, struct model_config *c,
     if (!code && c->first >= c->context)
         code = member_not(err, "max_position_embeddings",
                           "more than the first position");
-    if (!code)
-        code =
-            member_size(root, "type_vocab_size", 1, 1 << 16, 2, &c->types, err);
     c->context -= code ? 0 : c->first;
     return code;
 }
@@ -89,6 +86,10 @@ static int take_positions(const cJSON *root, struct model_config *c,
                           struct err *err)
 {
     const struct architecture *a = c->architecture;
+    int code =
+        member_size(root, "type_vocab_size", 1, 1 << 16, 2, &c->types, err);
+    if (code)
+        return code;
     if (a->positions == POSITIONS_LEARNED)
         return take_learned(root, c, err);
     if (c->head % 2)
@@ -113,7 +114,8 @@ static int unknown_type(const char *type, struct err *err)
 {
     struct buf known = {0};
     for (size_t i = 0; architecture_at(i); i++)
-        buf_printf(&known, "%s%s", i ? ", " : "", architecture_at(i));
+        if (architecture_find(architecture_at(i))->names)
+            buf_printf(&known, "%s%s", i ? ", " : "", architecture_at(i));
     int code = err_set(err, ERR_FORMAT,
                        "model_type \"%.60s\" is not supported (these are: "
                        "%s)",
@@ -173,7 +175,27 @@ static bool has_head(const cJSON *root)
     return size < tail || strcmp(name + size - tail, bare) != 0;
 }
 
-static int take_kind(const cJSON *root, struct model_config *c, struct err *err)
+/* A classifier of sequences with one label is a reranker. */
+static int take_scores(const cJSON *root, struct model_config *c,
+                       struct err *err)
+{
+    static const char classifier[] = "ForSequenceClassification";
+    const char *name = cJSON_GetStringValue(
+        cJSON_GetArrayItem(member_find(root, "architectures"), 0));
+    size_t size = name ? strlen(name) : 0, tail = sizeof classifier - 1;
+    int labels = cJSON_GetArraySize(member_find(root, "id2label"));
+    c->scores = c->names->score && size > tail &&
+                !strcmp(name + size - tail, classifier);
+    if (c->scores && labels != 1)
+        return err_set(err, ERR_FORMAT,
+                       "a classifier of %d labels is not supported (of one, a "
+                       "reranker, it is)",
+                       labels ? labels : 2);
+    return 0;
+}
+
+static int take_kind(const cJSON *root, bool gguf, struct model_config *c,
+                     struct err *err)
 {
     const char *type = "";
     bool decoder = false;
@@ -181,9 +203,10 @@ static int take_kind(const cJSON *root, struct model_config *c, struct err *err)
     if (code)
         return code;
     c->architecture = architecture_find(type);
-    if (!c->architecture)
+    if (c->architecture)
+        c->names = gguf ? c->architecture->gguf_names : c->architecture->names;
+    if (!c->names)
         return unknown_type(type, err);
-    c->names = c->architecture->names;
     code = check_activation(root, c->architecture, err);
     if (!code)
         code = take_biases(root, c, err);
@@ -198,7 +221,7 @@ static int take_kind(const cJSON *root, struct model_config *c, struct err *err)
     if (!code && member_find(root, "quantization_config"))
         code = err_set(err, ERR_FORMAT, "quantised weights are not supported");
     c->writes = !c->architecture->encoder && (c->tied || has_head(root));
-    return code;
+    return code ? code : take_scores(root, c, err);
 }
 
 /* ---- Windows ---- */
@@ -236,6 +259,7 @@ static size_t window_of(const struct model_config *c, size_t layer,
     case WINDOWS_ON_REQUEST: return layer >= full ? window : 0;
     case WINDOWS_ALL: return window;
     case WINDOWS_THREE_OF_FOUR: return (layer + 1) % 4 ? window : 0;
+    case WINDOWS_FIVE_OF_SIX: return (layer + 1) % 6 ? window : 0;
     default: return 0;
     }
 }
@@ -249,7 +273,8 @@ static int take_windows(const cJSON *root, struct model_config *c,
     const cJSON *none =
         cJSON_GetObjectItemCaseSensitive(root, "sliding_window");
     bool slides = c->architecture->windows == WINDOWS_ALL ||
-                  c->architecture->windows == WINDOWS_THREE_OF_FOUR;
+                  c->architecture->windows == WINDOWS_THREE_OF_FOUR ||
+                  c->architecture->windows == WINDOWS_FIVE_OF_SIX;
     int code = 0;
     if (c->architecture->windows == WINDOWS_ON_REQUEST)
         code = member_bool(root, "use_sliding_window", &slides, err);
@@ -397,15 +422,27 @@ static struct hash128 hash_of(cJSON *root)
     return hash;
 }
 
-int model_config_from(struct slice config, struct slice generation,
-                      struct model_config *ret, struct err *err)
+/* An encoder's window reaches as far to both sides; nothing here leaves out what is
+ * further away, so that a text is no longer than what all its tokens see. */
+static size_t most_positions(const struct model_config *c)
+{
+    size_t max = c->context;
+    for (size_t i = 0; c->window && i < c->layers; i++)
+        if (c->architecture->encoder && c->window[i] &&
+            c->window[i] / 2 + 1 < max)
+            max = c->window[i] / 2 + 1;
+    return max;
+}
+
+static int config_from(struct slice config, struct slice generation, bool gguf,
+                       struct model_config *ret, struct err *err)
 {
     struct model_config c = {0};
     cJSON *root;
     int code = json_parse(config, &root, err);
     if (code)
         return code;
-    code = take_kind(root, &c, err);
+    code = take_kind(root, gguf, &c, err);
     if (!code)
         code = take_sizes(root, &c, err);
     if (!code)
@@ -420,7 +457,7 @@ int model_config_from(struct slice config, struct slice generation,
         code = take_answering(root, &c, err);
     if (!code)
         code = take_generation(generation, &c, err);
-    c.max = c.context;
+    c.max = most_positions(&c);
     if (!code)
         c.hash = hash_of(root);
     cJSON_Delete(root);
@@ -429,6 +466,18 @@ int model_config_from(struct slice config, struct slice generation,
     else
         *ret = c;
     return code;
+}
+
+int model_config_from(struct slice config, struct slice generation,
+                      struct model_config *ret, struct err *err)
+{
+    return config_from(config, generation, false, ret, err);
+}
+
+int model_config_of_gguf(struct slice config, struct model_config *ret,
+                         struct err *err)
+{
+    return config_from(config, (struct slice){"", 0}, true, ret, err);
 }
 
 void model_config_free(struct model_config *config)

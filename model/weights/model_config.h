@@ -50,6 +50,8 @@ struct model_config {
     bool bias, inner_bias;   /* of all products of attention; of the others */
     bool qkv_bias;           /* of q, k and v */
     bool writes;             /* has a head: logits */
+    bool scores;             /* has one that tells how well a passage answers a
+                                question */
     bool tied;               /* the head is the embedding */
     size_t *window;          /* [layers] keys a query sees; 0: all, or what
                                 `attention` says */
@@ -74,6 +76,9 @@ static inline size_t config_rotary(const struct model_config *c, size_t layer)
  * what the model computes and is not supported is an ERR_FORMAT by name. */
 int model_config_from(struct slice config, struct slice generation,
                       struct model_config *ret, struct err *err);
+/* The same of what a GGUF file's metadata say (gguf_config.h). */
+int model_config_of_gguf(struct slice config, struct model_config *ret,
+                         struct err *err);
 void model_config_free(struct model_config *config);
 
 #endif

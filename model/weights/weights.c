@@ -84,6 +84,29 @@ static struct norm norm(struct loader *loader, struct part_name name,
     return n;
 }
 
+/* Queries, keys and values, each a matrix or all of them one. */
+static void loader_qkv(struct loader *loader, const struct model_config *c,
+                       size_t i, struct layer_weights *l)
+{
+    const struct tensor_names *names = c->names;
+    size_t q = c->heads * c->head, kv = c->key_heads * c->head;
+    size_t paired = names->paired ? c->head : 0;
+#define NAME(part) part_name_in_layer(loader, names, i, names->part)
+    if (names->qkv) {
+        const size_t counts[] = {q, kv, kv};
+        struct kernel_weight **const ret[] = {&l->q.weight, &l->k.weight,
+                                              &l->v.weight};
+        struct part_name name = NAME(qkv);
+        loader_split(loader, part_name_end(&name, ".weight"), c->width, counts,
+                     3, ret);
+        return;
+    }
+    l->q = linear_of(loader, NAME(q), q, c->width, c->qkv_bias, paired);
+    l->k = linear_of(loader, NAME(k), kv, c->width, c->qkv_bias, paired);
+    l->v = linear(loader, NAME(v), kv, c->width, c->qkv_bias);
+#undef NAME
+}
+
 static void loader_layer(struct loader *loader, const struct model_config *c,
                          size_t i, struct layer_weights *l)
 {
@@ -94,16 +117,19 @@ static void loader_layer(struct loader *loader, const struct model_config *c,
 #define NAME(part) part_name_in_layer(loader, names, i, names->part)
     l->attention_norm =
         norm(loader, NAME(attention_norm), c->width, layer_norm);
-    size_t paired = names->paired ? c->head : 0;
-    l->q = linear_of(loader, NAME(q), q, c->width, c->qkv_bias, paired);
-    l->k = linear_of(loader, NAME(k), kv, c->width, c->qkv_bias, paired);
-    l->v = linear(loader, NAME(v), kv, c->width, c->qkv_bias);
+    loader_qkv(loader, c, i, l);
     l->o = linear(loader, NAME(o), c->width, q, c->bias);
     if (c->architecture->head_norm != HEAD_NORM_NONE) {
         l->q_norm = norm(loader, NAME(q_norm), whole ? q : c->head, false);
         l->k_norm = norm(loader, NAME(k_norm), whole ? kv : c->head, false);
     }
     l->inner_norm = norm(loader, NAME(inner_norm), c->width, layer_norm);
+    if (c->architecture->norm_place == NORM_BOTH) {
+        l->attention_norm_after =
+            norm(loader, NAME(attention_norm_after), c->width, layer_norm);
+        l->inner_norm_after =
+            norm(loader, NAME(inner_norm_after), c->width, layer_norm);
+    }
     if (c->architecture->gated)
         l->gate = linear(loader, NAME(gate), c->inner, c->width, c->inner_bias);
     l->up = linear(loader, NAME(up), c->inner, c->width, c->inner_bias);
@@ -146,6 +172,85 @@ static struct kernel_weight *positions(struct loader *loader,
     }
     free(types);
     return weight;
+}
+
+/* That vector alone, where there are no positions to add it to. */
+static float *token_type(struct loader *loader, const struct model_config *c)
+{
+    struct part_name part = part_name(loader, c->names->types);
+    const char *name = part_name_end(&part, ".weight");
+    size_t bytes = c->width * sizeof(float);
+    float *types = loader_host(loader, name, c->types, c->width);
+    if (!types)
+        return NULL;
+    float *first = loader->kernels->allocate(loader->run, bytes);
+    int code = KERNEL_NO_MEMORY;
+    if (first)
+        code = loader->kernels->upload(loader->run, first, types, bytes);
+    if (code)
+        loader_fail(loader, code, name);
+    free(types);
+    return first;
+}
+
+/* What is added for tokens of the second type. */
+static float *type_change(struct loader *loader, const struct model_config *c)
+{
+    struct part_name part = part_name(loader, c->names->types);
+    const char *name = part_name_end(&part, ".weight");
+    float *types = loader_host(loader, name, c->types, c->width);
+    float *change = NULL;
+    if (types && c->types > 1) {
+        size_t bytes = c->width * sizeof *types;
+        for (size_t i = 0; i < c->width; i++)
+            types[i] = types[c->width + i] - types[i];
+        change = loader->kernels->allocate(loader->run, bytes);
+        int code = KERNEL_NO_MEMORY;
+        if (change)
+            code = loader->kernels->upload(loader->run, change, types, bytes);
+        if (code)
+            loader_fail(loader, code, name);
+    }
+    free(types);
+    return change;
+}
+
+/* A matrix as floats, whatever it is of. */
+static float *host_matrix(struct loader *loader, const char *name, size_t rows,
+                          size_t columns)
+{
+    const struct tensor *t = loader_ask_matrix(loader, name, rows, columns);
+    if (!t || !loader->take || loader->code)
+        return NULL;
+    float *values = malloc(rows * columns * sizeof *values);
+    for (size_t i = 0; values && i < rows; i++)
+        loader_row(loader, t, i, columns, values + i * columns);
+    if (!values)
+        loader_fail(loader, KERNEL_NO_MEMORY, name);
+    return values;
+}
+
+static void loader_scoring(struct loader *loader, const struct model_config *c,
+                           struct model_weights *w)
+{
+    const struct tensor_names *names = c->names;
+    struct part_name dense = {0}, out = {0};
+    if (names->score_bare)
+        part_name_end(&dense, names->score_dense);
+    else
+        dense = part_name(loader, names->score_dense);
+    part_name_end(&out, names->score);
+    struct part_name dense_bias = dense, out_bias = out;
+    w->scoring.host_dense = host_matrix(
+        loader, part_name_end(&dense, ".weight"), c->width, c->width);
+    w->scoring.host_dense_bias =
+        loader_host(loader, part_name_end(&dense_bias, ".bias"), c->width, 0);
+    w->scoring.host_out =
+        host_matrix(loader, part_name_end(&out, ".weight"), 1, c->width);
+    w->scoring.host_out_bias =
+        loader_host(loader, part_name_end(&out_bias, ".bias"), 1, 0);
+    if (names->types)
+        w->type_change = type_change(loader, c);
 }
 
 /* False: the model has none. */
@@ -231,6 +336,8 @@ static void loader_all(struct loader *loader, const struct model_config *c,
         w->host_rotary = rotary_factors(loader, c);
     if (names->positions)
         w->positions = positions(loader, c);
+    else if (names->types)
+        w->token_type = token_type(loader, c);
     if (names->embedding_norm)
         w->embedding_norm =
             norm(loader, part_name(loader, names->embedding_norm), c->width,
@@ -244,6 +351,8 @@ static void loader_all(struct loader *loader, const struct model_config *c,
             norm(loader, part_name(loader, names->norm), c->width, layer_norm);
     for (size_t i = 0; i < c->layers; i++)
         loader_layer(loader, c, i, &w->layers[i]);
+    if (c->scores)
+        loader_scoring(loader, c, w);
     if (c->architecture->encoder)
         return;
     if (weight_files_find(loader->files, "lectern.mem") ||
@@ -354,8 +463,12 @@ static void close_matrix(struct model_weights *w, struct kernel_weight *matrix,
 static void close_layer(struct model_weights *w, struct layer_weights *l,
                         struct kernel_run *run)
 {
-    struct norm *norms[] = {&l->attention_norm, &l->q_norm, &l->k_norm,
-                            &l->inner_norm};
+    struct norm *norms[] = {&l->attention_norm,
+                            &l->q_norm,
+                            &l->k_norm,
+                            &l->inner_norm,
+                            &l->attention_norm_after,
+                            &l->inner_norm_after};
     struct linear *linears[] = {&l->q,    &l->k,  &l->v,   &l->o,
                                 &l->gate, &l->up, &l->down};
     for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++)
@@ -380,8 +493,8 @@ void model_weights_close(struct model_weights *w,
                          const struct model_config *config,
                          struct kernel_run *run)
 {
-    float *vectors[] = {w->recall.wq, w->recall.wk, w->pool.wq, w->pool.wk,
-                        w->star_gate};
+    float *vectors[] = {w->recall.wq, w->recall.wk,  w->pool.wq,    w->pool.wk,
+                        w->star_gate, w->token_type, w->type_change};
     for (size_t i = 0; w->layers && i < config->layers; i++)
         close_layer(w, &w->layers[i], run);
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
@@ -393,6 +506,10 @@ void model_weights_close(struct model_weights *w,
         close_matrix(w, w->head, run);
     close_matrix(w, w->embedding, run);
     free(w->layers);
+    free(w->scoring.host_dense);
+    free(w->scoring.host_dense_bias);
+    free(w->scoring.host_out);
+    free(w->scoring.host_out_bias);
     free(w->host_rotary);
     free(w->host_mem);
     free(w->host_mem0);

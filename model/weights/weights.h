@@ -52,11 +52,12 @@ struct hici_weights {
 };
 
 struct layer_weights {
-    struct norm attention_norm;   /* [D] */
-    struct linear q, k, v;        /* [Hq d, D], [Hkv d, D], [Hkv d, D] */
-    struct linear o;              /* [D, Hq d] */
-    struct norm q_norm, k_norm;   /* [d], or [Hq d] and [Hkv d]; or none */
-    struct norm inner_norm;       /* [D] */
+    struct norm attention_norm; /* [D] */
+    struct linear q, k, v;      /* [Hq d, D], [Hkv d, D], [Hkv d, D] */
+    struct linear o;            /* [D, Hq d] */
+    struct norm q_norm, k_norm; /* [d], or [Hq d] and [Hkv d]; or none */
+    struct norm inner_norm;     /* [D] */
+    struct norm attention_norm_after, inner_norm_after; /* [D], or none */
     struct linear gate, up, down; /* [inner, D], the same, [D, inner]; gate may
                                       be none */
     struct hils_weights hils;     /* of HiLS layers */
@@ -72,7 +73,11 @@ struct model_weights {
     struct kernel_weight *embedding; /* [vocabulary, D] */
     struct kernel_weight *positions; /* [first + context, D], with the type's
                                         vector in each; or NULL */
-    struct norm embedding_norm;      /* [D], or none */
+    float *token_type;               /* [D] all tokens', where there are no
+                                        positions; NULL: none */
+    float *type_change; /* [D] what makes a vector of the first type one of the
+                           second; NULL: there is no second, or nobody asks */
+    struct norm embedding_norm;   /* [D], or none */
     struct kernel_weight *head;   /* [vocabulary, D]; may be `embedding`; NULL
                                         where nothing is written */
     float *host_landmark;         /* [D] HiLS: a landmark's embedding */
@@ -81,6 +86,10 @@ struct model_weights {
     struct norm norm;             /* [D], the last one, or none */
     struct layer_weights *layers; /* [layers] */
     float *host_mem, *host_mem0;  /* [D]; NULL: none */
+    struct scoring {
+        float *host_dense, *host_dense_bias; /* [D, D], [D] */
+        float *host_out, *host_out_bias;     /* [D], [1]; NULL: no reranker */
+    } scoring;
     float *host_rotary; /* [d / 2] by what frequencies are divided; NULL: 1 */
     struct projections recall, pool;
     struct hash128 hash; /* of names, types, shapes and data; not of a check */

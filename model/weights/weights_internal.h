@@ -104,6 +104,12 @@ struct kernel_weight *loader_matrix(struct loader *loader, const char *name,
 struct kernel_weight *loader_paired(struct loader *loader, const char *name,
                                     size_t rows, size_t columns, size_t head);
 
+/* Rows of a matrix [rows, columns] of floats or blocks, as matrices one after the
+ * other: ret[i] [counts[i], columns].  They add up to `rows`. */
+void loader_split(struct loader *loader, const char *name, size_t columns,
+                  const size_t *counts, size_t count,
+                  struct kernel_weight **const *ret);
+
 /* enum kernel_type */
 int tensor_kernel_type(const struct tensor *tensor);
 

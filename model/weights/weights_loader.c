@@ -186,12 +186,14 @@ float *weight_files_keep(struct weight_files *files,
 int tensor_kernel_type(const struct tensor *tensor)
 {
     static const int types[] = {
-        [TENSOR_F32] = KERNEL_F32,   [TENSOR_F16] = KERNEL_F16,
-        [TENSOR_BF16] = KERNEL_BF16, [TENSOR_I8] = KERNEL_INT8,
-        [TENSOR_Q4_0] = KERNEL_Q4_0, [TENSOR_Q4_1] = KERNEL_Q4_1,
-        [TENSOR_Q5_0] = KERNEL_Q5_0, [TENSOR_Q5_1] = KERNEL_Q5_1,
-        [TENSOR_Q8_0] = KERNEL_Q8_0, [TENSOR_Q4_K] = KERNEL_Q4_K,
-        [TENSOR_Q5_K] = KERNEL_Q5_K, [TENSOR_Q6_K] = KERNEL_Q6_K};
+        [TENSOR_F32] = KERNEL_F32,       [TENSOR_F16] = KERNEL_F16,
+        [TENSOR_BF16] = KERNEL_BF16,     [TENSOR_I8] = KERNEL_INT8,
+        [TENSOR_Q4_0] = KERNEL_Q4_0,     [TENSOR_Q4_1] = KERNEL_Q4_1,
+        [TENSOR_Q5_0] = KERNEL_Q5_0,     [TENSOR_Q5_1] = KERNEL_Q5_1,
+        [TENSOR_Q8_0] = KERNEL_Q8_0,     [TENSOR_Q4_K] = KERNEL_Q4_K,
+        [TENSOR_Q5_K] = KERNEL_Q5_K,     [TENSOR_Q6_K] = KERNEL_Q6_K,
+        [TENSOR_Q2_K] = KERNEL_Q2_K,     [TENSOR_Q3_K] = KERNEL_Q3_K,
+        [TENSOR_IQ4_NL] = KERNEL_IQ4_NL, [TENSOR_IQ4_XS] = KERNEL_IQ4_XS};
     return types[tensor->type];
 }
 
@@ -267,6 +269,27 @@ struct kernel_weight *loader_matrix(struct loader *loader, const char *name,
         return NULL;
     return loader_weight(loader, loader_data(loader, tensor), name, rows,
                          columns);
+}
+
+void loader_split(struct loader *loader, const char *name, size_t columns,
+                  const size_t *counts, size_t count,
+                  struct kernel_weight **const *ret)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < count; i++)
+        rows += counts[i];
+    const struct tensor *tensor = ask(loader, name, rows, columns, true);
+    if (tensor && tensor->type == TENSOR_I8)
+        loader_complain(loader, "of another type", name);
+    if (!tensor || !loader->take || loader->code)
+        return;
+    struct matrix_data data = loader_data(loader, tensor);
+    for (size_t i = 0; i < count; i++) {
+        *ret[i] = loader_weight(loader, data, name, counts[i], columns);
+        if (data.data)
+            data.data = (const char *)data.data +
+                        counts[i] * kernel_row_bytes(data.type, columns);
+    }
 }
 
 /* A copy of a matrix of such heads in which each has its halves one after the

@@ -52,6 +52,42 @@ def a_real_gguf_file_is_used_and_writes():
 
 
 @test
+def an_embedding_model_of_one_file_makes_memories():
+    file = os.path.abspath(os.path.join(GOLDEN, "gguf/nomic-bert.gguf"))
+    with house() as h:
+        known = h.run("model", "info", file).stdout
+        check("nomic-bert" in known and "writes answers" not in known, known)
+        h.run("--model", "none", "add", h.part(("indexes-unique",)), "-c", "pg", "--wait")
+        h.run("model", "use", "--for", "memories", file)
+        h.run("wait")
+        found = h.json("search", "unique index", "--mode", "dense")
+        check(found["model"] == "nomic-bert.gguf" and found["results"], found)
+        answer = h.json("ask", "How are unique indexes created?")
+        check(answer["citations"], "quoted: there is no model that writes")
+
+
+@test
+def a_reranker_puts_what_was_found_in_its_order():
+    file = os.path.abspath(os.path.join(GOLDEN, "gguf/bert-rerank.gguf"))
+    with house() as h:
+        h.run("--model", "none", "add", h.part(("indexes", "indexes-unique", "indexes-types", "indexes-multicolumn", "indexes-partial", "sql-createindex")), "-c", "pg", "--wait")
+        before = [hit["node"] for hit in h.json("search", "unique index", "-n", "10")["results"]]
+        done = h.run("model", "use", "--for", "memories", file, code=5)
+        check("lectern model use --for reranking" in done.stderr, done.stderr)
+        h.run("model", "use", "--for", "reranking", file)
+        check(h.json("status")["rerank_model"]["roles"] == ["reranking"], "its role")
+        after = [hit["node"] for hit in h.json("search", "unique index", "-n", "10")["results"]]
+        check(len(after) == len(before) and after != before, (before, after))
+        check(h.json("search", "unique index", "-n", "10", "--mode", "lexical")["results"], "words alone")
+        h.run("daemon", "--stop")
+        again = [hit["node"] for hit in h.json("search", "unique index", "-n", "10")["results"]]
+        check(again == after, (after, again))
+        h.run("model", "use", "--for", "reranking", "none")
+        check([hit["node"] for hit in h.json("search", "unique index", "-n", "10")["results"]] == before, "as before")
+        check("rerank_model" not in h.json("status"), "none")
+
+
+@test
 def gguf_files_that_cannot_be_used_are_refused_by_name():
     with house() as h:
         h.run("--model", "none", "status")

@@ -76,6 +76,57 @@ def the_best_section_is_quoted_more_than_once_and_nothing_twice():
 
 
 @test
+def long_code_is_quoted_by_paragraphs():
+    """A page in one <pre>, as many tools make it: from blank line to blank line, more than one."""
+    wanted = ["The relief valve opens at\nsix bar, and closes at five.", "A relief valve that leaks\nis replaced as a whole."]
+    with house() as h:
+        text = "\n\n".join(f"Paragraph {n} is about\nsomething else." for n in range(60))
+        found = quotes(h, f"<pre>{wanted[0]}\n\n{text}\n\n{wanted[1]}</pre>", "relief valve")
+        check(all(part in found for part in wanted), found)
+
+
+@test
+def a_row_of_a_table_is_quoted_whole():
+    rows = "".join(f"<tr><td>{n}</td><td>Fault {n}</td><td>Look at part {n}.</td></tr>" for n in range(500, 560))
+    with house() as h:
+        found = quotes(h, f"<table><tr><th>Code</th><th>Name</th><th>Remedy</th></tr>{rows}</table>", "fault 508")
+        check(any("508" in quote and "Look at part 508." in quote for quote in found), found)
+
+
+@test
+def as_much_is_quoted_as_is_asked_for():
+    section = "<p>A gasket seals a flange.</p><p>Paper gaskets are replaced each year.</p><p>Cork gaskets last for three.</p>"
+    with house() as h:
+        h.write("m/b.html", page("Gasket", section + PADDING))
+        brief = quotes(h, "", "how long do cork gaskets last", "--brief")
+        check(brief == ["Cork gaskets last for three."], brief)
+        full = h.json("ask", "how long do cork gaskets last", "--full")["citations"]
+        quoted = [c["quote"] for c in full if c["path"][-1] == "Gasket"]
+        check(quoted[0] == "A gasket seals a flange." and len(quoted) == 9, quoted)
+        h.run("ask", "gasket", "--brief", "--full", code=2)
+
+
+@test
+def both_parts_of_a_question_are_answered():
+    parts = ["The impeller is primed with clean water after the casing was vented and the valve was opened wide.",
+             "Oil is changed after a thousand hours of work, or after a year."]
+    with house() as h:
+        more = "".join(f"<p>The impeller is primed with clean water in case {n}, too, when the casing was vented.</p>" for n in range(9))
+        found = quotes(h, f"<p>{parts[0]}</p>{more}<p>{parts[1]}</p>",
+                       "is the impeller primed with clean water when the casing was vented, and when is the oil changed?")
+        check(parts[1] in found[:2], found)
+
+
+@test
+def two_items_of_one_list_are_quoted():
+    rows = "".join(f"<dt>-{c}</dt><dd>Sets what {word} does in such a case, and nothing else.</dd>"
+                   for c, word in zip("abcdefgh", ("asp", "bat", "cat", "dog", "elk", "fox", "gnu", "hen")))
+    with house() as h:
+        found = "\n".join(quotes(h, f"<dl>{rows}</dl>", "what do -c and -g set"))
+        check("-c\n  Sets what cat" in found and "-g\n  Sets what gnu" in found, found)
+
+
+@test
 def a_caption_does_not_stand_alone():
     with house() as h:
         found = quotes(h, "<p>Example 3. Descaling the heat exchanger</p><pre>descale --acid</pre>",

@@ -306,6 +306,14 @@ def words_that_stand_together_say_more_than_strewn_ones():
         check(hits[0]["path"][-1] == "Together", [hit["path"] for hit in hits])
         explained = h.json("search", "greasing a bearing nipple", "--explain")["explain"]
         check(explained["weights"]["block"] > 0 and explained["hits"][0]["block"]["rank"] == 1, explained)
+        # A page in one piece, as many tools make it: by its best paragraph.
+        lines = [f"About {word}, and much else.\n" + "A long section may treat in passing, at length, of other matters.\n" * 6
+                 for word in ("greasing", "a bearing", "the nipple")]
+        h.write("m/c.html", page("Page", "<pre>" + "\n".join(lines) + "</pre>"))
+        h.json("update", "--wait")
+        found = h.json("search", "greasing a bearing nipple", "--explain")
+        ranks = {hit["path"][-1]: told.get("block", {}).get("rank") for hit, told in zip(found["results"], found["explain"]["hits"])}
+        check(ranks["Together"] < ranks["Page"], ranks)
 
 
 @test
@@ -319,6 +327,23 @@ def a_manual_named_in_a_question_is_preferred():
                                  ("how do I get a logarithmic axis with gnuplot", "gnuplot")):
             hits = h.json("search", question)["results"]
             check(hits[0]["manual"] == manual, (question, hits))
+
+
+@test
+def what_changed_is_behind_what_is():
+    """Release notes name everything; unless they are asked for."""
+    with house() as h:
+        h.write("m/a.html", page("Release Notes", "<h2>Release 4.1</h2><p>Fixed: the pressure of the relief valve was adjusted "
+                                                  "when the relief valve was opened.</p>"))
+        h.write("m/b.html", page("Valves", "<p>The pressure of the relief valve is adjusted with the screw at its top. Much else is "
+                                           "said of it in this section, in other words.</p>"))
+        for number in range(12):
+            h.write(f"m/{number}.html", page(f"Other {number}", "<p>Nothing of that kind is said here.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for question, title in (("adjust the pressure of the relief valve", "Valves"),
+                                ("in which version was the pressure of the relief valve fixed", "Release 4.1")):
+            hits = h.json("search", question)["results"]
+            check(hits[0]["path"][-1] == title, (question, [hit["path"] for hit in hits]))
 
 
 SUBJECTS = ("Okapi", "Zebra", "Lemur", "Gecko", "Heron", "Otter", "Stoat", "Viper", "Tapir", "Quoll")

@@ -1,5 +1,5 @@
 /* Reference entries while the page is walked: a list of terms of which each
- * is a node of its own, and boxes that hold an entry whole. */
+ * is a node of its own, boxes that hold an entry whole, and labels above one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +57,14 @@ static void add_name(struct entry *e, const xmlNode *element)
     buf_put_slice(&e->signature, title);
 }
 
+/* A name that does not fit into a title whole stands in the entry, too. */
+static void keep_long_name(struct entry *e)
+{
+    if (!e->whole)
+        outline_block(e->walk->outline, BLOCK_DEFINITION,
+                      buf_slice(&e->signature), (struct slice){"", 0}, e->span);
+}
+
 /* The terms are all there. */
 static void begin_entry(struct entry *e)
 {
@@ -66,9 +74,7 @@ static void begin_entry(struct entry *e)
     e->whole = outline_entry(e->walk->outline, buf_slice(&e->signature), e->id,
                              e->span, e->first_ref);
     e->blocks = e->walk->outline->block_count;
-    if (!e->whole)
-        outline_block(e->walk->outline, BLOCK_DEFINITION,
-                      buf_slice(&e->signature), (struct slice){"", 0}, e->span);
+    keep_long_name(e);
 }
 
 /* An entry without words about it is found by its signature. */
@@ -219,6 +225,30 @@ bool entries_box(struct walk *w, const xmlNode *box)
         }
     }
     close_entry(&entry);
+    buf_free(&entry.signature);
+    return true;
+}
+
+bool entries_label(struct walk *w, const xmlNode *element)
+{
+    if (w->in.kind != BLOCK_PARAGRAPH || !labels_has(&w->labels, element))
+        return false;
+    struct entry entry = {.walk = w, .first_ref = w->outline->ref_count};
+    const xmlNode *label = element, *next;
+    add_name(&entry, label);
+    if (!entry.id.size)
+        entry.id = outline_newest_anchor(w->outline);
+    while ((next = labels_next(&w->labels, label))) {
+        for (label = label->next; label != next; label = label->next)
+            walk_node(w, label);
+        walk_anchors(w, label);
+        add_name(&entry, label);
+    }
+    w->read = label != element ? label : NULL;
+    entry.whole = outline_heading(w->outline, TREE_LEVEL_ENTRY, true,
+                                  buf_slice(&entry.signature), entry.id,
+                                  entry.span, entry.first_ref);
+    keep_long_name(&entry);
     buf_free(&entry.signature);
     return true;
 }

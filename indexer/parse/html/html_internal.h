@@ -50,6 +50,8 @@ struct walk {
     struct page_facts *facts;
     struct writer writer;
     struct labels labels; /* above what is an entry each */
+    const xmlNode *read;  /* the siblings up to this one were read with the
+                             label above them; NULL: none was */
     struct context in;
     unsigned entries;          /* reference entries around, in lists or boxes */
     struct walk_image *images; /* [image_count] of the block being read */
@@ -151,6 +153,8 @@ void boilerplate_keep(struct walk *walk, const xmlNode *element,
 /* False: it holds no reference entries, or not here. */
 bool entries_list(struct walk *walk, const xmlNode *list);
 bool entries_box(struct walk *walk, const xmlNode *box);
+/* False: the element is not a label above an entry, or not here. */
+bool entries_label(struct walk *walk, const xmlNode *element);
 bool entries_table(struct walk *walk, const xmlNode *table);
 
 #endif

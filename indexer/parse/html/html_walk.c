@@ -180,12 +180,6 @@ static void walk_rest(struct walk *w, const xmlNode *heading,
             walk_node(w, at);
 }
 
-static bool is_entry(const struct walk *w, const xmlNode *element)
-{
-    return reference_is_heading(element) ||
-           (w->in.kind == BLOCK_PARAGRAPH && labels_has(&w->labels, element));
-}
-
 static void walk_heading(struct walk *w, const xmlNode *element,
                          const struct rule *rule)
 {
@@ -198,7 +192,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
         return;
     w->facts->letters += text_is_one(title);
     const char *id = dom_attribute(element, "id");
-    bool entry = is_entry(w, element);
+    bool entry = reference_is_heading(element);
     int level =
         rule->part == PART_HEADING ? rules_level(element) : TREE_LEVEL_ENTRY;
     bool whole = outline_heading(w->outline, level, entry, title,
@@ -316,6 +310,12 @@ static void walk_skipped(struct walk *w, const xmlNode *element,
     boilerplate_keep(w, element, why);
 }
 
+static bool is_entry(const struct walk *w, const xmlNode *element)
+{
+    return reference_is_heading(element) ||
+           (w->in.kind == BLOCK_PARAGRAPH && labels_has(&w->labels, element));
+}
+
 static void walk_element(struct walk *w, const xmlNode *element)
 {
     struct rule rule = rules_of(element);
@@ -336,9 +336,11 @@ static void walk_element(struct walk *w, const xmlNode *element)
         return;
     }
     bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;
-    bool heading = rule.part == PART_HEADING || is_entry(w, element);
+    bool heading = rule.part == PART_HEADING || reference_is_heading(element);
     if (heading && !flat) {
         walk_heading(w, element, &rule);
+    } else if (entries_label(w, element)) {
+        return;
     } else if (rule.part == PART_SECTION && w->in.kind != IN_TITLE) {
         walk_section(w, element, &rule);
     } else if (dom_tag(element) == GUMBO_TAG_A) {
@@ -362,6 +364,10 @@ void walk_node(struct walk *w, const xmlNode *node)
     w->ended = w->ended || (w->end && node == w->end);
     if (w->ended)
         return;
+    if (w->read) {
+        w->read = node == w->read ? NULL : w->read;
+        return;
+    }
     if (dom_is_element(node))
         walk_element(w, node);
     else

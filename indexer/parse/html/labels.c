@@ -295,3 +295,11 @@ bool labels_has(const struct labels *labels, const xmlNode *element)
     return labels->count && may_be_label(element) && kind_of(labels, element) &&
            is_label(element);
 }
+
+const xmlNode *labels_next(const struct labels *labels, const xmlNode *label)
+{
+    const xmlNode *next = label->next;
+    while (next && is_empty(next))
+        next = next->next;
+    return next && labels_has(labels, next) ? next : NULL;
+}

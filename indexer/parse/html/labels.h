@@ -26,6 +26,10 @@ void labels_free(struct labels *labels);
 /* Tells whether the element is a label of one of these kinds. */
 bool labels_has(const struct labels *labels, const xmlNode *element);
 
+/* Returns the label right below this one, with nothing but anchors between: both
+ * name what follows, as the forms of one keyword do.  NULL: there is none. */
+const xmlNode *labels_next(const struct labels *labels, const xmlNode *label);
+
 /* Has the element an anchor that is called as it reads: in it, right above, or as the
  * id of `holder`? */
 bool labels_is_named(const xmlNode *element, const xmlNode *holder);

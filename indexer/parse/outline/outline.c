@@ -118,6 +118,12 @@ static struct slice claim_anchors(struct outline *o, uint32_t node)
     return nearest;
 }
 
+struct slice outline_newest_anchor(const struct outline *o)
+{
+    return o->anchor_count > o->fresh ? o->anchors[o->anchor_count - 1].name
+                                      : (struct slice){"", 0};
+}
+
 static void add_origin(struct outline *o, uint32_t node, struct span span)
 {
     struct outline_origin *last =

@@ -121,6 +121,8 @@ void outline_boilerplate(struct outline *outline, struct slice text,
 /* All blocks so far are none of the page's content. */
 void outline_drop_content(struct outline *outline, const char *why);
 void outline_anchor(struct outline *outline, struct slice name);
+/* The last anchor since the last text; empty: there is none. */
+struct slice outline_newest_anchor(const struct outline *outline);
 void outline_ref(struct outline *outline, struct slice text, struct slice url);
 
 /* Until outline_return, what comes belongs to the node that first refers to the

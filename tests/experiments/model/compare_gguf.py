@@ -4,6 +4,8 @@
     compare_gguf.py logits BUILD FILE.gguf TEXT [TOKENS]   against transformers, which has the gguf package decode the file
                                                            to f32: top tokens, perplexities
     compare_gguf.py ids    BUILD FILE.gguf TEXT...         token ids of lines against llama.cpp's
+    compare_gguf.py embed  BUILD FILE.gguf TEXT [LINES]    vectors of lines of an encoder, against transformers as above and
+                                                           against llama.cpp
     compare_gguf.py greedy BUILD FILE.gguf PROMPTS         what is written after each line, a prompt, against llama.cpp's
     compare_gguf.py speed  BUILD FILE.gguf [RUNS]          one thread, by turns with llama.cpp (the wheel is for AVX2):
                                                            a prompt of 512, 128 tokens one by one
@@ -38,7 +40,7 @@ def probe(build, file, verb, lines, *options):
 class Llama:
     """llama.cpp's server, in this process."""
 
-    def __init__(self, file, threads=1, context=2048):
+    def __init__(self, file, threads=1, context=2048, embedding=False):
         import xllamacpp
         params = xllamacpp.CommonParams()
         params.model.path = file
@@ -47,6 +49,9 @@ class Llama:
         params.cpuparams.n_threads = threads
         params.cpuparams_batch.n_threads = threads
         params.warmup = False
+        if embedding:
+            params.embedding = True
+            params.n_batch = params.n_ubatch = context
         self.server = xllamacpp.Server(params)
 
     def ask(self, path, body):
@@ -56,7 +61,7 @@ class Llama:
             return json.load(answer)
 
     def ids(self, text):
-        return self.ask("/tokenize", {"content": text, "add_special": False, "parse_special": True})["tokens"]
+        return self.ask("/tokenize", {"content": text, "add_special": True, "parse_special": True})["tokens"]
 
     def write(self, ids, count, **more):
         return self.ask("/completion", {"prompt": ids, "n_predict": count, "temperature": 0, "cache_prompt": False,
@@ -109,12 +114,88 @@ def compare_ids(build, file, *texts):
     llama = Llama(file)
     wrong = 0
     for line, here in zip(lines, probe(build, file, "tokenize", lines)):
-        there = llama.ids(line) if line else []
+        there = llama.ids(line)
         if here != there:
             wrong += 1
             if wrong <= 5:
                 print(f"{line!r}\n  here  {here}\n  there {there}")
     print(f"{len(lines)} lines, {wrong} differ")
+
+
+# ---- embed ----
+
+ENCODERS = {  # architecture: class, names here and there
+    "bert": ("Bert", {"attn_q": "attention.self.query", "attn_k": "attention.self.key", "attn_v": "attention.self.value",
+                      "attn_output": "attention.output.dense", "attn_output_norm": "attention.output.LayerNorm",
+                      "ffn_up": "intermediate.dense", "ffn_down": "output.dense", "layer_output_norm": "output.LayerNorm"}),
+    "nomic-bert": ("NomicBert", {"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
+                                 "attn_output": "self_attn.o_proj", "attn_output_norm": "post_attention_layernorm",
+                                 "ffn_up": "mlp.up_proj", "ffn_gate": "mlp.gate_proj", "ffn_down": "mlp.down_proj",
+                                 "layer_output_norm": "post_mlp_layernorm"})}
+EMBEDDINGS = {"token_embd": "word_embeddings", "position_embd": "position_embeddings", "token_types": "token_type_embeddings",
+              "token_embd_norm": "LayerNorm"}
+
+
+def encoder_of(file):
+    import numpy
+    import torch
+    import transformers
+    from gguf import GGUFReader, dequantize
+    reader = GGUFReader(file)
+    kind = reader.get_field("general.architecture").contents()
+    name, layer_names = ENCODERS[kind]
+
+    def value(key, absent=None):
+        field = reader.get_field(f"{kind}.{key}")
+        return field.contents() if field else absent
+    tensors = {t.name: torch.tensor(numpy.array(dequantize(t.data, t.tensor_type))).float() for t in reader.tensors}
+    layers = value("block_count")
+    for i in range(layers):
+        if f"blk.{i}.attn_qkv.weight" in tensors:
+            for part, rows in zip("qkv", tensors.pop(f"blk.{i}.attn_qkv.weight").chunk(3)):
+                tensors[f"blk.{i}.attn_{part}.weight"] = rows
+    config = getattr(transformers, name + "Config")(
+        vocab_size=len(tensors["token_embd.weight"]), hidden_size=value("embedding_length"), num_hidden_layers=layers,
+        num_attention_heads=value("attention.head_count"), intermediate_size=value("feed_forward_length"),
+        max_position_embeddings=value("context_length"), layer_norm_eps=value("attention.layer_norm_epsilon"),
+        type_vocab_size=len(tensors["token_types.weight"]),
+        **({"rope_parameters": {"rope_type": "default", "rope_theta": value("rope.freq_base")}} if kind == "nomic-bert" else {}))
+    model = getattr(transformers, name + "Model")(config, add_pooling_layer=False).float().eval()
+    state = {}
+    for full, tensor in tensors.items():
+        stem, end = full.rsplit(".", 1)
+        if stem.startswith("blk."):
+            _, number, part = stem.split(".")
+            before = "encoder.layer." if kind == "bert" else "layers."
+            state[f"{before}{number}.{layer_names[part]}.{end}"] = tensor
+        else:
+            state[f"embeddings.{EMBEDDINGS[stem]}.{end}"] = tensor
+    missing, unexpected = model.load_state_dict(state, strict=False)
+    assert not unexpected and not [m for m in missing if "position_ids" not in m], (missing, unexpected)
+    return model, value("pooling_type")
+
+
+def compare_embed(build, file, text, count="200"):
+    import numpy
+    import torch
+    from safetensors.numpy import load_file
+    lines = [line for line in text_of(text).split("\n") if line.strip()][:int(count)]
+    ids = [i[:256] for i in probe(build, file, "tokenize", lines)]
+    model, pooling = encoder_of(file)
+    llama = Llama(file, embedding=True)
+    worst = {"transformers": 1.0, "llama.cpp": 1.0}
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "vectors")
+        for one in ids:
+            subprocess.run([os.path.join(build, "probe"), "embed", "--model", file, "--ids", ",".join(map(str, one)), "--out", out], check=True)
+            here = load_file(out)["embedding"][0]
+            with torch.no_grad():
+                states = model(torch.tensor([one])).last_hidden_state[0].numpy()
+            there = states[0] if pooling == 2 else states.mean(0)
+            worst["transformers"] = min(worst["transformers"], float(here @ there / numpy.linalg.norm(there) / numpy.linalg.norm(here)))
+            other = numpy.array(llama.ask("/embeddings", {"content": one})[0]["embedding"]).reshape(-1)
+            worst["llama.cpp"] = min(worst["llama.cpp"], float(here @ other / numpy.linalg.norm(other) / numpy.linalg.norm(here)))
+    print(f"{len(ids)} lines, {sum(map(len, ids))} tokens; least cosine " + ", ".join(f"{k} {v:.7f}" for k, v in worst.items()))
 
 
 # ---- greedy ----
@@ -156,4 +237,4 @@ def speed(build, file, runs="5"):
 
 
 if __name__ == "__main__":
-    {"logits": compare_logits, "ids": compare_ids, "greedy": compare_greedy, "speed": speed}[sys.argv[1]](*sys.argv[2:])
+    {"logits": compare_logits, "ids": compare_ids, "embed": compare_embed, "greedy": compare_greedy, "speed": speed}[sys.argv[1]](*sys.argv[2:])

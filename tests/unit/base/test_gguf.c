@@ -266,12 +266,87 @@ static void test_tensors(void **state)
     check_refused(&buf, "without a name");
 }
 
+/* ---- Several files ---- */
+
+/* Part `no` of `count` as NAME of the folder: a tensor of eight bytes. */
+static void save_part(const char *folder, const char *name, unsigned no,
+                      unsigned count, unsigned tensors)
+{
+    struct buf buf = {0};
+    char path[300], tensor[16];
+    gguf_put_head(&buf, 3, 1, no ? 2 : 4);
+    gguf_put_key(&buf, "split.no", GGUF_U16);
+    gguf_put_number(&buf, no, 2);
+    gguf_put_key(&buf, "split.count", GGUF_U16);
+    gguf_put_number(&buf, count, 2);
+    if (!no) {
+        gguf_put_key(&buf, "split.tensors.count", GGUF_I32);
+        gguf_put_number(&buf, tensors, 4);
+        gguf_put_key(&buf, "general.name", GGUF_TEXT);
+        gguf_put_text(&buf, "whole");
+    }
+    snprintf(tensor, sizeof tensor, "t%u.weight", no);
+    gguf_put_tensor(&buf, tensor, 2, 0, 0, 0);
+    gguf_put_data(&buf, 8);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(file_write(path, buf_slice(&buf), NULL), 0);
+    buf_free(&buf);
+}
+
+static void check_split(const char *folder, const char *name, int code,
+                        const char *says)
+{
+    struct err err = {0};
+    struct gguf *file = NULL;
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(gguf_open(path, &file, &err), code);
+    assert_null(file);
+    if (!strstr(err.message, says) && !strstr(err.path, says))
+        fail_msg("\"%s: %s\" does not say \"%s\"", err.path, err.message, says);
+}
+
+static void several_files_are_one(void **state)
+{
+    char *folder = unit_folder(), path[300];
+    struct gguf *file = NULL;
+    (void)state;
+    save_part(folder, "m-00001-of-00003.gguf", 0, 3, 3);
+    save_part(folder, "m-00002-of-00003.gguf", 1, 3, 0);
+    check_split(folder, "m-00001-of-00003.gguf", ERR_IO,
+                "m-00003-of-00003.gguf");
+    save_part(folder, "m-00003-of-00003.gguf", 2, 3, 0);
+    snprintf(path, sizeof path, "%s/m-00001-of-00003.gguf", folder);
+    assert_int_equal(gguf_open(path, &file, NULL), 0);
+    assert_int_equal(gguf_count(file), 3);
+    for (size_t i = 0; i < 3; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "t%zu.weight", i);
+        assert_true(slice_is(gguf_at(file, i)->name, name));
+        assert_int_equal(((const char *)gguf_at(file, i)->data)[5], 5);
+    }
+    assert_non_null(gguf_find(file, "general.name"));
+    gguf_close(file);
+    check_split(folder, "m-00002-of-00003.gguf", ERR_FORMAT,
+                "give its first file");
+    save_part(folder, "m-00003-of-00003.gguf", 1, 3, 0);
+    check_split(folder, "m-00001-of-00003.gguf", ERR_FORMAT,
+                "part 2 of 3 of a split model, where part 3 of 3");
+    save_part(folder, "m-00003-of-00003.gguf", 2, 3, 0);
+    save_part(folder, "m-00001-of-00003.gguf", 0, 3, 4);
+    check_split(folder, "m-00001-of-00003.gguf", ERR_FORMAT,
+                "have 3 tensors, not 4");
+    save_part(folder, "other.gguf", 0, 3, 3);
+    check_split(folder, "other.gguf", ERR_FORMAT, "does not end with");
+    unit_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read),    cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_head),    cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_tensors), cmocka_unit_test(several_files_are_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,6 +253,29 @@ static void test_labels(void **state)
     buf_free(&wanted);
 }
 
+/* Forms of one keyword, each with its anchors, above one text. */
+static void test_labels_of_one_entry(void **state)
+{
+    (void)state;
+    struct buf html = {0}, wanted = {0};
+    buf_put_text(&html, "<h1>T</h1>");
+    buf_put_text(&wanted, "# T\n");
+    for (int i = 0; i < 8; i++) {
+        buf_printf(&html,
+                   "<a name='opt'></a><a name='opt %d'></a><div class=k>opt %d"
+                   "</div><a name='x'></a>\n<a name='no opt %d'></a><div "
+                   "class=k>no opt %d</div><p>" WORDS WORDS "</p>",
+                   i, i, i, i);
+        buf_printf(&wanted,
+                   "#* opt %d, no opt %d {opt %d}\nparagraph: " WORDS WORDS
+                   "\n",
+                   i, i, i);
+    }
+    expect(html.data, wanted.data);
+    buf_free(&html);
+    buf_free(&wanted);
+}
+
 static void expect_no_entries(int count, const char *open, const char *middle,
                               const char *close)
 {
@@ -486,6 +509,7 @@ int main(void)
         TEST(test_definitions_stay),
         TEST(test_labels),
         TEST(test_labels_that_are_none),
+        TEST(test_labels_of_one_entry),
         TEST(test_texinfo),
         TEST(test_doxygen),
         TEST(test_doxygen_code),

@@ -283,6 +283,9 @@ static void drive_swiglu_and_add(struct bench *b)
             b->table->swiglu(&b->run, gate, gate, up, n);
             check(b, "swiglu over its gate", gate, gated, n);
         }
+        ref->geglu(&alone, gated, x, y, n);
+        if (done(b, "geglu", b->table->geglu(&b->run, out, other, up, n)))
+            check(b, "geglu", out, gated, n);
         if (done(b, "add", b->table->add(&b->run, other, up, n)))
             check(b, "add", other, sum, n);
         if (done(b, "swiglu", b->table->swiglu(&b->run, up, other, up, n))) {

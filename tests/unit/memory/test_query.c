@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "memory/lexical/lexical.h"
+#include "memory/lexical/parts.h"
 
 static struct store *open_store(const char *folder)
 {
@@ -232,6 +233,118 @@ static void a_large_index_is_searched_fast(void **state)
     unit_folder_remove(folder);
 }
 
+/* ---- Parts ---- */
+
+static const struct query_term *term_of(const struct query *query,
+                                        const char *term)
+{
+    int index = query_find(query, slice_of(term));
+    return index < 0 ? NULL : &query->terms[index];
+}
+
+static void assert_parts(const char *text, const char *expected)
+{
+    struct slice parts[QUESTION_MAX_PARTS];
+    struct buf said = {0};
+    size_t count = question_parts(slice_of(text), parts);
+    for (size_t p = 0; p < count; p++) {
+        buf_put_text(&said, p ? "|" : "");
+        buf_put_slice(&said, parts[p]);
+    }
+    assert_string_equal(said.data ? said.data : "", expected);
+    buf_free(&said);
+}
+
+static void a_question_of_two_parts_is_split(void **state)
+{
+    (void)state;
+    assert_parts("what does it do, and how is it turned off?",
+                 "what does it do,|and how is it turned off?");
+    assert_parts("Is it lost? How often is one written?",
+                 "Is it lost?|How often is one written?");
+    assert_parts("the red and the black", "the red and the black");
+    assert_parts("why? and what now then", "why? and what now then");
+    assert_parts("black and white and are these the colours",
+                 "black and white|and are these the colours");
+    assert_parts("a b; c d; e f; g h; i j", "a b;|c d;|e f;|g h; i j");
+    assert_parts("", "");
+    struct query query;
+    query_parse("which valve leaks, and what does a valve cost?", &query);
+    assert_int_equal(query.parts, 2);
+    assert_int_equal(term_of(&query, "valv")->parts, 3);
+    assert_int_equal(term_of(&query, "leak")->parts, 1);
+    assert_int_equal(term_of(&query, "cost")->parts, 2);
+    query_free(&query);
+}
+
+/* ---- What may stand in a word's place ---- */
+
+static void alternatives(struct store *store, const char *text,
+                         struct query *query)
+{
+    struct view view = {.manual = {.id = 1, .epoch = 1}};
+    const struct view *views[] = {&view};
+    struct store_txn *txn;
+    correct(store, text, query);
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    assert_int_equal(query_alternatives(query, text, txn, views, 1, NULL), 0);
+    store_end(txn);
+}
+
+static void synonyms_and_compounds_stand_in(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    index_words(store, "remove timezone login stop terminal italics directory");
+    struct query query;
+    alternatives(store, "deleting the time zone", &query);
+    assert_int_equal(query.count, 5);
+    assert_int_equal(term_of(&query, "remov")->instead_of, 1);
+    assert_int_equal(term_of(&query, "timezon")->instead_of, 2 | 4);
+    query_free(&query);
+    alternatives(store, "log in with folders", &query);
+    assert_int_equal(term_of(&query, "login")->instead_of, 1);
+    assert_non_null(term_of(&query, "directori"));
+    query_free(&query);
+    /* Another word of the same stem, and what a sentence joins by chance. */
+    alternatives(store, "keep it alive in the terminal", &query);
+    assert_null(term_of(&query, "ital"));
+    assert_null(term_of(&query, "stop"));
+    query_free(&query);
+    alternatives(store, "stopped it", &query);
+    assert_null(term_of(&query, "cancel")); /* nothing has it */
+    query_free(&query);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
+static void what_stands_in_counts_less_and_once(void **state)
+{
+    (void)state;
+    struct query query = {.count = 3};
+    static const char *const names[] = {"delet", "file", "remov"};
+    for (int i = 0; i < 3; i++)
+        query.terms[i] = (struct query_term){.term = mem_strdup(names[i]),
+                                             .word = mem_strdup(names[i]),
+                                             .trust = 1,
+                                             .share = 1,
+                                             .nodes = 10};
+    query.terms[2].instead_of = 1;
+    query_weigh(&query, 1000, 100);
+    assert_true(query.terms[2].weight < query.terms[0].weight);
+    struct view_node node = {.words = 100, .title_words = 1, .names = 0};
+    struct view view = {
+        .nodes = &node, .mean_words = 100, .mean_title_words = 1};
+    struct match own[3] = {{.body = 1}}, other[3] = {[2] = {.body = 1}},
+                 both[3] = {{.body = 1}, {0}, {.body = 1}};
+    double score = lexical_score(&query, &view, 0, own);
+    assert_true(lexical_score(&query, &view, 0, other) < score);
+    assert_true(lexical_score(&query, &view, 0, other) > 0);
+    assert_float_equal(lexical_score(&query, &view, 0, both), score, 1e-12);
+    query_free(&query);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +355,9 @@ int main(void)
         cmocka_unit_test(misspelt_words_become_the_nearest),
         cmocka_unit_test(the_word_that_is_typed_becomes_the_most_common),
         cmocka_unit_test(a_large_index_is_searched_fast),
+        cmocka_unit_test(a_question_of_two_parts_is_split),
+        cmocka_unit_test(synonyms_and_compounds_stand_in),
+        cmocka_unit_test(what_stands_in_counts_less_and_once),
     };
     return cmocka_run_group_tests_name("query", tests, NULL, NULL);
 }

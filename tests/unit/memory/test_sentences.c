@@ -49,11 +49,33 @@ static void lines_and_cells_are_their_own(void **state)
     assert_sentences(BLOCK_PARAGRAPH, "- a", "- a");
 }
 
+static void pieces_end_at_blank_lines(void **state)
+{
+    (void)state;
+    char text[4000];
+    size_t at = 0;
+    struct slice piece = sentences_piece(slice_of("a\nb\n\n\nc\n"), &at);
+    assert_true(slice_is(piece, "a\nb"));
+    assert_int_equal(at, 6);
+    memset(text, 'x', sizeof text);
+    for (size_t i = 99; i < sizeof text; i += 100)
+        text[i] = '\n';
+    at = 0;
+    piece = sentences_piece((struct slice){text, sizeof text}, &at);
+    assert_true(piece.size >= 1000 && piece.size < 1100);
+    assert_int_equal(at, piece.size + 1);
+    at = 3900;
+    piece = sentences_piece((struct slice){text, sizeof text}, &at);
+    assert_int_equal(piece.size, 99);
+    assert_int_equal(at, sizeof text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentences_end_where_others_begin),
         cmocka_unit_test(lines_and_cells_are_their_own),
+        cmocka_unit_test(pieces_end_at_blank_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -341,6 +341,63 @@ static void same_ids_as_in_a_folder(void **state)
     buf_free(&text);
 }
 
+/* As llama.cpp's converter has it: a mark begins a word. */
+static void put_wordpiece(struct writing *w, const cJSON *json)
+{
+    const char *tokens[MOST] = {NULL};
+    int sorts[MOST] = {0};
+    size_t count = tokens_of(json, tokens, sorts);
+    put_word(w, "tokenizer.ggml.model", "bert");
+    put_list(w, "tokenizer.ggml.tokens", GGUF_TEXT, count);
+    for (size_t i = 0; i < count; i++) {
+        char text[256];
+        bool inside = !strncmp(tokens[i], "##", 2);
+        snprintf(text, sizeof text, "%s%s",
+                 sorts[i] || inside ? "" : "\xE2\x96\x81",
+                 tokens[i] + (inside ? 2 : 0));
+        gguf_put_text(&w->values, text);
+    }
+    put_list(w, "tokenizer.ggml.token_type", GGUF_I32, count);
+    for (size_t i = 0; i < count; i++)
+        gguf_put_number(&w->values, sorts[i] ? 3 : 1, 4);
+}
+
+static void same_words_as_in_a_folder(void **state)
+{
+    static const char golden_file[] = "tests/golden/tokenizers/bert/";
+    struct writing w = {0};
+    struct buf text = {0}, lines = {0};
+    struct tokenizer *one, *two;
+    cJSON *json, *all;
+    const cJSON *line;
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof path, "%stokenizer.json", golden_file);
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL), 0);
+    assert_int_equal(json_parse(buf_slice(&text), &json, NULL), 0);
+    assert_int_equal(file_read(MODELS "lines.json", 1 << 20, &lines, NULL), 0);
+    assert_int_equal(json_parse(buf_slice(&lines), &all, NULL), 0);
+    put_wordpiece(&w, json);
+    assert_int_equal(open_written(&w, &one, NULL), 0);
+    assert_int_equal(tokenizer_from(buf_slice(&text), &two, NULL), 0);
+    assert_true(cJSON_GetArraySize(all) > 20);
+    cJSON_ArrayForEach (line, all) {
+        struct ids a = {0}, b = {0};
+        tokenizer_encode(one, slice_of(line->valuestring), true, &a, NULL);
+        tokenizer_encode(two, slice_of(line->valuestring), true, &b, NULL);
+        assert_int_equal(a.count, b.count);
+        assert_memory_equal(a.items, b.items, a.count * sizeof *a.items);
+        ids_free(&a);
+        ids_free(&b);
+    }
+    tokenizer_close(one);
+    tokenizer_close(two);
+    cJSON_Delete(json);
+    cJSON_Delete(all);
+    buf_free(&text);
+    buf_free(&lines);
+}
+
 /* ---- What is refused ---- */
 
 static void check_gguf_refused(struct writing *w, const char *says)
@@ -368,8 +425,10 @@ static void others_are_refused_by_name(void **state)
     check_gguf_refused(&w, "general.architecture");
     put_word(&w, "general.architecture", "mamba");
     check_gguf_refused(&w, "\"mamba\" is not supported (these are: ");
+    put_word(&w, "general.architecture", "olmo2");
+    check_gguf_refused(&w, "\"olmo2\" is not supported");
     put_word(&w, "general.architecture", "bert");
-    check_gguf_refused(&w, "\"bert\" is not supported");
+    check_gguf_refused(&w, "bert.embedding_length is missing");
     put_word(&w, "general.architecture", "llama");
     check_gguf_refused(&w, "llama.embedding_length is missing");
     read_config("llama3", &c);
@@ -380,8 +439,8 @@ static void others_are_refused_by_name(void **state)
     put_whole(&w, "llama.expert_count", 8);
     check_gguf_refused(&w, "llama.expert_count");
     put_config(&w, &c);
-    put_whole(&w, "llama.pooling_type", 1);
-    check_gguf_refused(&w, "llama.pooling_type");
+    put_float(&w, "llama.attention.causal", 1);
+    check_gguf_refused(&w, "llama.attention.causal");
     put_config(&w, &c);
     put_whole(&w, "llama.rope.dimension_count", (double)c.head / 2);
     check_gguf_refused(&w, "llama.rope.dimension_count");
@@ -404,6 +463,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_logits_as_the_reference),
         cmocka_unit_test(same_ids_as_in_a_folder),
+        cmocka_unit_test(same_words_as_in_a_folder),
         cmocka_unit_test(others_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, make_folder, end_folder);

@@ -1,0 +1,23 @@
+/* Reranking: the best sections that were found, in the order in which a model that
+ * reads the question with each of them puts them. */
+#ifndef DAEMON_VERBS_RERANK_H
+#define DAEMON_VERBS_RERANK_H
+
+#include "daemon/verbs/verbs.h"
+#include "memory/routing/route.h"
+
+enum {
+    RERANK_HITS = 30,   /* that are looked at */
+    RERANK_MS = 1000,   /* after which no more are */
+    RERANK_BYTES = 1000 /* of a section's text */
+};
+
+/* Whether there is a reranker. */
+bool rerank_wanted(const struct call *call);
+
+/* Puts the first hits in that order; those for which there was no time follow as they
+ * were.  Without a reranker, or when it fails, nothing changes; ERR_CANCELLED. */
+int rerank(const struct call *call, const struct snapshot *snapshot,
+           const char *question, struct route_result *route, struct err *err);
+
+#endif

@@ -1,0 +1,139 @@
+/* How well passages answer a question, by a model that reads both at once. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/inference/forward.h"
+
+enum { MAX_PAIRS = 64 /* of a pass */ };
+
+/* ---- Pairs ---- */
+
+static void put_some(struct ids *to, const int32_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ids_put(to, from[i]);
+}
+
+/* [begin, question, end, (end,) passage, end]; of `question` the first is what a
+ * text begins with and the last what it ends with. */
+static void join(const struct model *m, const struct ids *question,
+                 const struct ids *passage, struct score_input *ret)
+{
+    size_t ends = m->config.architecture->double_separator ? 2 : 1;
+    size_t max = m->config.max, own = question->count - 2;
+    int32_t end = question->items[question->count - 1];
+    put_some(&ret->ids, question->items, 1);
+    put_some(&ret->ids, question->items + 1, own < max / 2 ? own : max / 2);
+    for (size_t i = 0; i < ends; i++)
+        ids_put(&ret->ids, end);
+    ret->second = ret->ids.count;
+    size_t left = max > ret->second + 1 ? max - ret->second - 1 : 0;
+    put_some(&ret->ids, passage->items,
+             passage->count < left ? passage->count : left);
+    ids_put(&ret->ids, end);
+}
+
+int model_pair(const struct model *m, struct slice question,
+               struct slice passage, struct score_input *ret, struct err *err)
+{
+    struct ids one = {0}, two = {0};
+    *ret = (struct score_input){0};
+    if (!m->tokenizer)
+        return err_set(err, ERR_USAGE, "the model has no tokenizer");
+    int code = tokenizer_encode(m->tokenizer, question, true, &one, err);
+    if (!code && one.count < 2)
+        code = err_set(err, ERR_FORMAT,
+                       "the tokenizer does not say what parts two texts");
+    if (!code)
+        code = tokenizer_encode(m->tokenizer, passage, false, &two, err);
+    if (!code)
+        join(m, &one, &two, ret);
+    ids_free(&one);
+    ids_free(&two);
+    return code;
+}
+
+/* ---- Scores ---- */
+
+/* out . tanh(dense . state + bias) + bias */
+static float score_of(const struct model *m, const float *state)
+{
+    const struct scoring *s = &m->weights.scoring;
+    size_t width = m->config.width;
+    double score = (double)s->host_out_bias[0];
+    for (size_t i = 0; i < width; i++) {
+        double sum = (double)s->host_dense_bias[i];
+        for (size_t j = 0; j < width; j++)
+            sum += (double)s->host_dense[i * width + j] * (double)state[j];
+        score += (double)s->host_out[i] * tanh(sum);
+    }
+    return (float)score;
+}
+
+static int check_input(const struct model *m, const struct score_input *input,
+                       struct err *err)
+{
+    if (!input->ids.count)
+        return err_set(err, ERR_USAGE, "nothing to score");
+    if (input->ids.count > m->config.max)
+        return err_set(err, ERR_LIMIT,
+                       "%zu tokens are more than the model's %zu",
+                       input->ids.count, m->config.max);
+    for (size_t i = 0; i < input->ids.count; i++)
+        if (input->ids.items[i] < 0 ||
+            (size_t)input->ids.items[i] >= m->config.vocabulary)
+            return err_set(err, ERR_USAGE,
+                           "the id %d is not in the model's vocabulary of %zu",
+                           (int)input->ids.items[i], m->config.vocabulary);
+    return 0;
+}
+
+/* As many as fit a pass, one at least. */
+static size_t fill(const struct score_input *inputs, size_t count,
+                   struct forward_part parts[MAX_PAIRS])
+{
+    size_t rows = 0, i = 0;
+    for (; i < count && i < MAX_PAIRS; i++) {
+        rows += inputs[i].ids.count;
+        if (i && rows > FORWARD_MAX_ROWS)
+            break;
+        parts[i] = (struct forward_part){.ids = inputs[i].ids.items,
+                                         .count = inputs[i].ids.count,
+                                         .second = inputs[i].second};
+    }
+    return i;
+}
+
+static int score_pass(struct model *m, const struct forward_part *parts,
+                      size_t count, const struct cancel *cancel, float *ret,
+                      struct err *err)
+{
+    float *state = mem_alloc(m->config.width * sizeof *state);
+    int code = forward(m, parts, count, m->config.layers, cancel, err);
+    for (size_t i = 0, row = 0; i < count && !code; i++) {
+        code = forward_state(m, row, state, err);
+        if (!code)
+            ret[i] = score_of(m, state);
+        row += forward_rows(&parts[i]);
+    }
+    free(state);
+    return code;
+}
+
+int model_score(struct model *m, const struct score_input *inputs, size_t count,
+                const struct cancel *cancel, float *ret, struct err *err)
+{
+    struct forward_part parts[MAX_PAIRS];
+    int code = 0;
+    if (!m->facts.scores)
+        return err_set(err, ERR_USAGE, "the model is no reranker");
+    for (size_t i = 0; i < count && !code; i++)
+        code = check_input(m, &inputs[i], err);
+    for (size_t from = 0, some; from < count && !code; from += some) {
+        some = fill(inputs + from, count - from, parts);
+        code = score_pass(m, parts, some, cancel, ret + from, err);
+    }
+    return code;
+}

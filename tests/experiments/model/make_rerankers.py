@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Writes small rerankers of random weights, with what transformers says of pairs of texts:
+
+    tests/golden/models/bert-rerank         two types of tokens, WordPiece of tests/golden/tokenizers/bert
+    tests/golden/gguf/bert-rerank.gguf      the same weights in one file, as llama.cpp's converter names them
+    tests/golden/models/roberta-rerank      one type of tokens, a head of two layers
+
+    make_rerankers.py tests/golden      (needs torch, transformers, tokenizers, gguf)
+
+pairs.json: [{question, passage, ids, second (where the passage begins), score}]; of roberta-rerank without texts."""
+import json
+import os
+import shutil
+import sys
+
+import gguf
+import numpy
+import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+from transformers import (BertConfig, BertForSequenceClassification, XLMRobertaConfig, XLMRobertaForSequenceClassification)
+
+from make_gguf import NAMES, close, fill, write_config, write_wordpiece
+
+SMALL = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_labels=1,
+             attn_implementation="eager")
+PAIRS = [("how do I make an index", "CREATE INDEX constructs an index on the specified column or columns."),
+         ("unique", "An index can be declared unique."), ("a", ""),
+         ("which license covers the library", "The library is covered by the GNU General Public License, with exceptions. ")]
+
+
+def save(folder, model):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    save_file({n: t.contiguous() for n, t in model.state_dict().items()}, os.path.join(folder, "model.safetensors"), {"format": "pt"})
+    made = json.loads(model.config.to_json_string())
+    made["architectures"] = [type(model).__name__]
+    made["id2label"] = {"0": "LABEL_0"}
+    made.pop("_attn_implementation", None)
+    with open(os.path.join(folder, "config.json"), "w") as file:
+        json.dump(made, file, indent=1, sort_keys=True)
+
+
+def save_pairs(path, pairs):
+    with open(path, "w") as file:
+        json.dump(pairs, file, indent=1)
+
+
+def bert_pairs(model, tokenizer):
+    for question, passage in PAIRS:
+        before = tokenizer.encode(question).ids  # [CLS] question [SEP]
+        behind = tokenizer.encode(passage, add_special_tokens=False).ids + before[-1:]
+        types = [0] * len(before) + [1] * len(behind)
+        with torch.no_grad():
+            score = model(torch.tensor([before + behind]), token_type_ids=torch.tensor([types])).logits[0, 0]
+        yield {"question": question, "passage": passage, "ids": before + behind, "second": len(before), "score": float(score)}
+
+
+def roberta_pairs(model, generator):
+    for question, passage in ((4, 9), (1, 1), (12, 40)):
+        draw = [torch.randint(3, model.config.vocab_size, (n,), generator=generator).tolist() for n in (question, passage)]
+        ids = [0] + draw[0] + [2, 2] + draw[1] + [2]
+        with torch.no_grad():
+            score = model(torch.tensor([ids])).logits[0, 0]
+        yield {"ids": ids, "second": question + 3, "score": float(score)}
+
+
+def gguf_name(name):
+    stem, _, end = name.removeprefix("bert.").rpartition(".")
+    if stem in ("pooler.dense", "classifier"):
+        return {"pooler.dense": "cls", "classifier": "cls.output"}[stem] + "." + end
+    layer = ""
+    if stem.startswith("encoder.layer."):
+        number, _, stem = stem.removeprefix("encoder.layer.").partition(".")
+        layer = f"blk.{number}."
+    return f"{layer}{NAMES[stem]}.{end}"
+
+
+def save_gguf(path, model, tokenizer):
+    writer = gguf.GGUFWriter(path, "bert")
+    write_config(writer, "bert-rerank", model.config)
+    writer.add_pooling_type(gguf.PoolingType.RANK)
+    write_wordpiece(writer, tokenizer)
+    for name, tensor in model.named_parameters():
+        writer.add_tensor(gguf_name(name), numpy.ascontiguousarray(tensor.detach().numpy()))
+    close(writer)
+
+
+def main(golden):
+    generator = torch.Generator().manual_seed(2804)
+    words = os.path.join(golden, "tokenizers/bert/tokenizer.json")
+    bert = BertForSequenceClassification(BertConfig(vocab_size=400, max_position_embeddings=128, **SMALL)).float().eval()
+    fill(bert, generator, False)
+    folder = os.path.join(golden, "models/bert-rerank")
+    save(folder, bert)
+    shutil.copy(words, folder)
+    save_pairs(os.path.join(folder, "pairs.json"), list(bert_pairs(bert, Tokenizer.from_file(words))))
+    save_gguf(os.path.join(golden, "gguf/bert-rerank.gguf"), bert, words)
+    roberta = XLMRobertaForSequenceClassification(
+        XLMRobertaConfig(vocab_size=100, max_position_embeddings=82, type_vocab_size=1, pad_token_id=1, layer_norm_eps=1e-5,
+                         **SMALL)).float().eval()
+    fill(roberta, generator, False)
+    folder = os.path.join(golden, "models/roberta-rerank")
+    save(folder, roberta)
+    save_pairs(os.path.join(folder, "pairs.json"), list(roberta_pairs(roberta, generator)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

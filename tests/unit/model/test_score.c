@@ -1,0 +1,174 @@
+/* Rerankers, against transformers (tests/experiments/model/make_rerankers.py). */
+#include "tests/unit/support/models.h"
+
+#include "base/json.h"
+
+enum { MOST = 8 };
+
+static const struct {
+    const char *pairs, *path;
+} rerankers[] = {
+    {MODELS "bert-rerank/pairs.json", MODELS "bert-rerank"},
+    {MODELS "bert-rerank/pairs.json", "tests/golden/gguf/bert-rerank.gguf"},
+    {MODELS "roberta-rerank/pairs.json", MODELS "roberta-rerank"},
+};
+
+struct pairs {
+    struct score_input inputs[MOST];
+    float scores[MOST];
+    cJSON *json;
+    size_t count;
+};
+
+static struct pairs read_pairs(const char *path)
+{
+    struct pairs pairs = {0};
+    struct buf text = {0};
+    const cJSON *item, *id;
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL), 0);
+    assert_int_equal(json_parse(buf_slice(&text), &pairs.json, NULL), 0);
+    cJSON_ArrayForEach (item, pairs.json) {
+        struct score_input *input = &pairs.inputs[pairs.count];
+        assert_true(pairs.count < MOST);
+        cJSON_ArrayForEach (id, cJSON_GetObjectItem(item, "ids"))
+            ids_put(&input->ids, id->valueint);
+        input->second = (size_t)json_get_int(item, "second", 0);
+        pairs.scores[pairs.count++] =
+            (float)json_get_double(item, "score", NAN);
+    }
+    buf_free(&text);
+    return pairs;
+}
+
+static void free_pairs(struct pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        ids_free(&pairs->inputs[i].ids);
+    cJSON_Delete(pairs->json);
+}
+
+static struct model *open_reranker(size_t i, size_t b)
+{
+    struct err err = {0};
+    struct model *model = NULL;
+    if (try_open(rerankers[i].path, backend(b), &model, &err))
+        fail_msg("%s: %s", rerankers[i].path, err.message);
+    return model;
+}
+
+/* All in one pass, and each alone. */
+static void scores_as_the_reference(void **state)
+{
+    float got[MOST], alone;
+    (void)state;
+    for (size_t i = 0; i < sizeof rerankers / sizeof rerankers[0]; i++)
+        for (size_t b = 0; b < BACKENDS; b++) {
+            struct pairs pairs = read_pairs(rerankers[i].pairs);
+            struct model *model = open_reranker(i, b);
+            assert_true(model_facts(model)->scores);
+            assert_false(model_facts(model)->embeds);
+            assert_false(model_facts(model)->writes);
+            assert_int_equal(
+                model_score(model, pairs.inputs, pairs.count, NULL, got, NULL),
+                0);
+            check_near(rerankers[i].path, got, pairs.scores, pairs.count, 1e-4);
+            for (size_t p = 0; p < pairs.count; p++) {
+                assert_int_equal(
+                    model_score(model, &pairs.inputs[p], 1, NULL, &alone, NULL),
+                    0);
+                check_near("alone", &alone, &got[p], 1, 1e-5);
+            }
+            model_close(model);
+            free_pairs(&pairs);
+        }
+}
+
+/* As the texts are joined there; what is too long is cut. */
+static void pairs_as_the_reference(void **state)
+{
+    struct pairs pairs = read_pairs(rerankers[0].pairs);
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct model *model = open_reranker(i, 1);
+        size_t context = model_facts(model)->context, p = 0;
+        const cJSON *item;
+        cJSON_ArrayForEach (item, pairs.json) {
+            const struct score_input *wanted = &pairs.inputs[p++];
+            struct score_input got;
+            assert_int_equal(
+                model_pair(model, slice_of(json_get_text(item, "question", "")),
+                           slice_of(json_get_text(item, "passage", "")), &got,
+                           NULL),
+                0);
+            assert_int_equal(got.second, wanted->second);
+            assert_int_equal(got.ids.count, wanted->ids.count < context
+                                                ? wanted->ids.count
+                                                : context);
+            assert_memory_equal(got.ids.items, wanted->ids.items,
+                                (got.ids.count - 1) * sizeof *got.ids.items);
+            ids_free(&got.ids);
+        }
+        char text[4001];
+        struct score_input got;
+        memset(text, 'a', 4000);
+        for (size_t at = 1; at < 4000; at += 2)
+            text[at] = ' ';
+        text[4000] = '\0';
+        assert_int_equal(
+            model_pair(model, slice_of(text), slice_of(text), &got, NULL), 0);
+        assert_int_equal(got.ids.count, context);
+        assert_int_equal(got.second, context / 2 + 2);
+        ids_free(&got.ids);
+        model_close(model);
+    }
+    free_pairs(&pairs);
+}
+
+static void others_do_not_score(void **state)
+{
+    struct pairs pairs = read_pairs(rerankers[0].pairs);
+    struct model *model = open_kind("bert", kernels_cpu());
+    struct err err = {0};
+    float got[MOST];
+    (void)state;
+    assert_false(model_facts(model)->scores);
+    assert_int_equal(
+        model_score(model, pairs.inputs, pairs.count, NULL, got, &err),
+        ERR_USAGE);
+    model_close(model);
+    model = open_reranker(0, 1);
+    pairs.inputs[0].ids.items[0] = 4000;
+    assert_int_equal(
+        model_score(model, pairs.inputs, pairs.count, NULL, got, &err),
+        ERR_USAGE);
+    const struct embed_input input = {pairs.inputs[1].ids.items, 2, NULL};
+    assert_int_equal(model_embed(model, &input, 1, NULL, got, &err), ERR_USAGE);
+    assert_non_null(strstr(err.message, "reranker"));
+    model_close(model);
+    free_pairs(&pairs);
+    save_edited("bert-rerank",
+                "s/\"0\": \"LABEL_0\"/\"0\": \"a\", \"1\": \"b\"/");
+    REFUSED(ERR_FORMAT, "classifier of 2 labels");
+}
+
+static int make_all(void **state)
+{
+    int code = make_pool(state);
+    return code ? code : make_folder(state);
+}
+
+static int end_all(void **state)
+{
+    end_folder(state);
+    return end_pool(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_as_the_reference),
+        cmocka_unit_test(pairs_as_the_reference),
+        cmocka_unit_test(others_do_not_score),
+    };
+    return cmocka_run_group_tests(tests, make_all, end_all);
+}
