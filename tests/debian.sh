@@ -61,7 +61,7 @@ version_of() {
 # The same packages under a later version, as an upgrade brings them.
 later() {
     dpkg-deb -R "$1" "$work/tree"
-    sed -i 's/^\(Version: .*\)/\1+later/' "$work/tree/DEBIAN/control"
+    sed -i -e 's/^\(Version: .*\)/\1+later/' -e 's/lectern (= \([^)]*\))/lectern (= \1+later)/' "$work/tree/DEBIAN/control"
     dpkg-deb -b "$work/tree" "$root/later/" >/dev/null
     rm -rf "$work/tree"
 }
@@ -127,6 +127,19 @@ case "$(version_of)" in *+later) ;; *) fail "not upgraded: $(version_of)" ;; esa
 as_user lectern daemon --stop
 as_user lectern search impeller | grep -q Priming || fail "the upgrade lost the store"
 as_user lectern daemon --stop
+
+# The daemon with CUDA, where it was made: it takes the place of the other, and gives it back.
+if ls "$root"/later/lectern-cuda_*.deb >/dev/null 2>&1; then
+    before=$(sha256sum <"$root/usr/bin/lecternd")
+    # shellcheck disable=SC2046 -- names of packages have no spaces
+    apt install $(cd "$root" && ls ./later/lectern-cuda_*.deb)
+    [ "$before" != "$(sha256sum <"$root/usr/bin/lecternd")" ] || fail "the daemon with CUDA is not in place"
+    as_user lectern search impeller | grep -q Priming || fail "the daemon with CUDA does not answer"
+    as_user lectern daemon --stop
+    apt purge lectern-cuda
+    [ "$before" = "$(sha256sum <"$root/usr/bin/lecternd")" ] || fail "the daemon without CUDA is not back"
+    echo "lectern-cuda: takes its place, and gives it back"
+fi
 
 apt remove lectern lectern-quill
 in_root sh -c '! command -v lectern' || fail "still there after it was removed"
