@@ -77,11 +77,19 @@ $(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz
 $O/tests/fuzz/fuzz_pack: LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $O/tests/fuzz/fuzz_pack: $(STAMP) $O/tests/fuzz/fuzz_pack.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MEMORY) $(TREE) $(patsubst %,$O/kernels/%.o,q8) $(BASE) $(FAISS_C)
 	$(call link,$(MEMORY_LIBS) $(BASE_LIBS))
-fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/fuzz_pack $O/tests/fuzz/encode_pages
+# Both ends of the socket.
+$O/tests/fuzz/fuzz_protocol: LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
+$O/tests/fuzz/fuzz_protocol: $(STAMP) $O/tests/fuzz/fuzz_protocol.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(PROTOCOL) $(BASE)
+	$(call link,$(BASE_LIBS))
+fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/fuzz_protocol $O/tests/fuzz/fuzz_pack $O/tests/fuzz/encode_pages
 fuzz:  ## fuzz the readers of pages, trees, tokenizers, models and chat templates, FUZZ_SECONDS each (needs clang)
 	@$(MAKE) --no-print-directory -s BUILD=fuzz CC=clang fuzzers
 	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
+# A corpus that grows in build/fuzz/corpus, kept minimal.
+NIGHTLY_SECONDS ?= 1800
+fuzz-nightly:  ## the same for NIGHTLY_SECONDS each, and then each corpus is minimised
+	@$(MAKE) --no-print-directory -s fuzz FUZZ_SECONDS=$(NIGHTLY_SECONDS); status=$$?; sh tests/fuzz/minimise.sh build/fuzz && exit $$status
 replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora
 	@sh tests/fuzz/replay.sh $O
 
-.PHONY: test unit e2e layers format format-check tidy check demo bench faults fuzzers fuzz replay
+.PHONY: test unit e2e layers format format-check tidy check demo bench faults fuzzers fuzz fuzz-nightly replay

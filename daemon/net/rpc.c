@@ -1,8 +1,12 @@
 #include "daemon/net/rpc.h"
 
+#include <math.h>
+
+/* A number beyond all doubles could not be said back. */
 static bool is_id(const cJSON *item)
 {
-    return cJSON_IsString(item) || cJSON_IsNumber(item);
+    return cJSON_IsString(item) ||
+           (cJSON_IsNumber(item) && isfinite(item->valuedouble));
 }
 
 const cJSON *rpc_id(const cJSON *message)

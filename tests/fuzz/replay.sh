@@ -13,4 +13,5 @@ sh "$here/models.sh" "$build/models" || exit 1
     "$build/fuzz_model" "$build"/models/model/* $(ls -d "$here"/corpus/model/* 2>/dev/null) &&
     "$build/fuzz_template" "$build"/models/template/* $(ls -d "$here"/corpus/template/* 2>/dev/null) &&
     "$build/fuzz_weights" "$build"/models/weights/* $(ls -d "$here"/corpus/weights/* 2>/dev/null) &&
-    "$build/fuzz_gguf" "$here"/corpus/gguf/* && "$build/fuzz_pack" "$here"/corpus/pack/*
+    "$build/fuzz_gguf" "$here"/corpus/gguf/* && "$build/fuzz_pack" "$here"/corpus/pack/* &&
+    "$build/fuzz_protocol" "$here"/corpus/protocol/*
