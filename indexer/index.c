@@ -47,6 +47,7 @@ struct update {
     size_t old_file_count;
     struct file *files; /* [scan.count] as they will be */
     bool *known;        /* [scan.count] what is recorded is of this parser */
+    bool *has_tree;     /* the same: the tree that it has is in the store */
     bool *keep_record;  /* [scan.count] the record needs no writing */
     bool changed;       /* the generation is to be made anew */
     struct skeletons *skeletons;
@@ -158,7 +159,8 @@ static bool look_up(struct update *u, struct store_txn *txn, size_t i)
     file->reports = mem_strdup(old->reports);
     bool again =
         u->options->force || (u->options->retry && old->state == FILE_FAILED);
-    u->known[i] = is_current(txn, old) && !again;
+    u->has_tree[i] = is_current(txn, old);
+    u->known[i] = u->has_tree[i] && !again;
     u->keep_record[i] = u->known[i] && same_stat(old, now);
     return !u->keep_record[i] || was_unread(old);
 }
@@ -219,6 +221,7 @@ static int scan(struct update *u, struct err *err)
         return code;
     u->files = mem_alloc(u->scan.count * sizeof *u->files);
     u->known = mem_alloc(u->scan.count * sizeof *u->known);
+    u->has_tree = mem_alloc(u->scan.count * sizeof *u->has_tree);
     u->keep_record = mem_alloc(u->scan.count * sizeof *u->keep_record);
     u->changed = !u->old_outline || any_gone(u) ||
                  u->manual.lexical != LEXICAL_VERSION ||
@@ -278,8 +281,11 @@ static void take_result(struct update *u, size_t i,
     struct file *file = &u->files[i];
     if (r->err.code)
         log_warn("%s/%s: %s", u->manual.root, file->path, r->err.message);
-    if (r->unread && u->known[i] && file->state == FILE_INDEXED) {
-        keep_as_it_was(u, i, r->err.message);
+    if (r->unread && u->has_tree[i] && file->state == FILE_INDEXED) {
+        keep_as_it_was(u, i,
+                       r->err.code ? r->err.message
+                                   : "a file that it includes cannot be read: "
+                                     "Input/output error");
         return;
     }
     /* Its stat is another's: it is read again next time. */
@@ -827,6 +833,7 @@ static void update_free(struct update *u)
     free(u->old_files);
     free(u->files);
     free(u->known);
+    free(u->has_tree);
     free(u->keep_record);
     free(u->indexed);
     free(u->old_nodes);

@@ -192,6 +192,7 @@ static void read_input(struct inputs *inputs, struct input *input)
     int code = source_read(inputs->root, path.data, &input->bytes, &err);
     if (code && source_is_shortage(errno))
         inputs->shortage = err;
+    inputs->unread = inputs->unread || (code && errno == EIO);
     if (!code) {
         input->hash = hash_bytes(input->bytes.data, input->bytes.size);
         code = unpack(inputs, path.data, &input->bytes, &err);

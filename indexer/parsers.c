@@ -128,6 +128,7 @@ static int parse(struct parsers *parsers, struct parser *parser,
         tree_free(ret->tree);
         ret->tree = NULL;
     }
+    ret->unread = inputs.unread;
     ret->inputs = inputs.record;
     inputs_free(&inputs);
     ret->name = parsers_name_with(ret->name, buf_slice(&ret->inputs));

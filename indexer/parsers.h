@@ -33,7 +33,7 @@ struct parsers_result {
     struct buf reports; /* what is wrong in a document that is read, a line
                            each */
     struct err err;     /* code 0: fine */
-    bool unread;        /* the disk did not give the file, as it may be */
+    bool unread; /* the disk did not give the file, or one that it includes */
     bool broken; /* err is not the file's: no parser, no descriptors, cancelled:
                                   no file would fare better */
 };

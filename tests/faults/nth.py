@@ -282,6 +282,10 @@ class Trial:
         finally:
             failed = house.control.disarm()[1]
         self.judge(found, said, expected, failed)
+        if self.verb == "update" and said:
+            lost = collections.Counter(expected) - collections.Counter(titles(house.daemon.call("toc", manual="m")))
+            if lost:
+                raise Forbidden(f"sections are gone: {list(lost)[:5]}, {said}")
         self.then(expected)
         return failed, "told" if said else "whole"
 
