@@ -53,7 +53,8 @@ struct index_report {
 
 /* Registers a manual for the folder `root` and returns its id: nothing is indexed
  * yet.  `name` NULL: the folder's own name, made unique.  The same root again: the
- * same manual (its ignore list and which links are followed are replaced).
+ * same manual (its ignore list and which links are followed are replaced).  A manual of
+ * that name without a folder (memory/pack) gets this one.
  * ERR_USAGE: no such folder, a name already taken by another root; ERR_NOT_FOUND:
  * the folder holds no file that Lectern reads. */
 int index_register(struct store *store, const struct source_root *root,

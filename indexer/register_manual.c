@@ -128,6 +128,20 @@ static int check_folder(const struct source_root *folder, const char *ignore,
                            root);
 }
 
+/* The manual that a folder is given to: the one that has it, or one of that name that
+ * was unpacked without its files. */
+static struct manual *find_old(const struct taken *taken, const char *name,
+                               const char *root)
+{
+    struct manual *old = find_by(taken, NULL, root);
+    struct manual *named = name ? find_by(taken, name, NULL) : NULL;
+    if (old || !named || named->root[0])
+        return old;
+    free(named->root);
+    named->root = mem_strdup(root);
+    return named;
+}
+
 /* Adds a record, or changes the one that has this root. */
 static int record(struct store_txn *txn, const struct taken *taken,
                   const struct source_root *folder, const char *name,
@@ -135,7 +149,7 @@ static int record(struct store_txn *txn, const struct taken *taken,
                   struct err *err)
 {
     const char *root = folder->path;
-    struct manual *old = find_by(taken, NULL, root);
+    struct manual *old = find_old(taken, name, root);
     const struct manual *holder = name ? find_by(taken, name, NULL) : NULL;
     if (holder && holder != old)
         return err_set(err, ERR_USAGE,

@@ -7,6 +7,8 @@ FLAGS_NOW := $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) DNNL=$(DNNL) NVCC=$(NVCC) $(CUDA
 ifneq ($(shell cat $(STAMP) 2>/dev/null),$(FLAGS_NOW))
 $(shell mkdir -p $O && printf '%s' '$(FLAGS_NOW)' > $(STAMP))
 endif
+# What nvcc makes up, names of files and of symbols, is the same each time.
+NVCC_SAME = --objdir-as-tempdir --frandom-seed=$(notdir $<)
 CUDA_STAMP := build/cuda/.flags
 CUDA_FLAGS_NOW := $(NVCC) $(NVCCFLAGS)
 ifneq ($(NVCC),)
@@ -32,7 +34,7 @@ $O/tests/cuda/%.o: tests/cuda/%.cc $(STAMP)
 build/cuda/%.o: kernels/cuda/%.cu $(CUDA_STAMP)
 	$(call say,nvcc)
 	@mkdir -p $(@D)
-	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(Q)$(NVCC) $(NVCCFLAGS) $(NVCC_SAME) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 -include $(shell find $O build/cuda -name '*.d' 2>/dev/null)
 

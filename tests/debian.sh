@@ -61,7 +61,7 @@ version_of() {
 # The same packages under a later version, as an upgrade brings them.
 later() {
     dpkg-deb -R "$1" "$work/tree"
-    sed -i 's/^\(Version: .*\)/\1+later/' "$work/tree/DEBIAN/control"
+    sed -i -e 's/^\(Version: .*\)/\1+later/' -e 's/lectern (= \([^)]*\))/lectern (= \1+later)/' "$work/tree/DEBIAN/control"
     dpkg-deb -b "$work/tree" "$root/later/" >/dev/null
     rm -rf "$work/tree"
 }
@@ -96,6 +96,12 @@ echo "$answer"
 echo "$answer" | grep -q 'clean water. \[1\]' || fail "the question is not answered"
 as_user lectern status --json >"$work/log"
 grep -q 'share/lectern/quill"' "$work/log" || fail "Quill is not used: $(cat "$work/log")"
+# Packed, and taken back under another name by who trusts the key.
+as_user sh -e -c 'cd; mkdir -p .config/lectern
+    lectern pack pumps pumps.pack --key key --json | sed "s/.*signer\":\"\([0-9a-f]*\).*/\1/" > .config/lectern/trusted-keys
+    lectern unpack pumps.pack -c copied
+    lectern ask -c copied "what is the impeller primed with" | grep -q "clean water. \[1\]"
+    lectern rm copied' || fail "a pack is not taken"
 apt purge bc
 as_user lectern add --installed 2>&1 | grep -q 'bc is removed' || fail "bc's manual outlives its package"
 
@@ -127,6 +133,19 @@ case "$(version_of)" in *+later) ;; *) fail "not upgraded: $(version_of)" ;; esa
 as_user lectern daemon --stop
 as_user lectern search impeller | grep -q Priming || fail "the upgrade lost the store"
 as_user lectern daemon --stop
+
+# The daemon with CUDA, where it was made: it takes the place of the other, and gives it back.
+if ls "$root"/later/lectern-cuda_*.deb >/dev/null 2>&1; then
+    before=$(sha256sum <"$root/usr/bin/lecternd")
+    # shellcheck disable=SC2046 -- names of packages have no spaces
+    apt install $(cd "$root" && ls ./later/lectern-cuda_*.deb)
+    [ "$before" != "$(sha256sum <"$root/usr/bin/lecternd")" ] || fail "the daemon with CUDA is not in place"
+    as_user lectern search impeller | grep -q Priming || fail "the daemon with CUDA does not answer"
+    as_user lectern daemon --stop
+    apt purge lectern-cuda
+    [ "$before" = "$(sha256sum <"$root/usr/bin/lecternd")" ] || fail "the daemon without CUDA is not back"
+    echo "lectern-cuda: takes its place, and gives it back"
+fi
 
 apt remove lectern lectern-quill
 in_root sh -c '! command -v lectern' || fail "still there after it was removed"

@@ -173,6 +173,34 @@ static bool is_folder_name(const char *name)
     return name[0] && name[0] != '.' && !strchr(name, '/');
 }
 
+/* A folder of ours that no manual has was left by one who was killed. */
+static int clear_own(const struct call *call, const char *folder,
+                     struct err *err)
+{
+    struct store_txn *txn;
+    struct manual *manuals;
+    size_t count;
+    bool used = false;
+    int code = store_read(call->daemon->store, &txn, err);
+    if (code)
+        return code;
+    code = store_list_manuals(txn, &manuals, &count, err);
+    if (code) {
+        store_end(txn);
+        return code;
+    }
+    code = store_check_manuals(txn, count, err);
+    store_end(txn);
+    for (size_t i = 0; i < count; i++) {
+        used = used || !strcmp(manuals[i].root, folder);
+        manual_free(&manuals[i]);
+    }
+    free(manuals);
+    if (!code && !used)
+        pack_folder_remove(folder);
+    return code;
+}
+
 /* Where the manual's files are, or will be; "": nowhere. */
 static int find_folder(const struct call *call, const struct pack *pack,
                        const char *name, struct buf *ret, struct err *err)
@@ -201,7 +229,7 @@ static int find_folder(const struct call *call, const struct pack *pack,
                        "or a folder for its files (--dir)");
     config_user_folder("XDG_DATA_HOME", ".local/share", ret);
     buf_printf(ret, "/manuals/%s", name);
-    return 0;
+    return clear_own(call, ret->data, err);
 }
 
 /* While nothing else is written: the manual may take the place of itself. */

@@ -87,6 +87,11 @@ def what_is_not_here_is_said():
         read.run("update", "--force", "--wait")
         check(read.manual("m")["generation"] == generation and not read.run("failed").stdout.strip(), "an update")
         check("are not here" in read.run("pack", "m", pack + "2", "--files", code=4).stderr, "pack --files")
+        node = hits["results"][0]["node"]
+        read.run("add", os.path.join(made.path, "m"), "-c", "m", "--wait")
+        answer = read.json("ask", "what is the impeller primed with")
+        check(answer["citations"][0]["status"] == "verified" and answer["citations"][0]["node"] == node and answer["fresh"], "a folder of its own")
+        check(not read.json("verify")["fault_count"], read.run("verify", code=None).stdout)
         read.run("rm", "m")
         read.run("search", "impeller", code=1)
 
@@ -100,7 +105,9 @@ def files_in_a_pack_are_quoted_literally():
         made.write("m/deep/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
         made.run("add", folder, "-c", "m", "--wait")
         made.run("pack", "m", pack, "--key", key, "--files")
+        read.write("lectern/manuals/m/left.html", "left by one who was killed")
         got = read.json("unpack", pack)
+        check("left.html" not in os.listdir(got["root"]), "what was left is gone")
         check(got["root"].startswith(read.path) and content(os.path.join(got["root"], "deep/a.html")) ==
               content(os.path.join(folder, "deep/a.html")), got)
         read.run("wait")
