@@ -68,11 +68,12 @@ static bool lower_word(struct buf *out, struct slice text)
     bool capitals = true;
     size_t letters = 0;
     buf_clear(out);
+    buf_reserve(out, text.size);
     for (size_t at = 0, step; at < text.size; at += step, letters++) {
         uint32_t c = text_decode(text.data, text.size, at, &step);
         capitals &= text_is_upper(c);
         if (c < 0x80)
-            buf_put_byte(out, (int)text_lower(c));
+            out->data[out->size++] = (char)text_lower(c);
         else
             text_encode(out, folded(c));
     }
@@ -97,9 +98,13 @@ static void give_whole(struct run *run, struct slice text, bool part)
     struct buf *whole = &run->maker->whole;
     buf_clear(whole);
     buf_put_byte(whole, '=');
-    for (size_t at = 0, step; at < text.size; at += step)
-        text_encode(whole,
-                    folded(text_decode(text.data, text.size, at, &step)));
+    for (size_t at = 0, step; at < text.size; at += step) {
+        uint32_t c = folded(text_decode(text.data, text.size, at, &step));
+        if (c < 0x80)
+            buf_put_byte(whole, (int)c);
+        else
+            text_encode(whole, c);
+    }
     struct slice term = {whole->data, cut(whole)};
     struct term_at at = {
         .term = term, .word = term, .whole = true, .part = part};
@@ -126,7 +131,7 @@ static struct slice unwrap(struct slice run)
     return run;
 }
 
-static bool is_word(uint32_t c)
+static inline bool is_word(uint32_t c)
 {
     return text_is_letter(c) || text_is_digit(c);
 }
@@ -170,7 +175,7 @@ static struct shape shape_of(struct slice run)
         if (is_word(c)) {
             shape.any_word = true;
             shape.joined |= sign;
-            shape.humps |= is_hump(run, at, before);
+            shape.humps |= text_is_upper(c) && is_hump(run, at, before);
         }
         sign = !is_word(c);
         before = c;
@@ -278,7 +283,8 @@ static void split(struct run *run, struct slice text,
 {
     for (size_t at = 0, from = 0, step; at < text.size; at += step) {
         uint32_t c = text_decode(text.data, text.size, at, &step);
-        bool at_break = is_break(text, at, c);
+        bool plain = (unsigned)((c | 32) - 'a') < 26; /* breaks are signs */
+        bool at_break = !plain && is_break(text, at, c);
         if (!at_break && at + step < text.size)
             continue;
         size_t end = at_break ? at : at + step;
@@ -367,6 +373,28 @@ static void give_run(struct run *run, struct slice text)
         give_signs(run, text);
 }
 
+/* A word of ASCII, small but for its first letter or all capitals, between signs of the
+ * sentence: most of a text.  False: the run is another. */
+static bool give_simple(struct run *run, struct slice text)
+{
+    while (text.size && memchr("(\"'[{`", text.data[0], 6))
+        text.data++, text.size--;
+    while (text.size && memchr(".,;:!?)\"'`]}", text.data[text.size - 1], 12))
+        text.size--;
+    unsigned char first = text.size ? (unsigned char)text.data[0] : 0;
+    unsigned char second = text.size > 1 ? (unsigned char)text.data[1] : 'a';
+    unsigned char least = (first & 32) || (second & 32) ? 'a' : 'A';
+    if ((unsigned)((first | 32) - 'a') >= 26)
+        return false;
+    for (size_t i = 1; i < text.size; i++)
+        if ((unsigned)((unsigned char)text.data[i] - least) >= 26)
+            return false;
+    run->identifier = false;
+    run->piece = text;
+    give_word(run, text);
+    return true;
+}
+
 /* ---- Scripts without spaces ---- */
 
 /* Neighbours overlap, so that whatever a reader takes for a word is there; a
@@ -397,6 +425,8 @@ static bool may_hold_cjk(struct slice text)
 
 static void give_scripts(struct run *run, struct slice text)
 {
+    if (give_simple(run, text))
+        return;
     text = visible(&run->maker->run, text);
     if (!may_hold_cjk(text)) {
         give_run(run, text);
@@ -418,6 +448,11 @@ static void give_scripts(struct run *run, struct slice text)
     }
 }
 
+static bool is_ascii_sign(char c)
+{
+    return c > ' ' && c < 0x7f;
+}
+
 size_t analyze(struct analyzer *maker, struct slice text,
                void (*each)(void *context, const struct term_at *at),
                void *context)
@@ -431,7 +466,8 @@ size_t analyze(struct analyzer *maker, struct slice text,
             continue;
         }
         size_t from = at;
-        while (at < text.size && !text_space(text.data, text.size, at))
+        while (at < text.size && (is_ascii_sign(text.data[at]) ||
+                                  !text_space(text.data, text.size, at)))
             at++;
         give_scripts(&run, (struct slice){text.data + from, at - from});
     }

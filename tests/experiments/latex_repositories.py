@@ -6,12 +6,15 @@
 The sources are read once more, by regular expressions: headings in their order, outside of comments, verbatim text and
 definitions; words of four letters and more outside of commands, arguments that are no text, and mathematics; lines of
 code in listings.  A heading is met when a node has its words as its title; nested right when the nearest heading above
-it in the same file is the nearest above it in the tree.  It is a rough instrument: macros that make headings or text
+it in the same file is the nearest above it in the tree.  Of paragraphs 40 a repository are sampled (by a fixed seed)
+that have eight words in a row: one is there when these stand in a node in their order, in the right section when the
+heading above it in the file is the node's title or one above that.  It is a rough instrument: macros that make headings or text
 are not followed, and what no main file includes counts as missing when the program does not take it for a document.
 """
 import collections
 import json
 import os
+import random
 import re
 import sys
 import tempfile
@@ -81,6 +84,27 @@ def headings(text):
     return found
 
 
+PLAIN = re.compile(r"(?<![\\\w{$-])(?:[^\W\d_]+ ){7}[^\W\d_]+")
+HEADING = re.compile(r"\\(part|chapter|(?:sub){0,2}section|(?:sub)?paragraph)\*?\s*(\[[^\]]*\])?\s*(?=\{)")
+
+
+def paragraphs(text):
+    """(eight words in a row, folded heading above or None)."""
+    text = re.sub(rf"\\begin\{{({CODE})\*?\}}.*?\\end\{{\1\*?\}}", "\n\n", text, flags=re.S)
+    begin = text.find("\\begin{document}")
+    places = [(match.start(), fold(group(text, match.end())[0] or "")) for match in HEADING.finditer(text)]
+    at = 0
+    for part in re.split(r"\n[ \t]*\n", text):
+        start = text.find(part, at)
+        at = start + len(part)
+        if start < begin or HEADING.search(part) or re.search(r"\\(?:def|newcommand|let|caption|footnote)\b", part):
+            continue
+        match = PLAIN.search(re.sub(r"\s+", " ", part))
+        above = [title for place, title in places if place < start]
+        if match and (not above or above[-1]):
+            yield match[0], above[-1] if above else None
+
+
 def words(text):
     text = re.sub(r"\\begin\{(?:equation|align|gather|multline|tikzpicture|tikzcd|displaymath|eqnarray|math|picture)\*?\}.*?"
                   r"\\end\{(?:equation|align|gather|multline|tikzpicture|tikzcd|displaymath|eqnarray|math|picture)\*?\}", " ", text, flags=re.S)
@@ -114,7 +138,7 @@ def sources(folder):
 class Tree:
     def __init__(self, client, manual):
         self.titles, self.nested, self.text, self.blocks = collections.Counter(), collections.Counter(), [], 0
-        self.noisy = 0
+        self.noisy, self.nodes = 0, []
         self.client = client
         for child in client.call("toc", manual=manual)["children"]:
             self.walk(child, [])
@@ -125,11 +149,13 @@ class Tree:
             self.titles[title] += 1
             for one in above[-3:]:
                 self.nested[one, title] += 1
+        first = len(self.text)
         for block in self.client.call("get", node=node["id"])["blocks"]:
             self.blocks += 1
             self.noisy += block["kind"] not in ("code", "math") and bool(NOISE.search(re.sub(r"\$[^$]*\$", "", block["text"])))
             self.text.append(block["text"])
         self.text.append(node["title"])
+        self.nodes.append((" ".join(re.findall(r"\w+", " ".join(self.text[first:]))), [*above, title]))
         for child in node.get("children", []):
             self.walk(child, above + [title])
 
@@ -163,6 +189,24 @@ class Titles:
         return found
 
 
+def place(tree, phrase, heading):
+    """2: in the right section, 1: there, 0: not."""
+    found = [titles for text, titles in tree.nodes if phrase in text]
+    if not found:
+        return 0
+    right = heading is None or any(within(heading, title) or within(title, heading) for titles in found for title in titles if title)
+    return 2 if right else 1
+
+
+def sample(tree, files):
+    """Sampled paragraphs, those that are there, those in the right section, a few that are not."""
+    every = [one for _, text in files for one in paragraphs(text)]
+    some = random.Random(1).sample(every, min(40, len(every)))
+    ranks = [place(tree, *one) for one in some]
+    return ([len(some), sum(rank > 0 for rank in ranks), sum(rank > 1 for rank in ranks)],
+            [(rank, *one) for rank, one in zip(ranks, some) if rank < 2][:8])
+
+
 def compare(client, name, folder):
     started = time.monotonic()
     report = client.call("add", dir=folder, name=name, wait=True)
@@ -189,10 +233,12 @@ def compare(client, name, folder):
     whole = re.sub(r"\s+", " ", " ".join(tree.text))
     size = sum(os.path.getsize(path) for path, _ in files)
     warnings = client.call("failed", manual=name)
+    sampled, misplaced = sample(tree, files)
     return {"name": name, "files": len(files), "mb": round(size / 1e6, 2), "seconds": round(seconds, 2),
             "nodes": sum(tree.titles.values()), "headings": [met, len(expected)], "nested": [nested, nestable],
             "words": round(there / max(1, sum(wanted.values())), 4), "listings": [sum(line in whole for line in code), len(code)],
             "noise": [tree.noisy, tree.blocks], "failed": len(warnings["files"]),
+            "paragraphs": sampled, "misplaced": misplaced,
             "told": sum("of its words" in w["message"] or "words" in w["message"] for w in warnings["warnings"]),
             "missing": missing[:40], "parsed": report.get("parsed")}
 

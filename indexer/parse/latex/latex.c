@@ -14,23 +14,30 @@ enum {
     MORE_WORDS = 110 /* per cent that another reading must have */
 };
 
+/* Whether the mark stands outside of comments. */
+static bool has_mark(struct slice text, const char *mark)
+{
+    size_t size = strlen(mark);
+    for (size_t at = 0; at < text.size;) {
+        const char *found = memmem(text.data + at, text.size - at, mark, size);
+        if (!found)
+            return false;
+        at = (size_t)(found - text.data);
+        const char *line = memrchr(text.data, '\n', at);
+        line = line ? line : text.data;
+        if (!memchr(line, '%', (size_t)(found - line)))
+            return true;
+        at += size;
+    }
+    return false;
+}
+
 /* A document has a preamble; anything else is text from its first line on. */
 static bool begins_document(struct slice text)
 {
-    static const char *const marks[] = {"\\documentclass", "\\documentstyle",
-                                        "\\begin{document}"};
-    for (size_t at = 0; at < text.size;) {
-        const char *line = text.data + at;
-        const char *end = memchr(line, '\n', text.size - at);
-        size_t size = end ? (size_t)(end - line) : text.size - at;
-        const char *comment = memchr(line, '%', size);
-        size_t read = comment ? (size_t)(comment - line) : size;
-        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-            if (memmem(line, read, marks[i], strlen(marks[i])))
-                return true;
-        at += size + 1;
-    }
-    return false;
+    return has_mark(text, "\\documentclass") ||
+           has_mark(text, "\\documentstyle") ||
+           has_mark(text, "\\begin{document}");
 }
 
 /* What latex2html leaves: all formulas and figures of the manual once more, to be
@@ -71,10 +78,12 @@ static struct document *document_new(const struct latex_reader *reader)
     sections_add(d);
     labels_add(d);
     index_add(d);
+    contents_add(d);
     blocks_add(d);
     tabular_add(d);
     verbatim_add(d);
     listings_add(d);
+    written_add(d);
     math_add(d);
     entries_add(d);
     inputs_add(d);
@@ -89,6 +98,7 @@ static void document_free(struct document *d)
 {
     for (size_t i = 0; i < d->flow_count; i++)
         buf_free(&d->flows[i].writer.text);
+    boxes_free(d);
     outline_free(&d->outline);
     tokens_free(&d->at_begin);
     tex_free(&d->tex);

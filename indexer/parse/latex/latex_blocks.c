@@ -107,12 +107,15 @@ static void run_begin(struct tex *tex, const struct command *command,
     buf_free(&name);
 }
 
-static size_t find_group(const struct document *d, uint32_t symbol)
+/* What is looked through counts as steps: many groups may be open. */
+static size_t find_group(struct document *d, uint32_t symbol)
 {
     size_t at = d->group_count;
+    size_t all = at;
     while (at && (d->groups[at - 1].kind != GROUP_ENVIRONMENT ||
                   d->groups[at - 1].name != symbol))
         at--;
+    d->tex.steps += (all - at) / 8;
     return at;
 }
 

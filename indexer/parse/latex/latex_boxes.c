@@ -1,7 +1,10 @@
 /* Boxes that are saved and set elsewhere: what is only measured is none of the text.
  *
- * The content of \sbox and \savebox is kept as a macro called "box NAME", which
- * \usebox and the like stand for. */
+ * The content of \sbox, \savebox and \hbox is kept as a macro called "box NAME", which
+ * \usebox and the like stand for; that of \vbox is read where it is saved, and what
+ * it adds to the outline is taken out again and kept. */
+#include <stdlib.h>
+
 #include "indexer/parse/latex/latex_internal.h"
 
 static uint32_t box_symbol(struct tex *tex, const struct tokens *box)
@@ -31,14 +34,164 @@ static void run_save(struct tex *tex, const struct command *command,
     tokens_free(&box);
 }
 
-static void push_box(struct tex *tex, const struct tokens *box)
+/* ---- Boxes that are set where they are saved ---- */
+
+enum { MAX_BOXES = 1000 };
+
+static struct box *find_box(struct document *d, uint32_t name)
 {
-    struct meaning meaning = tex->symbols[box_symbol(tex, box)].meaning;
-    struct tokens list = {0};
-    if (meaning.kind != MEANING_MACRO)
+    for (size_t i = 0; i < d->box_count; i++)
+        if (d->boxes[i].name == name)
+            return &d->boxes[i];
+    return NULL;
+}
+
+/* Takes the content over; NULL: the box is empty. */
+static void put_in(struct document *d, uint32_t name,
+                   struct outline_piece *content)
+{
+    struct box *box = find_box(d, name);
+    if (!box && !content)
         return;
-    tokens_add_all(&list, meaning.macro->body.items, meaning.macro->body.count);
-    tex_push(tex, list);
+    if (!box) {
+        if (d->box_count == MAX_BOXES) {
+            outline_drop(content);
+            return;
+        }
+        MEM_RESERVE(d->boxes, &d->box_capacity, d->box_count + 1);
+        box = &d->boxes[d->box_count++];
+        *box = (struct box){.name = name};
+    }
+    outline_drop(box->content);
+    box->content = content;
+}
+
+static void forget_tokens(struct document *d, uint32_t name)
+{
+    tex_define(&d->tex, name, (struct meaning){.kind = MEANING_NONE}, true);
+}
+
+/* Elsewhere what is saved is kept as tokens. */
+static bool may_divert(const struct document *d)
+{
+    return document_is_body(d) && !d->in.silent &&
+           (d->in.kind == BLOCK_PARAGRAPH || d->in.kind == BLOCK_QUOTE ||
+            d->in.kind == BLOCK_NOTE || d->in.kind == BLOCK_LIST);
+}
+
+/* The box that is being filled, and the paragraph that waits around it. */
+struct diversion {
+    uint32_t name;
+    struct outline_mark mark;
+    struct writer writer;
+    uint16_t file;
+    struct aside *asides;
+    size_t aside_count, aside_capacity;
+};
+
+/* The group that begins here is the box's content. */
+static void divert(struct document *d, uint32_t name, struct token call)
+{
+    struct group *group = document_open(d, GROUP_BRACE, call);
+    struct diversion *diversion = mem_alloc(sizeof *diversion);
+    *diversion = (struct diversion){.name = name,
+                                    .writer = d->flows[0].writer,
+                                    .file = d->flows[0].file,
+                                    .asides = d->asides,
+                                    .aside_count = d->aside_count,
+                                    .aside_capacity = d->aside_capacity};
+    outline_mark(&d->outline, &diversion->mark);
+    group->diversion = diversion;
+    d->flows[0].writer = (struct writer){0};
+    d->asides = NULL;
+    d->aside_count = d->aside_capacity = 0;
+    d->in = (struct context){.kind = BLOCK_PARAGRAPH};
+    d->last = 0;
+}
+
+static void resume_paragraph(struct document *d, struct diversion *diversion)
+{
+    buf_free(&d->flows[0].writer.text);
+    free(d->asides);
+    d->flows[0].writer = diversion->writer;
+    d->flows[0].file = diversion->file;
+    d->asides = diversion->asides;
+    d->aside_count = diversion->aside_count;
+    d->aside_capacity = diversion->aside_capacity;
+    d->index.url = (struct slice){"", 0};
+    d->last = 0;
+}
+
+void boxes_end(struct document *d, bool by_itself)
+{
+    struct group *group = &d->groups[d->group_count - 1];
+    struct diversion *diversion = group->diversion;
+    struct context in = d->in;
+    group->diversion = NULL;
+    document_flush(d);
+    struct outline_piece *content = outline_take(&d->outline, &diversion->mark);
+    resume_paragraph(d, diversion);
+    d->tex.steps += outline_piece_cost(content);
+    if (by_itself) {
+        forget_tokens(d, diversion->name);
+        put_in(d, diversion->name, content);
+    } else { /* its end did not come: it stands where it is */
+        d->in = group->outer;
+        document_flush(d);
+        outline_put(&d->outline, content);
+        outline_drop(content);
+        d->in = in;
+    }
+    free(diversion);
+}
+
+void boxes_free(struct document *d)
+{
+    for (size_t i = 0; i < d->box_count; i++)
+        outline_drop(d->boxes[i].content);
+    free(d->boxes);
+}
+
+static void set_content(struct document *d, const struct outline_piece *content,
+                        struct token call)
+{
+    d->tex.steps += 8 * outline_piece_cost(content);
+    if (d->in.silent || d->tex.steps > d->tex.max_steps)
+        return;
+    bool inside = outline_is_paragraph(content) && d->flows[0].writer.open;
+    if (document_is_body(d) && !inside) {
+        document_flush(d);
+        outline_put(&d->outline, content);
+        d->index.url = (struct slice){"", 0};
+        return;
+    }
+    struct buf text = {0};
+    outline_put_text(content, &text);
+    if (!inside)
+        document_space(d);
+    document_put(d, call, buf_slice(&text));
+    if (!inside)
+        document_space(d);
+    buf_free(&text);
+}
+
+/* `empties`: \box and \unvbox leave nothing in the register. */
+static void use_box(struct document *d, uint32_t name, bool empties,
+                    struct token call)
+{
+    struct tex *tex = &d->tex;
+    struct meaning meaning = tex->symbols[name].meaning;
+    struct box *box = find_box(d, name);
+    struct tokens list = {0};
+    if (meaning.kind == MEANING_MACRO) {
+        tokens_add_all(&list, meaning.macro->body.items,
+                       meaning.macro->body.count);
+        tex_push(tex, list);
+    } else if (box && box->content) {
+        set_content(d, box->content, call);
+        if (empties)
+            put_in(d, name, NULL);
+    }
 }
 
 static void run_use(struct tex *tex, const struct command *command,
@@ -46,82 +199,130 @@ static void run_use(struct tex *tex, const struct command *command,
 {
     struct tokens box = {0};
     (void)command;
-    (void)call;
     tex_read_argument(tex, &box);
-    push_box(tex, &box);
+    use_box(document_of(tex), box_symbol(tex, &box), false, call);
     tokens_free(&box);
 }
 
 /* The 0 of \box0, or the name of \copy\name. */
-static void read_register(struct tex *tex, struct tokens *ret)
+static uint32_t read_register(struct tex *tex)
 {
+    struct tokens box = {0};
     struct token token = tex_next_solid(tex);
     bool digits = token.cat != CAT_NAME;
     while (digits && token.cat == CAT_OTHER && token.value >= '0' &&
            token.value <= '9') {
-        tokens_add(ret, token);
+        tokens_add(&box, token);
         token = tex_next(tex);
     }
     if (!digits)
-        tokens_add(ret, token);
+        tokens_add(&box, token);
     else if (token.cat != CAT_SPACE) /* which ends a number */
         tex_unread(tex, token);
+    uint32_t symbol = box_symbol(tex, &box);
+    tokens_free(&box);
+    return symbol;
 }
+
+enum { BOX_KEPT, BOX_EMPTIED };
 
 static void run_copy(struct tex *tex, const struct command *command,
                      struct token call)
 {
-    struct tokens box = {0};
-    (void)command;
-    (void)call;
-    read_register(tex, &box);
-    push_box(tex, &box);
-    tokens_free(&box);
+    use_box(document_of(tex), read_register(tex), command->value == BOX_EMPTIED,
+            call);
 }
 
-static bool makes_box(const struct tex *tex, struct token token)
+/* ---- \setbox ---- */
+
+static bool is_one_of(const struct tex *tex, struct token token,
+                      const char *const *names)
 {
     if (token.cat != CAT_NAME)
         return false;
-    struct slice name = tex->symbols[token.value].name;
-    return slice_is(name, "hbox") || slice_is(name, "vbox") ||
-           slice_is(name, "vtop");
+    for (; *names; names++)
+        if (slice_is(tex->symbols[token.value].name, *names))
+            return true;
+    return false;
+}
+
+static const char *const vertical[] = {"vbox", "vtop", NULL};
+static const char *const horizontal[] = {"hbox", NULL};
+static const char *const registers[] = {"copy", "box", "vsplit", NULL};
+static const char *const copying[] = {"copy", NULL};
+static const char *const opening[] = {"bgroup", NULL};
+
+/* \setbox0\copy1: what is in one is in the other. */
+static void copy_register(struct document *d, uint32_t name, bool empties)
+{
+    struct tex *tex = &d->tex;
+    uint32_t from = read_register(tex);
+    struct box *box = find_box(d, from);
+    struct outline_piece *content =
+        box && box->content ? outline_hold(box->content) : NULL;
+    if (empties)
+        put_in(d, from, NULL);
+    if (tex->symbols[from].meaning.kind == MEANING_MACRO)
+        tex_define(tex, name, tex->symbols[from].meaning, true);
+    else
+        forget_tokens(d, name);
+    put_in(d, name, content);
+}
+
+/* The {..} that follows is kept as tokens. */
+static void keep_tokens(struct document *d, uint32_t name)
+{
+    struct macro macro = {0};
+    tex_read_argument(&d->tex, &macro.body);
+    d->tex.global = true;
+    define_macro(&d->tex, name, macro);
+    put_in(d, name, NULL);
+    tokens_free(&macro.body);
 }
 
 /* \setbox0=\hbox to 3pt{..}.  What stands between \bgroup and \egroup is no
- * argument: it is text where it stands. */
+ * argument: if it is not a \vbox, it is text where it stands. */
 static void run_setbox(struct tex *tex, const struct command *command,
                        struct token call)
 {
-    struct tokens box = {0};
+    struct document *d = document_of(tex);
+    uint32_t name = read_register(tex);
     (void)command;
-    (void)call;
-    read_register(tex, &box);
+    tex->global = false; /* it would be of what is in the box */
     tex_skip_before(tex, "=");
     struct token token = tex_next_solid(tex);
-    if (makes_box(tex, token)) {
-        tex_skip_before(tex, "b");
-        token = tex_next_solid(tex);
-        if (token.cat == CAT_BEGIN) {
-            struct macro macro = {0};
-            tex_unread(tex, token);
-            tex_read_argument(tex, &macro.body);
-            define_macro(tex, box_symbol(tex, &box), macro);
-            tokens_free(&macro.body);
-            tokens_free(&box);
-            return;
-        }
+    if (is_one_of(tex, token, registers)) {
+        copy_register(d, name, !is_one_of(tex, token, copying));
+        return;
     }
-    tokens_free(&box);
+    bool down = is_one_of(tex, token, vertical);
+    if (!down && !is_one_of(tex, token, horizontal)) {
+        tex_unread(tex, token);
+        return;
+    }
+    tex_skip_before(tex, "b");
+    token = tex_next_solid(tex);
+    bool brace = token.cat == CAT_BEGIN;
+    if (down && may_divert(d) && (brace || is_one_of(tex, token, opening))) {
+        divert(d, name, call);
+        return;
+    }
     tex_unread(tex, token);
+    if (brace)
+        keep_tokens(d, name);
 }
 
 static const struct command commands[] = {
-    {"setbox", run_setbox, NULL, 0, NULL}, {"sbox", run_save, NULL, 0, NULL},
-    {"savebox", run_save, "oo", 0, NULL},  {"usebox", run_use, NULL, 0, NULL},
-    {"box", run_copy, NULL, 0, NULL},      {"copy", run_copy, NULL, 0, NULL},
-    {"unhbox", run_copy, NULL, 0, NULL},   {"unvbox", run_copy, NULL, 0, NULL},
-    {"unhcopy", run_copy, NULL, 0, NULL},
+    {"setbox", run_setbox, NULL, 0, NULL},
+    {"sbox", run_save, NULL, 0, NULL},
+    {"savebox", run_save, "oo", 0, NULL},
+    {"usebox", run_use, NULL, 0, NULL},
+    {"box", run_copy, NULL, BOX_EMPTIED, NULL},
+    {"copy", run_copy, NULL, BOX_KEPT, NULL},
+    {"unhbox", run_copy, NULL, BOX_EMPTIED, NULL},
+    {"unvbox", run_copy, NULL, BOX_EMPTIED, NULL},
+    {"unhcopy", run_copy, NULL, BOX_KEPT, NULL},
+    {"unvcopy", run_copy, NULL, BOX_KEPT, NULL},
 };
 
 void boxes_add(struct document *d)

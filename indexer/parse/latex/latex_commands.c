@@ -60,7 +60,8 @@ static void run_first(struct tex *tex, const struct command *command,
     tex_push(tex, list);
 }
 
-/* \texorpdfstring{a}{b}: b, which is made to be read; a where that is empty. */
+/* \texorpdfstring{a}{b}: b, which is made to be read; a where that is empty, and in a
+ * line of the contents, which prints it, if it has no formula. */
 static void run_readable(struct tex *tex, const struct command *command,
                          struct token call)
 {
@@ -69,8 +70,14 @@ static void run_readable(struct tex *tex, const struct command *command,
     (void)call;
     tex_read_argument(tex, &set);
     tex_read_argument(tex, &read);
-    tokens_free(read.count ? &set : &read);
-    tex_push(tex, read.count ? read : set);
+    bool reads = read.count != 0;
+    if (document_flow(document_of(tex))->kind == FLOW_CONTENTS) {
+        reads = false;
+        for (size_t i = 0; i < set.count; i++)
+            reads |= set.items[i].cat == CAT_MATH && read.count;
+    }
+    tokens_free(reads ? &set : &read);
+    tex_push(tex, reads ? read : set);
 }
 
 static void run_at_begin(struct tex *tex, const struct command *command,
@@ -121,6 +128,62 @@ static void run_tikz(struct tex *tex, const struct command *command,
         tex_unread(tex, token);
 }
 
+/* \xspace: a space before anything but what ends a word or goes on with it (its
+ * exceptions, in xspace's manual). */
+static void run_xspace(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct document *d = document_of(tex);
+    struct token next = tex_next_expanded(tex);
+    (void)command;
+    (void)call;
+    tex_unread(tex, next);
+    bool letter = next.cat == CAT_LETTER || next.cat == CAT_MATH;
+    bool sign =
+        next.cat == CAT_OTHER &&
+        (next.value >= 0x80 || !strchr(".,'/?;:!~-)]", (int)next.value));
+    bool name =
+        next.cat == CAT_NAME && tex_meaning(tex, next)->kind == MEANING_NONE;
+    if (letter || sign || name)
+        document_space(d);
+}
+
+/* What TeX's engines write into the PDF as it is: \pdfliteral direct{..}, \pdfextension
+ * literal{..}, \pdfobj stream attr{..}{..}, \pdfannot width 3pt{..} are none of the
+ * text. */
+static void run_literal(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    static const struct {
+        const char *word, *before;
+    } words[] = {
+        {"literal", NULL},  {"colorstack", "n"},   {"annot", NULL},
+        {"obj", NULL},      {"direct", NULL},      {"page", NULL},
+        {"origin", NULL},   {"shipout", NULL},     {"raw", NULL},
+        {"stream", NULL},   {"file", NULL},        {"uncompressed", NULL},
+        {"useobjnum", "n"}, {"attr", "m"},         {"resources", "m"},
+        {"width", "d"},     {"height", "d"},       {"depth", "d"},
+        {"push", NULL},     {"set", NULL},         {"pop", NULL},
+        {"current", NULL},  {"reserveobjnum", "."}};
+    enum { MAX_WORDS = 20 };
+    size_t i = 0, count = 0;
+    (void)call;
+    tex_skip_before(tex, command->before);
+    while (i < sizeof words / sizeof *words && count++ < MAX_WORDS) {
+        for (i = 0; i < sizeof words / sizeof *words; i++)
+            if (tex_read_word(tex, words[i].word))
+                break;
+        if (i == sizeof words / sizeof *words ||
+            (words[i].before && *words[i].before == '.'))
+            break;
+        tex_skip_before(tex, words[i].before);
+    }
+    struct token token = tex_next_solid(tex);
+    tex_unread(tex, token);
+    if (token.cat == CAT_BEGIN)
+        tex_skip_before(tex, "m");
+}
+
 /* \glossary{..}; memoir: \glossary[file](key){term}{description} */
 static void run_glossary(struct tex *tex, const struct command *command,
                          struct token call)
@@ -158,8 +221,21 @@ static const struct command ignored[] = {
     {"hyphenchar", run_nothing, "c=n", 0, NULL},
     {"skewchar", run_nothing, "c=n", 0, NULL},
     {"accent", run_nothing, "n", 0, NULL},
+    {"xspace", run_xspace, NULL, 0, NULL},
     {"special", run_nothing, "m", 0, NULL},
-    {"write", run_nothing, "nm", 0, NULL},
+    {"pdfliteral", run_literal, NULL, 0, NULL},
+    {"pdfextension", run_literal, NULL, 0, NULL},
+    {"pdfobj", run_literal, NULL, 0, NULL},
+    {"pdfannot", run_literal, NULL, 0, NULL},
+    {"pdfcolorstack", run_literal, "n", 0, NULL},
+    {"pdfstartlink", run_literal, NULL, 0, NULL},
+    {"pdfxform", run_literal, NULL, 0, NULL},
+    {"pdfcatalog", run_nothing, "m", 0, NULL},
+    {"pdfinfo", run_nothing, "m", 0, NULL},
+    {"pdfrefobj", run_nothing, "n", 0, NULL},
+    {"pdfrefxform", run_nothing, "n", 0, NULL},
+    {"pdfsetmatrix", run_nothing, "m", 0, NULL},
+    {"pdfbookmark", run_nothing, "omm", 0, NULL},
     {"immediate", run_nothing, NULL, 0, NULL},
     {"directlua", run_nothing, "m", 0, NULL},
     {"message", run_nothing, "m", 0, NULL},
@@ -183,7 +259,6 @@ static const struct command ignored[] = {
     {"@latex@info", run_nothing, "m", 0, NULL},
     {"openin", run_nothing, "n=", 0, NULL},
     {"closein", run_nothing, "n", 0, NULL},
-    {"closeout", run_nothing, "n", 0, NULL},
     {"font", run_nothing, "c=c", 0, NULL},
     {"fontsize", run_nothing, "mm", 0, NULL},
     {"set@fontsize", run_nothing, "mmm", 0, NULL},
@@ -208,7 +283,6 @@ static const struct command ignored[] = {
     {"list", run_nothing, "mm", 0, NULL},
     {"trivlist", run_nothing, NULL, 0, NULL},
     {"markright", run_nothing, "m", 0, NULL},
-    {"addcontentsline", run_nothing, "mmm", 0, NULL},
     {"addtocontents", run_nothing, "mm", 0, NULL},
     {"glossary", run_glossary, NULL, 0, NULL},
     {"bibliographystyle", run_nothing, "m", 0, NULL},

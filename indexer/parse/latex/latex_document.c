@@ -162,8 +162,10 @@ void document_flush(struct document *d)
     if (writer_take(&flow->writer, &text, &span) && text.size) {
         if (span.from > span.to)
             span = (struct span){0, 0};
-        d->outline.file = flow->file;
-        outline_block(&d->outline, d->in.kind, text, d->in.info, span);
+        if (!contents_paragraph(d, text, span, flow->file)) {
+            d->outline.file = flow->file;
+            outline_block(&d->outline, d->in.kind, text, d->in.info, span);
+        }
     }
     put_asides(d);
 }
@@ -192,6 +194,7 @@ static void end_flow(struct document *d)
     case FLOW_TITLE: sections_end_title(d, flow); break;
     case FLOW_CAPTION: blocks_end_caption(d, flow); break;
     case FLOW_INDEX: index_end_entry(d, flow); break;
+    case FLOW_CONTENTS: contents_end_line(d, flow); break;
     case FLOW_NAME: {
         struct slice text;
         struct span span;
@@ -233,6 +236,8 @@ static void end_link(struct document *d, const struct group *group)
 /* Undoes the group on top, whatever opened it. */
 void document_close(struct document *d)
 {
+    if (d->groups[d->group_count - 1].diversion)
+        boxes_end(d, false);
     struct group group = d->groups[--d->group_count];
     if (group.kind == GROUP_ENVIRONMENT && group.environment &&
         group.environment->end)
@@ -300,6 +305,8 @@ struct group *document_environment(struct document *d)
 static void end_brace(struct document *d, struct token token)
 {
     int kind = d->group_count ? d->groups[d->group_count - 1].kind : -1;
+    if (kind == GROUP_BRACE && d->groups[d->group_count - 1].diversion)
+        boxes_end(d, true);
     if (kind == GROUP_BRACE || kind == GROUP_FLOW || kind == GROUP_LINK ||
         kind == GROUP_BOX)
         document_close(d);
@@ -435,10 +442,43 @@ static struct token next_to_take(struct document *d)
     return tex_next_expanded(tex);
 }
 
+/* Takes the text that comes next in a file, of which nothing is to be done but to
+ * put it. */
+static void take_text(struct document *d)
+{
+    struct tex *tex = &d->tex;
+    struct flow *flow = document_flow(d);
+    struct input *top =
+        tex->input_count ? &tex->inputs[tex->input_count - 1] : NULL;
+    bool cautious = d->caution == READ_DEFINITIONS && d->packages;
+    if (!top || !top->is_file || flow->writer.exact || cautious ||
+        (flow->writer.open && flow->file != top->file) ||
+        tex->steps >= tex->max_steps)
+        return;
+    uint16_t file = top->file;
+    size_t from = top->at;
+    struct slice text = mouth_text(tex, top);
+    if (!text.size)
+        return;
+    d->last = 0;
+    if (d->in.silent)
+        return;
+    if (!flow->writer.open)
+        flow->file = file;
+    size_t to = from + text.size;
+    while (to > from && (unsigned char)text.data[to - from - 1] <= ' ')
+        to--;
+    writer_literal(&flow->writer, text, (struct span){from, to});
+}
+
 void document_read(struct document *d)
 {
     struct token token;
-    while (!d->tex.stopped && (token = next_to_take(d)).cat != CAT_NONE) {
+    while (!d->tex.stopped) {
+        take_text(d);
+        token = next_to_take(d);
+        if (token.cat == CAT_NONE)
+            break;
         if (token_is(token, CAT_NAME, d->tex.par))
             end_paragraph(d, token);
         take(d, token);

@@ -188,7 +188,8 @@ static void read_file_name(struct tex *tex, struct buf *ret)
     }
     tex_unread(tex, token);
     while ((token = tex_next_expanded(tex)).cat == CAT_LETTER ||
-           token.cat == CAT_OTHER || token.cat == CAT_SUB)
+           token.cat == CAT_OTHER || token.cat == CAT_SUB ||
+           token_is(token, CAT_NAME, tex_symbol_of(tex, "jobname")))
         tex_write_token(tex, token, ret);
     if (token.cat != CAT_SPACE)
         tex_unread(tex, token);
@@ -226,7 +227,9 @@ static void run_input(struct tex *tex, const struct command *command,
     read_file_name(tex, &name);
     if (command->value) /* \include begins a page */
         document_flush(d);
-    if (!command->value || is_included(d, buf_slice(&name)))
+    if (streams_read(tex, buf_slice(&name)))
+        ; /* written by the document itself */
+    else if (!command->value || is_included(d, buf_slice(&name)))
         open_named(d, buf_slice(&name), ".tex", call);
     buf_free(&name);
 }
@@ -469,22 +472,56 @@ static void run_package(struct tex *tex, const struct command *command,
     buf_free(&names);
 }
 
-/* \IfFileExists{f}{a}{b}, \InputIfFileExists: files are not asked after. */
+/* A part of LaTeX's own, which is taken to be installed. */
+static bool is_installed(struct slice name)
+{
+    static const char *const endings[] = {".sty", ".cls", ".def", ".ldf",
+                                          ".clo", ".fd",  ".cfg"};
+    bool found = false;
+    if (memchr(name.data, '/', name.size))
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t size = strlen(endings[i]);
+        found |= name.size > size &&
+                 !memcmp(name.data + name.size - size, endings[i], size);
+    }
+    return found;
+}
+
 static void run_if_file(struct tex *tex, const struct command *command,
                         struct token call)
 {
     struct document *d = document_of(tex);
-    struct buf name = {0};
+    struct buf name = {0}, names = {0};
+    uint16_t file;
+    (void)command;
     tex_read_text(tex, &name);
-    if (command->value) {
-        struct buf names = {0};
-        tex_skip_before(tex, "mm");
-        put_names(d, buf_slice(&name), ".tex", &names);
-        inputs_open(d, buf_slice(&names), call);
-        buf_free(&names);
-    } else {
-        expand_choose(tex, true);
-    }
+    put_names(d, buf_slice(&name), ".tex", &names);
+    expand_choose(tex,
+                  is_installed(buf_slice(&name)) ||
+                      streams_exists(tex, buf_slice(&name)) ||
+                      inputs_fetch_again(d, buf_slice(&names), call, &file));
+    buf_free(&names);
+    buf_free(&name);
+}
+
+/* \InputIfFileExists{f}{a}{b}: a and the file, or b. */
+static void run_input_if(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct document *d = document_of(tex);
+    struct buf name = {0}, names = {0};
+    struct tokens then = {0}, other = {0};
+    (void)command;
+    tex_read_text(tex, &name);
+    put_names(d, buf_slice(&name), ".tex", &names);
+    tex_read_argument(tex, &then);
+    tex_read_argument(tex, &other);
+    bool found = streams_read(tex, buf_slice(&name)) ||
+                 inputs_open(d, buf_slice(&names), call);
+    tokens_free(found ? &other : &then);
+    tex_push(tex, found ? then : other);
+    buf_free(&names);
     buf_free(&name);
 }
 
@@ -509,7 +546,7 @@ static const struct command commands[] = {
     {"usepackage", run_package, NULL, 0, NULL},
     {"RequirePackage", run_package, NULL, 0, NULL},
     {"IfFileExists", run_if_file, NULL, 0, NULL},
-    {"InputIfFileExists", run_if_file, NULL, 1, NULL},
+    {"InputIfFileExists", run_input_if, NULL, 0, NULL},
     {"bye", run_bye, NULL, 0, NULL},
 };
 

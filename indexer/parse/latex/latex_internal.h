@@ -10,6 +10,7 @@
 #include "indexer/parse/outline/writer.h"
 
 struct document;
+struct diversion;
 struct work;
 
 /* What text is part of; every group has its own copy. */
@@ -43,7 +44,8 @@ struct group {
     struct token opened;
     size_t mark; /* of a link: where its text begins */
     struct slice url;
-    bool entry; /* a reference entry ends with it */
+    bool entry;                  /* a reference entry ends with it */
+    struct diversion *diversion; /* what is in it is saved in a box */
 };
 
 /* What becomes of text gathered by itself. */
@@ -53,7 +55,8 @@ enum flow_kind {
     FLOW_NAME,     /* the document's title */
     FLOW_FOOTNOTE, /* stands after the paragraph */
     FLOW_CAPTION,
-    FLOW_INDEX, /* an entry of the index */
+    FLOW_INDEX,    /* an entry of the index */
+    FLOW_CONTENTS, /* a line of the contents */
     FLOW_BOILERPLATE
 };
 
@@ -156,6 +159,24 @@ struct index {
     bool styled;      /* a style was looked for */
 };
 
+/* What is saved in a box register, but for \sbox and \hbox (latex_boxes.c). */
+struct box {
+    uint32_t name; /* symbol */
+    struct outline_piece *content;
+};
+
+/* A line that the document adds to its contents by hand (latex_contents.c). */
+struct contents {
+    bool waits;  /* for what comes next */
+    bool within; /* the paragraph had begun */
+    int level;
+    struct slice title;
+    struct span span; /* of the command */
+    uint32_t file;
+    bool has_heading;
+    size_t heading_blocks; /* blocks when the last heading came */
+};
+
 struct document {
     struct tex tex;
     struct outline outline;
@@ -176,6 +197,7 @@ struct document {
     struct labels labels;
     struct bibliography bibliography;
     struct index index;
+    struct contents contents;
 
     struct slice title; /* the document's */
     struct span title_span;
@@ -187,6 +209,8 @@ struct document {
     bool is_only;
     unsigned asked_count;   /* of times that a file was asked for */
     struct tokens at_begin; /* \AtBeginDocument */
+    struct box *boxes;
+    size_t box_count, box_capacity;
     struct theorem *theorems;
     size_t theorem_count, theorem_capacity;
     struct package_mark *marks; /* [packages] being read */
@@ -256,17 +280,26 @@ void text_add_logos(struct document *d); /* those of the class amsldoc */
 /* The letter under an accent that `text`, from behind its backslash on, begins
  * with; how many bytes it is written with, 0: none. */
 size_t text_put_accent(struct slice text, struct buf *ret);
-void commands_add(struct document *d);     /* latex_commands.c */
-void boxes_add(struct document *d);        /* latex_boxes.c */
-void loops_add(struct document *d);        /* latex_loops.c */
-void sections_add(struct document *d);     /* latex_sections.c */
-void blocks_add(struct document *d);       /* latex_blocks.c */
-void tabular_add(struct document *d);      /* latex_tabular.c */
+void commands_add(struct document *d); /* latex_commands.c */
+void boxes_add(struct document *d);    /* latex_boxes.c */
+void loops_add(struct document *d);    /* latex_loops.c */
+void sections_add(struct document *d); /* latex_sections.c */
+void blocks_add(struct document *d);   /* latex_blocks.c */
+void tabular_add(
+    struct document *
+        d); /* latex_boxes.c: the group that saves what is in it ends, by its own brace or with
+ * what is around it. */
+void boxes_end(struct document *d, bool by_itself);
+void boxes_free(struct document *d);
+
+/* latex_tabular.c */
 void verbatim_add(struct document *d);     /* latex_verbatim.c */
 void listings_add(struct document *d);     /* latex_listings.c */
+void written_add(struct document *d);      /* latex_written.c */
 void math_add(struct document *d);         /* latex_math.c */
 void labels_add(struct document *d);       /* latex_labels.c */
 void index_add(struct document *d);        /* latex_index.c */
+void contents_add(struct document *d);     /* latex_contents.c */
 void inputs_add(struct document *d);       /* latex_inputs.c */
 void options_add(struct document *d);      /* latex_options.c */
 void bibliography_add(struct document *d); /* latex_bibliography.c */
@@ -292,6 +325,17 @@ void sections_end_title(struct document *d, struct flow *flow);
 void sections_class(struct document *d, struct slice name);
 /* The number that counter `name` prints, in the document's memory. */
 struct slice sections_number(struct document *d, const char *name);
+
+/* Of section 1, of part -1; -2: it is none. */
+int sections_level(struct slice name);
+
+/* latex_contents.c */
+void contents_end_line(struct document *d, struct flow *flow);
+/* A heading was put. */
+void contents_heading(struct document *d);
+/* The paragraph is about to be put; true: it became a heading. */
+bool contents_paragraph(struct document *d, struct slice text, struct span span,
+                        uint32_t file);
 
 /* latex_blocks.c */
 void environments_add(struct document *d, const struct environment *list,
@@ -324,8 +368,27 @@ struct slice verbatim_language(struct document *d, const struct tokens *list);
 /* If `call` is \verb: what it is to show, a token a character. */
 bool verbatim_in_formula(struct document *d, struct token call,
                          struct tokens *ret);
+/* The tokens up to \end{name}, where a file cannot be read. */
+void verbatim_read_tokens(struct document *d, struct slice name,
+                          struct tokens *ret);
+/* The name of the environment that is open. */
+struct slice verbatim_name(struct document *d);
+/* The environment of the document's own that the file has around what macros
+ * opened in it; NULL: there is none. */
+const struct group *verbatim_wrapper(struct document *d, struct token call);
+/* \end{name} is read next. */
+void verbatim_push_end(struct document *d, struct slice name,
+                       struct token call);
 /* |x| stands as it is written from \begin{document} on. */
 void verbatim_between_bars(struct document *d);
+
+/* latex_written.c */
+/* Writes what stands up to \end{name} to the stream `key`. */
+void written_take(struct document *d, struct slice name, struct slice key,
+                  struct token call);
+/* Whether verbatim's \verbatim@processline writes each line to a file; the
+ * stream's key. */
+bool written_by_line(struct document *d, struct buf *ret_key);
 
 /* latex_labels.c */
 void labels_define(struct document *d, struct slice name);

@@ -19,11 +19,27 @@ static size_t line_at(struct slice text, int64_t number)
     return at;
 }
 
+/* What the document wrote to a file stands where it was written. */
+static void put_written(struct document *d, const struct listing *listing,
+                        struct token passage)
+{
+    struct slice text = d->tex.files[passage.file].transcoded.text;
+    d->tex.steps += passage.to - passage.from;
+    verbatim_put(
+        d, (struct slice){text.data + passage.from, passage.to - passage.from},
+        listing->language, passage);
+}
+
 static void put_listing(struct document *d, const struct listing *listing,
                         struct token call)
 {
     struct tex *tex = &d->tex;
+    struct token written;
     uint16_t file;
+    if (streams_passage(tex, listing->name, &written)) {
+        put_written(d, listing, written);
+        return;
+    }
     if (tex->spent || !inputs_fetch_named(d, listing->name, "", call, &file))
         return;
     struct slice text = tex->files[file].transcoded.text;

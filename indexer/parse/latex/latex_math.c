@@ -97,6 +97,66 @@ static bool read_end(struct document *d, struct formula *f, struct slice name,
     return ends;
 }
 
+/* Passes over what stands up to \end{name}, a picture: it is left out, with what
+ * of it is in the formula from `from` on.  False: it is none. */
+static bool takes_picture(struct document *d, struct formula *f,
+                          struct slice name, size_t from)
+{
+    static const char *const pictures[] = {"tikzpicture", "pgfpicture",
+                                           "pspicture", "picture"};
+    struct buf end = {0};
+    struct slice raw;
+    struct token place;
+    bool found = false;
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+        found |= slice_is(name, pictures[i]);
+    if (!found)
+        return false;
+    f->tokens.count = from;
+    buf_printf(&end, "\\end{%.*s}", (int)name.size, name.data);
+    if (!tex_read_raw(&d->tex, end.data, &raw, &place)) {
+        struct tokens list = {0};
+        verbatim_read_tokens(d, name, &list);
+        tokens_free(&list);
+    }
+    buf_free(&end);
+    return true;
+}
+
+/* A macro's choice by the arguments that it was given, \IfNoValueTF and its kin. */
+static bool is_choice(const struct tex *tex, struct token token)
+{
+    if (token.cat != CAT_NAME || !(token.flags & TOKEN_MADE) ||
+        tex_meaning(tex, token)->kind != MEANING_EXPANDS)
+        return false;
+    struct slice name = tex->symbols[token.value].name;
+    return name.size > 7 && (!memcmp(name.data, "IfNoVal", 7) ||
+                             !memcmp(name.data, "IfValue", 7) ||
+                             !memcmp(name.data, "IfBoole", 7));
+}
+
+/* The list, taken over, in which these choices are made. */
+static void choose_all(struct tex *tex, struct tokens *list, struct tokens *ret)
+{
+    struct token token = {.cat = CAT_STOP, .file = UINT16_MAX};
+    unsigned abandoned = tex->abandon_count;
+    bool any = false;
+    for (size_t i = 0; i < list->count; i++)
+        any |= is_choice(tex, list->items[i]);
+    if (!any) {
+        *ret = *list;
+        return;
+    }
+    tokens_add(list, token);
+    tex_push(tex, *list);
+    while (tex->abandon_count == abandoned &&
+           (token = tex_next(tex)).cat != CAT_STOP && token.cat != CAT_NONE)
+        if (is_choice(tex, token))
+            tex_expand(tex, token);
+        else
+            tokens_add(ret, token);
+}
+
 static bool ends_here(struct document *d, struct token token, int end,
                       size_t braces)
 {
@@ -137,7 +197,8 @@ static void read_formula(struct document *d, struct formula *f, int end,
                 tex_expand(tex, token);
                 continue;
             }
-            if (is_named(d, token, "csname")) { /* becomes the name */
+            if (is_named(d, token, "csname") || /* becomes the name */
+                is_choice(tex, token)) {
                 tex_expand(tex, token);
                 continue;
             }
@@ -145,11 +206,12 @@ static void read_formula(struct document *d, struct formula *f, int end,
                 takes_verb(d, f, token))
                 continue;
             if (token.value == tex->begin) {
-                struct buf ignored = {0};
+                struct buf begun = {0};
+                size_t from = f->tokens.count;
                 add(f, token);
-                read_name(d, f, &ignored);
-                buf_free(&ignored);
-                depth++;
+                read_name(d, f, &begun);
+                depth += !takes_picture(d, f, buf_slice(&begun), from);
+                buf_free(&begun);
                 continue;
             }
             if (token.value == tex->end) {
@@ -264,8 +326,10 @@ static void run_ensuremath(struct tex *tex, const struct command *command,
 {
     struct document *d = document_of(tex);
     struct formula f = {0};
+    struct tokens list = {0};
     (void)command;
-    tex_read_argument(tex, &f.tokens);
+    tex_read_argument(tex, &list);
+    choose_all(tex, &list, &f.tokens);
     if (f.tokens.count) {
         f.any = true;
         f.first = f.tokens.items[0];

@@ -133,6 +133,14 @@ static void leave(struct document *d, struct token call)
     d->in = (struct context){.kind = BLOCK_PARAGRAPH, .silent = d->in.silent};
 }
 
+int sections_level(struct slice name)
+{
+    for (int i = 0; i < 7; i++)
+        if (slice_is(name, counters[i]))
+            return i - 1;
+    return -2;
+}
+
 static bool is_numbered(struct document *d, int level)
 {
     return d->is_document && level <= count_of(d, "secnumdepth") &&
@@ -213,11 +221,23 @@ static void heading(struct document *d, int level, bool star, struct token call)
         put_number(d, flow, level, call);
 }
 
+/* memoir: what a document has done after each chapter's title. */
+static void end_chapter_title(struct document *d, struct token call)
+{
+    call.cat = CAT_NAME;
+    call.value = tex_symbol_of(&d->tex, "memendofchapterhook");
+    call.flags |= TOKEN_MADE;
+    if (tex_meaning(&d->tex, call)->kind == MEANING_MACRO)
+        tex_unread(&d->tex, call);
+}
+
 void sections_end_title(struct document *d, struct flow *flow)
 {
     struct slice title;
     struct span span;
     int level = flow->level + 2;
+    if (flow->level == CHAPTER)
+        end_chapter_title(d, flow->opened);
     if (d->in.silent || !writer_take(&flow->writer, &title, &span)) {
         labels_settle(d);
         index_settle(d);
@@ -238,6 +258,7 @@ void sections_end_title(struct document *d, struct flow *flow)
     d->labels.section = document_keep(d, title);
     d->labels.number = flow->number;
     d->labels.what = slice_of(counters[flow->level + 1]);
+    contents_heading(d);
     labels_settle(d);
     index_settle(d);
 }
@@ -259,9 +280,8 @@ static void run_startsection(struct tex *tex, const struct command *command,
     int level = SECTION;
     (void)command;
     tex_read_text(tex, &name);
-    for (int i = 0; i < 7; i++)
-        if (slice_is(buf_slice(&name), counters[i]))
-            level = i - 1;
+    if (sections_level(buf_slice(&name)) >= PART)
+        level = sections_level(buf_slice(&name));
     buf_free(&name);
     bool endless = number_read_argument(tex, false) > SUBPARAGRAPH;
     tex_skip_before(tex, "mmmm");

@@ -169,8 +169,8 @@ void verbatim_put(struct document *d, struct slice raw, struct slice language,
 }
 
 /* The environment's lines, from the tokens of an argument it stands in. */
-static void read_tokens(struct document *d, struct slice name,
-                        struct tokens *ret)
+void verbatim_read_tokens(struct document *d, struct slice name,
+                          struct tokens *ret)
 {
     for (;;) {
         struct token token = tex_next(&d->tex);
@@ -219,12 +219,17 @@ static void take_verbatim(struct document *d, const struct code *code,
     struct token place = call;
     buf_printf(&end, "\\end{%.*s}", (int)name.size, name.data);
     if (tex_read_raw(&d->tex, end.data, &raw, &place)) {
+        if (raw.size > 3 && !memcmp(raw.data, "{}\n", 3)) {
+            raw.data += 2; /* of the opening line, which shows nothing */
+            raw.size -= 2;
+            place.from += 2;
+        }
         if (code->keep)
             put_code(d, code, raw, place);
     } else {
         struct tokens list = {0};
         struct buf text = {0};
-        read_tokens(d, name, &list);
+        verbatim_read_tokens(d, name, &list);
         verbatim_write(d, &list, &text);
         if (code->keep && text.size)
             put_code(d, code, buf_slice(&text), place_of(&list, call));
@@ -235,7 +240,7 @@ static void take_verbatim(struct document *d, const struct code *code,
 }
 
 /* The environment's own name ends it, by whatever macro it was begun. */
-static struct slice current_name(struct document *d)
+struct slice verbatim_name(struct document *d)
 {
     struct group *group = document_environment(d);
     if (!group)
@@ -254,7 +259,7 @@ static void read_options(struct document *d, struct code *code)
 }
 
 /* \end{name}, to be read next. */
-static void push_end(struct document *d, struct slice name, struct token call)
+void verbatim_push_end(struct document *d, struct slice name, struct token call)
 {
     struct tokens end = {0};
     struct token token = call;
@@ -277,7 +282,7 @@ static void push_end(struct document *d, struct slice name, struct token call)
 
 /* The environment of the document's own that the file has around what macros
  * opened in it; NULL: there is none. */
-static const struct group *wrapper_of(struct document *d, struct token call)
+const struct group *verbatim_wrapper(struct document *d, struct token call)
 {
     size_t at = d->group_count;
     if (!(call.flags & TOKEN_MADE))
@@ -316,16 +321,16 @@ static void begin_verbatim(struct document *d,
                            const struct environment *environment,
                            struct token call)
 {
-    struct code code = {.name = current_name(d), .keep = environment->value};
+    struct code code = {.name = verbatim_name(d), .keep = environment->value};
     size_t around = d->group_count - 1;
     if (environment->text)
         read_signature(d, environment->text, &code);
-    const struct group *wrapper = wrapper_of(d, call);
+    const struct group *wrapper = verbatim_wrapper(d, call);
     if (wrapper)
         code.name = d->tex.symbols[wrapper->name].name;
     take_verbatim(d, &code, call);
     if (wrapper)
-        push_end(d, code.name, call);
+        verbatim_push_end(d, code.name, call);
     else
         document_close_to(d, around);
 }
@@ -747,6 +752,8 @@ static void run_new_minted(struct tex *tex, const struct command *command,
     buf_free(&starred);
 }
 
+enum { LINE_BY_LINE = 2 };
+
 /* \verbatim as a command: in the body of an environment of one's own. */
 static void run_verbatim(struct tex *tex, const struct command *command,
                          struct token call)
@@ -756,12 +763,17 @@ static void run_verbatim(struct tex *tex, const struct command *command,
     /* Else it is a command of another package's, as \comment{..}. */
     if (!(call.flags & TOKEN_MADE) || !group || group->environment)
         return;
-    struct slice name = current_name(d);
+    struct slice name = verbatim_name(d);
     struct code code = {.name = name, .keep = command->value};
+    struct buf key = {0};
     if (command->before)
         tex_skip_before(tex, command->before);
-    take_verbatim(d, &code, call);
-    push_end(d, name, call); /* what was passed over is read now */
+    if (command->value == LINE_BY_LINE && written_by_line(d, &key))
+        written_take(d, name, buf_slice(&key), call);
+    else
+        take_verbatim(d, &code, call);
+    buf_free(&key);
+    verbatim_push_end(d, name, call); /* what was passed over is read now */
 }
 
 static const struct command commands[] = {
@@ -792,7 +804,7 @@ static const struct command commands[] = {
     {"verbatim", run_verbatim, NULL, 1, NULL},
     {"Verbatim", run_verbatim, "o", 1, NULL},
     {"lstlisting", run_verbatim, "o", 1, NULL},
-    {"verbatim@start", run_verbatim, NULL, 1, NULL},
+    {"verbatim@start", run_verbatim, NULL, LINE_BY_LINE, NULL},
     {"comment", run_verbatim, NULL, 0, NULL},
 };
 
@@ -808,8 +820,6 @@ static const struct environment environments[] = {
     {"boxedverbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
     {"boxedverbatim*", begin_verbatim, NULL, NULL, 1, NULL, 0},
     {"fboxverbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
-    {"verbatimoutput", begin_verbatim, NULL, NULL, 0, "m", 0},
-    {"writeverbatim", begin_verbatim, NULL, NULL, 0, "m", 0},
     {"listing", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"tcblisting", begin_verbatim, NULL, NULL, 1, "om", 0},
     {"dispListing", begin_verbatim, NULL, NULL, 1, "o", 0},
@@ -817,14 +827,13 @@ static const struct environment environments[] = {
     {"dispListing*", begin_verbatim, NULL, "m", 1, NULL, 0},
     {"dispExample*", begin_verbatim, NULL, "m", 1, NULL, 0},
     {"LTXexample", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"ltxcode", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"ltxexample", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"SaveVerbatim", begin_verbatim, NULL, NULL, 0, "om", 0},
-    {"VerbatimOut", begin_verbatim, NULL, NULL, 0, "om", 0},
     {"codeexample", begin_verbatim, NULL, NULL, 1, "o", 2},
     {"macrocode", begin_verbatim, NULL, NULL, 1, NULL, 2},
     {"macrocode*", begin_verbatim, NULL, NULL, 1, NULL, 2},
     {"comment", begin_verbatim, NULL, NULL, 0, NULL, 2},
-    {"filecontents", begin_verbatim, NULL, NULL, 0, "om", 0},
-    {"filecontents*", begin_verbatim, NULL, NULL, 0, "om", 0},
     {"rawhtml", begin_verbatim, NULL, NULL, 0, NULL, 0},
     {"htmlonly", begin_verbatim, NULL, NULL, 0, NULL, 0},
     {"tikzpicture", begin_verbatim, NULL, NULL, 0, NULL, 0},

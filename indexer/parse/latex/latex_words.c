@@ -1,15 +1,18 @@
 /* How much of a document's source is in its tree, by words of three letters or
  * more.  A rough measure, meant to notice that a text was lost: names of
  * commands, comments, keys and what draws pictures are no words of the source. */
-#include <ctype.h>
-
 #include "indexer/parse/latex/latex_internal.h"
 
 enum { MIN_LETTERS = 3 };
 
+static bool is_ascii_letter(char c)
+{
+    return (unsigned)((c | 32) - 'a') < 26;
+}
+
 static bool is_letter(char c)
 {
-    return isalpha((unsigned char)c) || (c & 0x80);
+    return is_ascii_letter(c) || c & 0x80;
 }
 
 static size_t count_words(struct slice text)
@@ -84,7 +87,7 @@ static size_t pass_silent(struct slice text, size_t at)
 static size_t pass_command(struct slice text, size_t at)
 {
     size_t from = at;
-    while (at < text.size && isalpha((unsigned char)text.data[at]))
+    while (at < text.size && is_ascii_letter(text.data[at]))
         at++;
     struct slice name = {text.data + from, at - from};
     if (!name.size)
@@ -123,12 +126,15 @@ static struct slice body_of(struct slice text)
         text.size -= (size_t)(from - text.data);
         text.data = from;
     }
-    for (size_t at = text.size; at-- > 0;) /* the last: others are examples */
-        if (text.size - at >= sizeof end - 1 &&
-            !memcmp(text.data + at, end, sizeof end - 1)) {
-            text.size = at;
-            break;
-        }
+    const char *found, *last = NULL; /* others are examples */
+    for (struct slice rest = text;
+         (found = memmem(rest.data, rest.size, end, sizeof end - 1));) {
+        last = found++;
+        rest.size -= (size_t)(found - rest.data);
+        rest.data = found;
+    }
+    if (last)
+        text.size = (size_t)(last - text.data);
     return text;
 }
 

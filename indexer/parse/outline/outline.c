@@ -228,6 +228,15 @@ void outline_block(struct outline *o, int kind, struct slice text,
     o->fresh = o->anchor_count;
 }
 
+void outline_put_block(struct outline *o, const struct outline_block *block,
+                       uint32_t node)
+{
+    struct outline_block *kept = APPEND(o, blocks, block_count, block_capacity);
+    *kept = *block;
+    kept->node = node;
+    add_origin(o, node, kept->span);
+}
+
 void outline_boilerplate(struct outline *o, struct slice text, const char *why,
                          struct span span)
 {

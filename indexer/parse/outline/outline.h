@@ -130,6 +130,36 @@ void outline_ref(struct outline *outline, struct slice text, struct slice url);
 bool outline_turn(struct outline *outline, struct slice name);
 void outline_return(struct outline *outline);
 
+/* ---- Pieces (outline_piece.c) ---- */
+
+/* How far the outline was. */
+struct outline_mark {
+    size_t nodes, blocks, anchors, refs, origins;
+    struct outline_step *path; /* [path_count] */
+    size_t path_count;
+};
+struct outline_piece;
+
+void outline_mark(const struct outline *outline, struct outline_mark *ret);
+void outline_unmark(struct outline_mark *mark);
+/* Takes out what was added since the mark, which is gone then; yours. */
+struct outline_piece *outline_take(struct outline *outline,
+                                   struct outline_mark *mark);
+/* Adds it (again) to what is being read now. */
+void outline_put(struct outline *outline, const struct outline_piece *piece);
+/* The text of its blocks. */
+void outline_put_text(const struct outline_piece *piece, struct buf *ret);
+/* A single paragraph, without headings. */
+bool outline_is_paragraph(const struct outline_piece *piece);
+/* Of adding it: parts, and a share of its bytes. */
+size_t outline_piece_cost(const struct outline_piece *piece);
+/* Another holder of it; it is gone with the last. */
+struct outline_piece *outline_hold(struct outline_piece *piece);
+void outline_drop(struct outline_piece *piece);
+/* The block, whose texts are the outline's already, as one of `node`. */
+void outline_put_block(struct outline *outline,
+                       const struct outline_block *block, uint32_t node);
+
 /* Adds all to an empty tree.  The page itself is its first node, or, when it
  * has but one heading at the top (or its first reads like the page's title),
  * that heading is.  `part`: with blocks and references, with what was dropped

@@ -95,6 +95,35 @@ def documents():
         "active": (b"\\catcode`\\a=13 \\def a{aa}a\n\nafter", True),
         "own-names": (b"\\catcode4=11 \\catcode255=11 \\def\\\x04k{x}\\ref{k}"
                       b"\\expandafter\\def\\csname -count 7\\endcsname{x}\\count7=5 \\the\\count7", False),
+        "reads-what-it-writes": (b"\\newwrite\\x\\openout\\x=a \\write\\x{x \\noexpand\\input{a}}\\closeout\\x"
+                                 b"\\input{a}\n\nafter", True),
+        "writes-while-it-reads": (b"\\newwrite\\x\\openout\\x=a \\write\\x{\\string\\b}\\def\\b{y"
+                                  b"\\write\\x{\\string\\b}}\\input{a}\n\nafter", True),
+        "doubles-what-it-writes": (b"\\newwrite\\x\\newwrite\\y" + b"\\openout\\x=a \\write\\x{xx\\noexpand\\input{b}"
+                                   b"\\noexpand\\input{b}}\\closeout\\x\\openout\\y=b \\write\\y{\\noexpand\\input{a}"
+                                   b"\\noexpand\\input{a}}\\closeout\\y" + b"\\input{a}\n\nafter", True),
+        "many-written": (b"\\newwrite\\x\\openout\\x=a " + b"\\write\\x{xy}" * 300000 + b"\\closeout\\x"
+                         + b"\\input{a}" * 50 + b"\n\nafter", False),
+        "many-streams": (b"".join(b"\\newwrite\\x\\openout\\x=f%d \\write\\x{y}" % i for i in range(20000))
+                         + b"\\input{f0}" * 20000, False),
+        "passages": (b"\\Newassociation{s}{S}{a}\\Opensolutionfile{a}" + b"\\begin{s}\\Readsolutionfile{a}x\\end{s}" * 3000
+                     + b"\\Readsolutionfile{a}" * 3, True),
+        "doubling-boxes": (b"\\setbox1\\vbox{word\n\nword}" + b"\\setbox1\\vbox{\\copy1\\copy1}" * 100 + b"\\box1\n\nafter", False),
+        "growing-box": (b"\\setbox2\\vbox{}" + b"\\setbox1\\vbox{word word}\\setbox2\\vbox{\\unvbox2\\unvbox1}" * 20000
+                        + b"\\box2", False),
+        "deep-boxes": (b"\\setbox1\\vbox{" * 200000 + b"x", True),
+        "many-boxes": (b"".join(b"\\setbox%d\\vbox{x}\\copy%d\n" % (i, i) for i in range(30000)), False),
+        "contents-lines": (b"\\begin{document}" + b"\\addcontentsline{toc}{section}{x}y\n\n" * 100000, False),
+        "shorthands": (b"\\useshorthands{!}\\defineshorthand{!!}{!!!!}!!\n\nafter", True),
+        "patched": (b"\\def\\a{x}" + b"\\patchcmd\\a{x}{xx}{}{}" * 30000 + b"\\a", False),
+        "local-package": ({"main.tex": b"\\documentclass{article}\\usepackage{a}\\begin{document}innocent words\\end{document}",
+                           "a.sty": b"\\def\\b{\\RequirePackage{a}\\b}\\b" + b"\\if\\@x{\\begingroup\\catcode`\\{=12 " * 20000}, True),
+        "local-packages": ({"main.tex": b"\\documentclass{c0}\\begin{document}words\\end{document}",
+                            **{f"c{i}.cls": b"\\LoadClassWithOptions{c%d}\\ifx\\a{" % (i + 1) for i in range(60)},
+                            "c60.cls": b"\\@for\\x:=a,b\\do{" * 10000}, True),
+        "local-hooks": ({"main.tex": b"\\documentclass{a}\\begin{document}words\\end{document}",
+                         "a.cls": b"\\AtBeginDocument{\\AtBeginDocument{x}\\g@addto@macro\\h{\\h\\h}\\h}" * 10000
+                         + b"\\ExplSyntaxOn\\cs_new:Npn\\x_y:n#1{\\x_y:n{#1#1}}\\x_y:n{z}"}, False),
         **{f"noise-{i}": (b"".join(noise.choices(tokens, k=100000)), False) for i in range(8)},
     }
 

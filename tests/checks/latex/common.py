@@ -61,6 +61,8 @@ def typeset(folder, main, options, work, runs=1, pdf=False, before=""):
     unpack(folder, work)
     inside = os.path.join(work, os.path.dirname(main))
     before += r"\AtBeginDocument{\setcounter{tocdepth}{5}}" if "nodepth" not in options else ""
+    if "toc" in options:  # it prints none
+        before += r"\makeatletter\AtBeginDocument{\@starttoc{toc}}\makeatother "
     more = os.environ.get("TEXINPUTS", "")
     env = dict(os.environ, TEXINPUTS=f".:{work}//:{more}", max_print_line="1000")
     engine = options.get("engine", "pdflatex")
@@ -88,7 +90,9 @@ SKIPPED = re.compile(r"\\[a-z]*space *\*? *\{[^}]*\}"  # space
                      rf"|\\[hv]rule(?: *(?:width|height|depth){LENGTH})*"
                      r"|\\catcode *`\\?.= *\d+"
                      r"|\\hbox *(?:to *\\[a-z@]+ *)?\{[^}]*\}"  # an empty number
+                     r"|\\parbox *\{[^}]*\}"  # its width
                      r"|\\hyper(?:link|ref) *(?:\[[^]]*\]|\{[^}]*\})")
+LETTERS = {"L": "Ł", "l": "ł", "O": "Ø", "o": "ø", "AE": "Æ", "ae": "æ", "OE": "Œ", "oe": "œ"}
 CODE = re.compile(r"\\char *(?:(\d+)|'([0-7]+)|\"([0-9A-F]+)|`\\?(.)) ?")
 
 
@@ -102,6 +106,7 @@ def fold(text):
     text = text.replace("\\textbackslash", "").replace("\\\\", " ").replace("ß", "ss").replace("\\ss ", "ss")
     text = CODE.sub(lambda match: character(match).replace("\\", ""), text)
     text = re.sub(r"\\LaTeXe(?![a-zA-Z])", "LaTeX2", text)
+    text = re.sub(r"\\(?:L|l|O|o|AE|ae|OE|oe)(?![a-zA-Z])", lambda match: LETTERS[match.group()[1:]], text)
     text = re.sub(r"\\(TeX|LaTeX|LaTeXe|BibTeX|MakeIndex|eTeX|AmS)(?![a-zA-Z])", r"\1", text)
     text = COMMAND.sub(" ", SKIPPED.sub(" ", text))
     text = unicodedata.normalize("NFD", text)

@@ -6,7 +6,7 @@
 MANUALS is the folder that latex-manuals.sh fills (or where the repositories of
 latex-repositories.txt are, by their names), WORK is for LaTeX to run in.
 Each entry of the .toc, in order, must be a node of the tree with the same
-title, formulas apart, at the same depth below the one before of a higher level.  Of those that
+title, formulas apart (or, where the .toc has a short one, the title that is printed), at the same depth below the one before of a higher level.  Of those that
 are not, two kinds are told apart, as nothing in the manual's folder has them:
 what LaTeX itself writes (lists of contents, the index), and sections of files
 of the TeX installation that the manual includes, known by the .fls beside the
@@ -71,6 +71,26 @@ def ours(tree):
         yield index, number, titles
 
 
+def under_printed_title(toc, nodes, met):
+    """Of those that are not met: the .toc has a short title, or one made for it;
+    the node between the same neighbours has the same number, or the same words and more."""
+    taken = set(met.values())
+    low = 0
+    for a, (_, number, title) in enumerate(toc):
+        if a in met:
+            low = met[a] + 1
+            continue
+        high = next((met[later] for later in range(a + 1, len(toc)) if later in met), len(nodes))
+        for b in range(low, high):
+            _, other, titles = nodes[b]
+            same = number and number == other
+            if b not in taken and (same or len(title) > 3 and any(title in one for one in titles)):
+                taken.add(b)
+                low = b + 1
+                yield a, b
+                break
+
+
 def compare(name, toc, tree, elsewhere, show):
     nodes = list(ours(tree))
     wanted = [title for _, _, title in toc]
@@ -79,6 +99,8 @@ def compare(name, toc, tree, elsewhere, show):
     matcher = difflib.SequenceMatcher(None, wanted, have, autojunk=False)
     pairs = [(a + i, b + i) for a, b, n in matcher.get_matching_blocks() for i in range(n)]
     met = dict(pairs)
+    printed = dict(under_printed_title(toc, nodes, met))
+    pairs, met = sorted([*pairs, *printed.items()]), {**met, **printed}
     numbered = sum(1 for a, b in pairs if toc[a][1] and toc[a][1] == nodes[b][1])
     numbers = sum(1 for a, b in pairs if toc[a][1])
     nested, stack = 0, []
@@ -111,7 +133,7 @@ def compare(name, toc, tree, elsewhere, show):
     wanted = len(toc) - lists - outside
     share = len(pairs) / max(1, wanted)
     print(f"{name}: {len(pairs)} of {wanted} titles ({100 * share:.1f} %), {nested} below the right one, "
-          f"{numbered} of {numbers} numbers; besides {lists} lists, {outside} of the installation; "
+          f"{numbered} of {numbers} numbers, {len(printed)} by what is printed; besides {lists} lists, {outside} of the installation; "
           f"{len(nodes) - len(pairs)} nodes are not in the .toc")
     return len(pairs), wanted
 

@@ -1325,6 +1325,206 @@ static int load(void **state)
     return 0;
 }
 
+/* ---- Files that a document writes itself ---- */
+
+/* What is written is read again with the categories of then; nothing else is in
+ * the file. */
+static void test_written_files(void **state)
+{
+    (void)state;
+    expect("\\newwrite\\x\\def\\a{one}\\immediate\\openout\\x=\\jobname.ans "
+           "\\immediate\\write\\x{\\string\\emph{\\a} \\noexpand\\b}"
+           "\\write\\x{two}\\closeout\\x\\write\\x{lost}"
+           "\\def\\a{other}\\def\\b{B}(\\input{\\jobname.ans})",
+           "paragraph: (one B two )");
+    /* Two streams at once; one that is opened again begins anew. */
+    expect("\\newwrite\\x\\newwrite\\y\\openout\\x=a.tex \\openout\\y{b.tex}"
+           "\\write\\x{1}\\write\\y{2}\\openout\\x=a.tex \\write\\x{3}"
+           "\\closeout\\x\\closeout\\y\\input{b}\\input a .",
+           "paragraph: 2 3 .");
+    /* A macro's argument may begin in one line and end in the next. */
+    expect("\\newwrite\\x\\openout\\x=a \\write\\x{\\string\\q\\string{1}"
+           "\\write\\x{2\\string}.}\\closeout\\x\\def\\q#1{<#1>}\\input a",
+           "paragraph: <1 2>.");
+    expect("\\IfFileExists{./no.tex}{there}{not there} "
+           "\\InputIfFileExists{no}{there}{not there} "
+           "\\begin{filecontents}{w.tex}\nwritten\n\\end{filecontents}"
+           "\\IfFileExists{w}{\\input{w}}{not}",
+           "paragraph: not there not there written");
+}
+
+/* fancyvrb, verbatim and answers write passages as they stand. */
+static void test_written_passages(void **state)
+{
+    (void)state;
+    expect("\\begin{VerbatimOut}{e.tex}\n\\emph{x}  y\n\\end{VerbatimOut}\n"
+           "\\VerbatimInput{e.tex}\\input{e.tex}",
+           "code: \\emph{x}  y | paragraph: x y");
+    expect(
+        "\\newwrite\\o\\makeatletter\\newenvironment{example}{\\openout\\o=e."
+        "tex "
+        "\\def\\verbatim@processline{\\write\\o{\\the\\verbatim@line}}"
+        "\\verbatim@start}{\\closeout\\o\\verbatiminput{e.tex}\\input{e.tex}}"
+        "\\makeatother\\begin{example}\n\\emph{x}  y\n\\end{example}",
+        "code: \\emph{x}  y | paragraph: x y");
+    expect(
+        "\\newtheorem{ex}{Exercise}\\Newassociation{sol}{Solution}{ans}"
+        "\\Opensolutionfile{ans}\\begin{ex}Why?\\begin{sol}\n"
+        "So.\\begin{verbatim}\na  b\n\\end{verbatim}\\end{sol}\\end{ex}"
+        "\\Closesolutionfile{ans}\\section*{Solutions}\\Readsolutionfile{ans}",
+        "note: Exercise 1. Why? | # Solutions | paragraph: 1 So. | "
+        "code: a  b");
+}
+
+static void test_xspace(void **state)
+{
+    (void)state;
+    expect("\\def\\b{\\textsf{bib}\\xspace}\\b is, \\b, \\b's \\b{} x \\b\\ y "
+           "(\\b) \\b\\emph{z} \\b $q$",
+           "paragraph: bib is, bib, bib’s bib x bib y (bib) bib z bib $q$");
+}
+
+/* ltxdockit's examples. */
+static void test_dockit_examples(void **state)
+{
+    (void)state;
+    expect("\\begin{ltxexample}[style=latex]\n\\a{x}\n\\end{ltxexample}"
+           "\\begin{ltxcode}{}\n\\section{y}\n\\end{ltxcode}z",
+           "code: \\a{x} | code: \\section{y} | paragraph: z");
+}
+
+/* \let of an environment that is known ends with its group, and with another
+ * \let. */
+static void test_let_environments(void **state)
+{
+    (void)state;
+    expect("\\newenvironment{e}{(}{)}{\\let\\e\\comment\\let\\ende\\endcomment "
+           "\\begin{e}x\\end{e}}\\begin{e}y\\end{e}",
+           "paragraph: (y)");
+    expect("\\newenvironment{e}{(}{)}\\let\\o\\e\\let\\endo\\ende"
+           "\\let\\e\\comment\\let\\ende\\endcomment\\begin{e}x\\end{e}"
+           "\\let\\e\\o\\let\\ende\\endo\\begin{e}y\\end{e}",
+           "paragraph: (y)");
+}
+
+/* babel's: shorthands of the document's own, and the words of its language. */
+static void test_babel(void **state)
+{
+    (void)state;
+    expect(
+        "\\useshorthands{!}\\defineshorthand{!!}{\\t}\\defineshorthand{!a}{A}"
+        "\\def\\t#1{<#1>}!!{x} !a wow! $!x$",
+        "paragraph: <x> A wow! $!x$");
+    expect("\\setlocalecaption{english}{problems}{Problems}"
+           "\\section*{\\problemsname}x",
+           "# Problems | paragraph: x");
+    expect("{\\catcode`!=\\active\\gdef!{bang}}\\catcode`!=\\active a!",
+           "paragraph: abang");
+}
+
+/* etoolbox's \undef; memoir's code behind each chapter's title. */
+static void test_hooks(void **state)
+{
+    (void)state;
+    expect("\\def\\a{x}\\undef\\a\\def\\b{y}\\csundef{b}\\ifdefined\\a x\\fi"
+           "\\ifdefined\\b y\\fi z",
+           "paragraph: z");
+    expect("\\documentclass{memoir}\\def\\memendofchapterhook{hook}"
+           "\\begin{document}\\chapter{A} text\\end{document}",
+           "# Chapter 1. A | paragraph: hook text");
+}
+
+/* What is written into the PDF as it is. */
+static void test_engines(void **state)
+{
+    (void)state;
+    expect("a\\pdfliteral direct{/Span<</A(b)>>BDC}b\\pdfextension literal "
+           "page {x}c\\pdfobj stream attr{/Type /X}{x y}d"
+           "\\pdfannot width 3pt height 1ex{/Subtype}e\\pdfobj reserveobjnum f"
+           "\\pdfcolorstack 0 push{1 g}g",
+           "paragraph: abcdefg");
+}
+
+/* A picture is left out of a formula, with its empty lines; what a macro chooses
+ * by its arguments is chosen. */
+static void test_formula_choices(void **state)
+{
+    (void)state;
+    expect(
+        "a\\[x\\begin{tikzpicture}\n\n\\node {$q$};\n\n\\end{tikzpicture}y\\]b",
+        "paragraph: a | math: xy | paragraph: b");
+    expect("\\NewDocumentCommand\\l{m o}{\\ensuremath{\\mathbf{#1}"
+           "\\IfNoValueTF{#2}{}{_{#2}}}}\\l{K} \\l{S}[5]",
+           "paragraph: $\\mathbf{K}$ $\\mathbf{S}_{5}$");
+}
+
+/* What is saved in a \vbox stands where the box is set, with what it has of blocks and
+ * headings; nothing is lost where its end does not come. */
+static void test_boxes_of_blocks(void **state)
+{
+    (void)state;
+    expect("\\newbox\\all\\newbox\\one\\newbox\\tmp\\newenvironment{answer}"
+           "{\\global\\setbox\\one\\vbox\\bgroup}{\\egroup\\global\\setbox\\tmp"
+           "\\vbox{\\unvbox\\all\\unvbox\\one}\\global\\setbox\\all\\copy\\tmp}"
+           "a\n\n\\begin{answer}b\\begin{verbatim}\nx  "
+           "y\n\\end{verbatim}\\end{answer}"
+           "c\n\n\\begin{answer}d\n\n\\section*{D}e\\end{answer}f"
+           "\\section*{S}\\unvbox\\all g",
+           "paragraph: a | paragraph: c | paragraph: f | # S | paragraph: b | "
+           "code: x  y | paragraph: d | # D | paragraph: e | paragraph: g");
+    expect("\\setbox1\\vbox{b}\\setbox2\\copy1 a\n\n\\copy1\\copy2\\box1\\box1",
+           "paragraph: a | paragraph: b | paragraph: b | paragraph: b");
+    expect("\\setbox1\\vbox{measured}a", "paragraph: a");
+    /* Within a paragraph it is none of it. */
+    expect("a \\setbox1\\vbox{b\n\nc\\footnote{n}}\\footnote{m}d\n\n\\box1",
+           "paragraph: a d | paragraph: m | paragraph: b | paragraph: c | "
+           "paragraph: n");
+    expect("a\\setbox1\\vbox\\bgroup b", "paragraph: a | paragraph: b");
+    expect("\\setbox1\\vbox\\bgroup a\n\nb", "paragraph: a | paragraph: b");
+    expect("\\begin{center}\\setbox1\\vbox\\bgroup a\\end{center}b",
+           "paragraph: a | paragraph: b");
+    expect("\\setbox1\\vbox{b}\\section{x\\copy1 y}", "# x b y");
+}
+
+/* \addcontentsline is a heading where nothing else is: the paragraph that reads as it does,
+ * or what its line says. */
+static void test_contents_lines(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\begin{document}\\section{A}a\n\n"
+           "\\begin{center}\\addcontentsline{toc}{section}{Exercises}"
+           "* \\textbf{Exercises} *\\end{center}b\\end{document}",
+           "# 1 A | paragraph: a | # * Exercises * | paragraph: b");
+    expect(
+        "\\documentclass{article}\\begin{document}\\section{A}a\n\n"
+        "\\textbf{B}\n\n\\addcontentsline{toc}{subsection}{B}b\\end{document}",
+        "# 1 A | paragraph: a | ## B | paragraph: b");
+    expect("\\documentclass{article}\\begin{document}a\n\n"
+           "\\addcontentsline{toc}{section}{C}text\\end{document}",
+           "paragraph: a | # C | paragraph: text");
+    /* It is of the heading before or behind it; no paragraph follows. */
+    expect("\\documentclass{article}\\begin{document}\\section*{A}"
+           "\\addcontentsline{toc}{section}{An A}a\n\n"
+           "\\addcontentsline{toc}{section}{B}\\section*{B}b\n\n"
+           "\\addcontentsline{toc}{section}{Index}\\end{document}",
+           "# A | paragraph: a | # B | paragraph: b");
+    expect(
+        "\\documentclass{article}\\begin{document}a "
+        "\\addcontentsline{toc}{section}{C}\\addcontentsline{lof}{figure}{F}c"
+        "\\end{document}",
+        "paragraph: a c");
+}
+
+/* zhnumber's */
+static void test_chinese_numbers(void **state)
+{
+    (void)state;
+    expect("\\zhnumber{4}\\newcounter{c}\\setcounter{c}{12}\\chinese{c} "
+           "\\zhnumber{20} \\zhnumber{304} \\zhnumber{110} \\zhnumber{2005} "
+           "\\zhnumber{0}",
+           "paragraph: 四十二 二十 三百零四 一百一十 二千零五 零");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1374,6 +1574,18 @@ int main(void)
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_fragment),
         cmocka_unit_test(test_index),
+        cmocka_unit_test(test_written_files),
+        cmocka_unit_test(test_written_passages),
+        cmocka_unit_test(test_dockit_examples),
+        cmocka_unit_test(test_xspace),
+        cmocka_unit_test(test_let_environments),
+        cmocka_unit_test(test_babel),
+        cmocka_unit_test(test_hooks),
+        cmocka_unit_test(test_formula_choices),
+        cmocka_unit_test(test_engines),
+        cmocka_unit_test(test_boxes_of_blocks),
+        cmocka_unit_test(test_contents_lines),
+        cmocka_unit_test(test_chinese_numbers),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

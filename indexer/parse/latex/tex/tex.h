@@ -17,6 +17,7 @@
 #include "indexer/parse/text/transcode.h"
 
 struct tex;
+struct stream;
 
 /* ---- What names mean ---- */
 
@@ -92,6 +93,7 @@ struct saved {
     uint32_t index;
     int64_t value;
     struct meaning meaning;
+    const struct environment *environment;
 };
 
 /* ---- Input ---- */
@@ -115,6 +117,8 @@ struct input {
     uint16_t file;
     size_t floor; /* of a file: what was read before is in lists below */
     uint32_t condition_count; /* when it began */
+    uint32_t
+        then; /* 1 + what of a written file comes when it ends; 0: nothing */
     void (*ended)(struct tex *tex);
 };
 
@@ -177,6 +181,9 @@ struct tex {
     struct tokens *registers; /* of MEANING_TOKENS */
     uint32_t register_count;
     size_t register_capacity;
+
+    struct stream *streams; /* [stream_count] files that are written */
+    size_t stream_count, stream_capacity;
 
     struct tokens scratch[MAX_ARGUMENTS + 1]; /* arguments being read */
     size_t stored;                            /* tokens in macros */
@@ -241,12 +248,17 @@ static inline const struct meaning *tex_meaning(const struct tex *tex,
 
 /* The next token of the file at the top of the stack; false at its end. */
 bool mouth_next(struct tex *tex, struct input *input, struct token *ret);
+/* Appends the letters and signs that come next, up to anything else. */
+void mouth_plain(struct tex *tex, struct input *input, struct tokens *ret);
+/* Passes over text, in which nothing is to be done: as it stands, white space
+ * included; empty: something else is next. */
+struct slice mouth_text(struct tex *tex, struct input *input);
 
 /* ---- Gullet (tex_gullet.c) ---- */
 
 void tex_push_file(struct tex *tex, uint16_t file);
-/* Takes the list's items over. */
-void tex_push(struct tex *tex, struct tokens list);
+/* Takes the list's items over.  NULL: nothing was pushed. */
+struct input *tex_push(struct tex *tex, struct tokens list);
 /* ... which in an \edef is not expanded again, as what \the makes. */
 void tex_push_frozen(struct tex *tex, struct tokens list);
 void tex_unread(struct tex *tex, struct token token);
@@ -327,6 +339,8 @@ void expand_add(struct tex *tex);     /* tex_expand.c */
 void condition_add(struct tex *tex);  /* tex_condition.c */
 void packages_add(struct tex *tex);   /* tex_packages.c */
 void environ_add(struct tex *tex);    /* tex_environ.c */
+void streams_add(struct tex *tex);    /* tex_streams.c */
+void babel_add(struct tex *tex);      /* tex_babel.c */
 /* The document asks for the package or class FILE, as amsmath.sty. */
 void packages_asked(struct tex *tex, struct slice file,
                     const struct tokens *options);
@@ -347,6 +361,31 @@ struct tokens define_keep(struct tex *tex, const struct tokens *list);
 void define_flag(struct tex *tex, struct slice name, uint32_t flag);
 /* Reads two arguments and goes on with one of them (tex_expand.c). */
 void expand_choose(struct tex *tex, bool first);
+
+/* ---- Files that are written (tex_streams.c) ---- */
+
+/* From now on `key` writes this file, anew. */
+void streams_open(struct tex *tex, struct slice key, struct slice file);
+void streams_close(struct tex *tex, struct slice key);
+/* Reads the register that TeX's commands call a stream by. */
+void streams_read_key(struct tex *tex, struct buf *ret);
+bool streams_is_open(const struct tex *tex, struct slice key);
+/* Takes the list over. */
+void streams_write(struct tex *tex, struct slice key, struct tokens *line);
+/* Reads a group and writes it, expanded, as a line. */
+void streams_write_argument(struct tex *tex, struct slice key);
+/* The range of a file that the token is of, as it stands there. */
+void streams_write_passage(struct tex *tex, struct slice key,
+                           struct token passage);
+/* Pushes what was written to the file of that name; false: there is none. */
+bool streams_read(struct tex *tex, struct slice name);
+bool streams_exists(const struct tex *tex, struct slice name);
+/* Whether a single passage was written to it; which. */
+bool streams_passage(const struct tex *tex, struct slice name,
+                     struct token *ret_passage);
+/* Pushes the piece that an input's `then` is of. */
+void streams_resume(struct tex *tex, uint32_t then);
+void streams_free(struct tex *tex);
 
 /* ---- Keys with values (tex_keys.c) ---- */
 
@@ -374,7 +413,7 @@ int64_t number_read_expression(struct tex *tex, bool dimension);
 /* Reads an argument that is an expression. */
 int64_t number_read_argument(struct tex *tex, bool dimension);
 int64_t number_of_text(struct tex *tex, struct slice text);
-/* `style`: n 1, r i, R I, a a, A A, p 1pt. */
+/* `style`: n 1, r i, R I, a a, A A, z 一, p 1pt. */
 void number_write(struct buf *out, int64_t value, char style);
 void number_push(struct tex *tex, int64_t value, char style, struct token call);
 

@@ -54,11 +54,40 @@ static struct token next_within(struct tex *tex)
     return token;
 }
 
+/* What is on top, up to the brace that ends the group and to the list's end:
+ * copied at once. */
+static void read_run(struct tex *tex, size_t *depth, struct tokens *ret)
+{
+    struct input *top =
+        tex->input_count ? &tex->inputs[tex->input_count - 1] : NULL;
+    if (!top || tex->steps >= tex->max_steps)
+        return;
+    if (top->is_file) {
+        mouth_plain(tex, top, ret);
+        return;
+    }
+    size_t at = top->at;
+    for (; at < top->list.count; at++) {
+        int cat = top->list.items[at].cat;
+        if (cat == CAT_STOP || cat == CAT_NONE ||
+            (cat == CAT_END && *depth == 1))
+            break;
+        *depth += cat == CAT_BEGIN;
+        *depth -= cat == CAT_END;
+    }
+    tokens_add_all(ret, top->list.items + top->at, at - top->at);
+    tex->steps += at - top->at;
+    top->at = at;
+}
+
 void tex_read_group(struct tex *tex, struct tokens *ret)
 {
     size_t depth = 1, begin = ret->count;
     struct token opened = {.cat = CAT_NONE, .file = UINT16_MAX};
     for (;;) {
+        read_run(tex, &depth, ret);
+        if (opened.cat == CAT_NONE && ret->count > begin)
+            opened = ret->items[begin];
         struct token token = next_within(tex);
         if (opened.cat == CAT_NONE)
             opened = token;
@@ -157,10 +186,10 @@ bool tex_read_optional(struct tex *tex, struct tokens *ret)
 
 bool tex_read_word(struct tex *tex, const char *word)
 {
-    struct token read[8];
+    struct token read[16];
     size_t count = 0;
     tex_skip_spaces(tex);
-    while (word[count] && count < 8) {
+    while (word[count] && count < 16) {
         struct token token = tex_next_expanded(tex);
         read[count++] = token;
         bool same = token.cat != CAT_NAME && token.value < 0x80 &&
@@ -332,6 +361,8 @@ bool tex_to_file(struct tex *tex, struct input **ret_file)
     size_t from = SIZE_MAX;
     while (at && !tex->inputs[at - 1].is_file) {
         const struct input *list = &tex->inputs[--at];
+        if (list->then)
+            return false;
         for (size_t i = list->at; i < list->list.count; i++) {
             struct token token = list->list.items[i];
             if (token.flags & TOKEN_MADE || token.cat == CAT_STOP)

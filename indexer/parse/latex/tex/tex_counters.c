@@ -175,6 +175,17 @@ static void run_stepcounter(struct tex *tex, const struct command *command,
     buf_free(&name);
 }
 
+/* \zhnumber{12} */
+static void run_number_text(struct tex *tex, const struct command *command,
+                            struct token call)
+{
+    struct buf text = {0};
+    tex_read_text(tex, &text);
+    number_push(tex, number_of_text(tex, buf_slice(&text)), command->text[0],
+                call);
+    buf_free(&text);
+}
+
 static const struct command commands[] = {
     {"value", run_value, NULL, 0, NULL},
     {"newcounter", run_newcounter, NULL, 0, NULL},
@@ -193,6 +204,9 @@ static const struct command expanding[] = {
     {"Roman", run_style, NULL, 0, "R"},
     {"alph", run_style, NULL, 0, "a"},
     {"Alph", run_style, NULL, 0, "A"},
+    {"chinese", run_style, NULL, 0, "z"},
+    {"zhnum", run_style, NULL, 0, "z"},
+    {"zhnumber", run_number_text, NULL, 0, "z"},
     {"@arabic", run_number_style, NULL, 0, "n"},
     {"@roman", run_number_style, NULL, 0, "r"},
     {"@Roman", run_number_style, NULL, 0, "R"},

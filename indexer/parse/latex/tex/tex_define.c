@@ -204,12 +204,20 @@ static void let(struct tex *tex, uint32_t symbol, struct token token)
 {
     struct meaning meaning = meaning_of(tex, token);
     bool global = tex->global;
+    if (token.cat == CAT_NAME && meaning.kind == MEANING_NONE &&
+        slice_is(tex->symbols[token.value].name, "jobname")) {
+        struct macro macro = {0}; /* it stands for itself in names of files */
+        tokens_add(&macro.body, token);
+        define_macro(tex, symbol, macro);
+        tokens_free(&macro.body);
+        return;
+    }
     meaning.firm = false;
     tex->global = false;
     tex_define(tex, symbol, meaning, global);
     const struct environment *environment =
         token.cat == CAT_NAME ? tex->symbols[token.value].environment : NULL;
-    if (environment)
+    if (environment || meaning.kind == MEANING_MACRO)
         tex->symbols[symbol].environment = environment;
 }
 

@@ -203,7 +203,25 @@ static void run_csvlist(struct tex *tex, const struct command *command,
     tokens_free(&list);
 }
 
+/* \undef\name, \csundef{name} */
+static void run_undef(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    struct token token = call;
+    if (command->value) {
+        struct buf name = {0};
+        tex_read_text(tex, &name);
+        token.value = tex_symbol(tex, buf_slice(&name));
+        buf_free(&name);
+    } else if (!tex_read_name(tex, &token)) {
+        return;
+    }
+    tex_define(tex, token.value, (struct meaning){.kind = MEANING_NONE}, false);
+}
+
 static const struct command commands[] = {
+    {"undef", run_undef, NULL, 0, NULL},
+    {"csundef", run_undef, NULL, 1, NULL},
     {"newtoggle", run_newtoggle, NULL, 0, NULL},
     {"providetoggle", run_newtoggle, NULL, 1, NULL},
     {"toggletrue", run_toggle, NULL, 1, NULL},

@@ -51,29 +51,33 @@ static void drop_read(struct tex *tex)
             drop_head(top);
             return;
         }
+        if (top->then)
+            return;
         tokens_free(&top->list);
         tex->input_count--;
     }
 }
 
-void tex_push(struct tex *tex, struct tokens list)
+struct input *tex_push(struct tex *tex, struct tokens list)
 {
     drop_read(tex);
     if (!list.count) {
         tokens_free(&list);
-        return;
+        return NULL;
     }
     if (tex->input_count >= MAX_INPUTS) {
         tex_report(tex, list.items[0], "macros within macros without end");
         tokens_free(&list);
         tex_abandon(tex);
-        return;
+        return NULL;
     }
     if (tex->top_file) {
         struct input *file = &tex->inputs[tex->top_file - 1];
         file->floor = file->at;
     }
-    push_input(tex)->list = list;
+    struct input *input = push_input(tex);
+    input->list = list;
+    return input;
 }
 
 void tex_push_frozen(struct tex *tex, struct tokens list)
@@ -102,6 +106,7 @@ void tex_end_file(struct tex *tex)
 {
     struct input *top = &tex->inputs[tex->input_count - 1];
     void (*ended)(struct tex *) = top->ended;
+    uint32_t then = top->then;
     if (tex->condition_count > top->condition_count)
         tex->condition_count = top->condition_count;
     tex->file_depth--;
@@ -110,6 +115,17 @@ void tex_end_file(struct tex *tex)
         tex->top_file--;
     if (ended)
         ended(tex);
+    if (then)
+        streams_resume(tex, then);
+}
+
+static void end_list(struct tex *tex, struct input *top)
+{
+    uint32_t then = top->then;
+    tokens_free(&top->list);
+    tex->input_count--;
+    if (then)
+        streams_resume(tex, then);
 }
 
 static struct token nothing(void)
@@ -140,12 +156,11 @@ struct token tex_next(struct tex *tex)
         if (!top->is_file) {
             if (top->at < top->list.count)
                 return top->list.items[top->at++];
-            tokens_free(&top->list);
-            tex->input_count--;
+            end_list(tex, top);
         } else if (mouth_next(tex, top, &token)) {
             tex->burst = 0;
             return token;
-        } else if (tex->absorbing) {
+        } else if (tex->absorbing && !top->then) {
             return nothing();
         } else {
             tex_end_file(tex);

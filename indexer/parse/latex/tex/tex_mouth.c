@@ -90,6 +90,70 @@ static bool line_end(struct tex *tex, struct input *input, size_t from,
     return true;
 }
 
+/* Letters and signs that are tokens of their own, of ASCII: most of a text. */
+static bool is_plain(const struct tex *tex, unsigned char c)
+{
+    return c < 0x80 && c != '^' &&
+           (tex->catcodes[c] == CAT_LETTER || tex->catcodes[c] == CAT_OTHER);
+}
+
+void mouth_plain(struct tex *tex, struct input *input, struct tokens *ret)
+{
+    const char *text = tex->files[input->file].transcoded.text.data;
+    size_t from = input->at, to = from;
+    while (to < input->end && is_plain(tex, (unsigned char)text[to]))
+        to++;
+    if (to == from)
+        return;
+    MEM_RESERVE(ret->items, &ret->capacity, ret->count + (to - from));
+    for (; input->at < to; ret->count++) {
+        unsigned char c = (unsigned char)text[input->at++];
+        make(input, &ret->items[ret->count], tex->catcodes[c], c,
+             input->at - 1);
+    }
+    input->state = MOUTH_MIDDLE;
+    tex->steps += to - from;
+    tex->burst = 0;
+}
+
+/* Whether the character is text, whatever stands around it: no sign that TeX joins
+ * with another ('' and the like). */
+static bool is_text(const struct tex *tex, unsigned char c)
+{
+    if (c >= 0x80)
+        return true;
+    return c > ' ' && c != 0x7f && is_plain(tex, c) && !strchr("-`'?!", c);
+}
+
+struct slice mouth_text(struct tex *tex, struct input *input)
+{
+    struct slice text = {tex->files[input->file].transcoded.text.data,
+                         input->end};
+    size_t from = input->at, at = from;
+    uint8_t state = input->state;
+    if (at < text.size && !is_text(tex, (unsigned char)text.data[at]))
+        return (struct slice){"", 0};
+    for (; at < text.size; at++) {
+        unsigned char c = (unsigned char)text.data[at];
+        if (is_text(tex, c)) {
+            state = MOUTH_MIDDLE;
+        } else if (tex->catcodes[c] == CAT_SPACE && c != '\r') {
+            if (state == MOUTH_MIDDLE)
+                state = MOUTH_SKIP;
+        } else if (c == '\n' && tex->catcodes[c] == CAT_LINE_END &&
+                   state != MOUTH_NEW_LINE) {
+            state = MOUTH_NEW_LINE;
+        } else {
+            break;
+        }
+    }
+    input->at = at;
+    input->state = state;
+    tex->steps += at - from;
+    tex->burst = 0;
+    return (struct slice){text.data + from, at - from};
+}
+
 bool mouth_next(struct tex *tex, struct input *input, struct token *ret)
 {
     struct slice text = {tex->files[input->file].transcoded.text.data,

@@ -59,7 +59,7 @@ static void place_symbol(struct tex *tex, uint32_t symbol)
 static void grow_slots(struct tex *tex)
 {
     free(tex->slots);
-    tex->slot_count = tex->slot_count ? 2 * tex->slot_count : 4096;
+    tex->slot_count = tex->slot_count ? 2 * tex->slot_count : 8192;
     tex->slots = mem_alloc(tex->slot_count * sizeof *tex->slots);
     for (uint32_t i = 0; i < tex->symbol_count; i++)
         place_symbol(tex, i);
@@ -126,7 +126,10 @@ void tex_define(struct tex *tex, uint32_t symbol, struct meaning meaning,
         return;
     meaning.level = (uint16_t)(global ? 0 : tex->level);
     if (meaning.level && old->level != meaning.level)
-        save(tex, (struct saved){.symbol = symbol, .meaning = *old});
+        save(tex,
+             (struct saved){.symbol = symbol,
+                            .meaning = *old,
+                            .environment = tex->symbols[symbol].environment});
     *old = meaning;
 }
 
@@ -161,9 +164,11 @@ static void restore(struct tex *tex, const struct saved *saved)
     } else if (saved->symbol == SAVED_COUNT) {
         tex->counts[saved->index] = saved->value;
     } else {
-        struct meaning *now = &tex->symbols[saved->symbol].meaning;
-        if (now->level) /* else it was made global meanwhile */
-            *now = saved->meaning;
+        struct symbol *symbol = &tex->symbols[saved->symbol];
+        if (!symbol->meaning.level) /* it was made global meanwhile */
+            return;
+        symbol->meaning = saved->meaning;
+        symbol->environment = saved->environment;
     }
 }
 
@@ -246,6 +251,7 @@ void tex_init(struct tex *tex)
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         tex->catcodes[(unsigned char)special[i].character] = special[i].cat;
     grow_slots(tex);
+    MEM_RESERVE(tex->symbols, &tex->symbol_capacity, 3000);
     tex->par = tex_symbol_of(tex, "par");
     tex->begin = tex_symbol_of(tex, "begin");
     tex->end = tex_symbol_of(tex, "end");
@@ -264,6 +270,8 @@ void tex_init(struct tex *tex)
     etoolbox_add(tex);
     keys_add(tex);
     append_add(tex);
+    streams_add(tex);
+    babel_add(tex);
 }
 
 void tex_free(struct tex *tex)
@@ -276,6 +284,7 @@ void tex_free(struct tex *tex)
         tokens_free(&tex->scratch[i]);
     for (size_t i = 0; i < tex->file_count; i++)
         transcode_free(&tex->files[i].transcoded);
+    streams_free(tex);
     free(tex->registers);
     free(tex->resets);
     free(tex->inputs);

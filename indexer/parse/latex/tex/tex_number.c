@@ -331,6 +331,30 @@ static void write_roman(struct buf *out, int64_t value, bool upper)
                 buf_put_byte(out, upper ? *at - 32 : *at);
 }
 
+/* 0 to 9999 as zhnumber writes them: 一, 十二, 二十, 三百零四. */
+static void write_chinese(struct buf *out, int64_t value)
+{
+    static const char *const digits[] = {"零", "一", "二", "三", "四",
+                                         "五", "六", "七", "八", "九"};
+    static const char *const places[] = {"千", "百", "十", ""};
+    bool begun = false, gap = false;
+    if (value <= 0 || value > 9999) {
+        buf_put_text(out, value ? "" : digits[0]);
+        return;
+    }
+    for (int64_t i = 0, unit = 1000; i < 4; i++, unit /= 10) {
+        int64_t digit = value / unit % 10;
+        if (begun && digit && gap)
+            buf_put_text(out, digits[0]);
+        gap = !digit;
+        if (digit && (digit > 1 || unit != 10 || begun))
+            buf_put_text(out, digits[digit]);
+        if (digit)
+            buf_put_text(out, places[i]);
+        begun |= digit != 0;
+    }
+}
+
 void number_write(struct buf *out, int64_t value, char style)
 {
     switch (style) {
@@ -341,6 +365,7 @@ void number_write(struct buf *out, int64_t value, char style)
         if (value > 0 && value <= 26)
             buf_put_byte(out, style + (int)value - 1);
         break;
+    case 'z': write_chinese(out, value); break;
     case 'p': /* a dimension */
         buf_printf(out, "%.5gpt", (double)value / 65536);
         break;

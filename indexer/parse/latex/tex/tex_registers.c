@@ -478,11 +478,11 @@ static const char *const scratch_dimensions[] = {
 static const struct {
     const char *name;
     uint32_t value;
-} constants[] = {{"@ne", 1},      {"tw@", 2},      {"thr@@", 3},
-                 {"sixt@@n", 16}, {"@xxxii", 32},  {"@cclv", 255},
-                 {"@cclvi", 256}, {"@m", 1000},    {"@M", 10000},
-                 {"@Mi", 10001},  {"@Mii", 10002}, {"@Miii", 10003},
-                 {"@Miv", 10004}, {"@MM", 20000}};
+} constants[] = {{"@ne", 1},       {"tw@", 2},      {"thr@@", 3},
+                 {"active", 13},   {"sixt@@n", 16}, {"@xxxii", 32},
+                 {"@cclv", 255},   {"@cclvi", 256}, {"@m", 1000},
+                 {"@M", 10000},    {"@Mi", 10001},  {"@Mii", 10002},
+                 {"@Miii", 10003}, {"@Miv", 10004}, {"@MM", 20000}};
 
 static void add_constants(struct tex *tex)
 {
