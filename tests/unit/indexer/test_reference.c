@@ -325,18 +325,21 @@ static void test_doxygen(void **state)
            "paragraph: Does.\n## Macros\n##* #define M {m}\nparagraph: One.\n");
 }
 
-/* What a heading names has the heading's level. */
-/* Lines of code are one block, numbers left out. */
+/* Lines of code are one block, but for those with numbers between. */
 static void test_doxygen_code(void **state)
 {
     (void)state;
-    expect(
-        "<h1>T</h1><p>As in <div class=fragment><div class=line><a id=l1></a>"
-        "<span class=lineno>   1</span>int a;</div>\n<div class=line>"
-        "<span class=lineno>   2</span>  b();</div>\n</div><p>After.",
-        "# T\nparagraph: As in\ncode: int a;\\n  b();\nparagraph: After.\n");
+    expect("<h1>T</h1><p>As in <div class=fragment><div class=line>int a;"
+           "</div>\n<div class=line>  b();</div>\n<div class=ttc><div "
+           "class=ttname>b</div></div></div><p>After.",
+           "# T\nparagraph: As in\ncode: int a;\\n  b();\nparagraph: After.\n");
+    expect("<h1>T</h1><div class=fragment><div class=line><a id=l1></a><span "
+           "class=lineno> 1</span>a;</div>\n<div class=line><span class=lineno>"
+           " 2</span>b;</div></div>",
+           "# T\nparagraph: a;\nparagraph: b;\n");
 }
 
+/* What a heading names has the heading's level. */
 static void test_levels(void **state)
 {
     (void)state;
