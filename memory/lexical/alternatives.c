@@ -71,7 +71,7 @@ static void add_synonyms(struct adding *adding, size_t asked)
 {
     for (size_t t = 0; t < asked && !adding->code; t++) {
         const struct query_term *term = &adding->query->terms[t];
-        if (term->whole || term->capitals || term->share < 1)
+        if (term->whole || term->capitals || term->frequency || term->share < 1)
             continue;
         adding->instead_of = (uint32_t)1 << t;
         synonyms_of(slice_of(term->written ? term->term : term->word), add_word,
