@@ -472,22 +472,23 @@ static void run_package(struct tex *tex, const struct command *command,
     buf_free(&names);
 }
 
-/* A part of LaTeX's own, which is taken to be installed. */
+/* A name that is no document's: of a package, a font.  It is taken to be installed. */
 static bool is_installed(struct slice name)
 {
-    static const char *const endings[] = {".sty", ".cls", ".def", ".ldf",
-                                          ".clo", ".fd",  ".cfg"};
-    bool found = false;
-    if (memchr(name.data, '/', name.size))
+    static const char *const texts[] = {".tex", ".ltx", ".bbl", ".ind", ".aux",
+                                        ".toc", ".out", ".ans", ".txt", ".csv"};
+    const char *dot = memrchr(name.data, '.', name.size);
+    if (!dot || memchr(name.data, '/', name.size) ||
+        memchr(name.data, '\\', name.size)) /* \jobname */
         return false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t size = strlen(endings[i]);
-        found |= name.size > size &&
-                 !memcmp(name.data + name.size - size, endings[i], size);
-    }
-    return found;
+    struct slice ending = {dot, name.size - (size_t)(dot - name.data)};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (slice_is(ending, texts[i]))
+            return false;
+    return true;
 }
 
+/* \IfFileExists{f}{a}{b} */
 static void run_if_file(struct tex *tex, const struct command *command,
                         struct token call)
 {
@@ -518,7 +519,8 @@ static void run_input_if(struct tex *tex, const struct command *command,
     tex_read_argument(tex, &then);
     tex_read_argument(tex, &other);
     bool found = streams_read(tex, buf_slice(&name)) ||
-                 inputs_open(d, buf_slice(&names), call);
+                 inputs_open(d, buf_slice(&names), call) ||
+                 is_installed(buf_slice(&name));
     tokens_free(found ? &other : &then);
     tex_push(tex, found ? then : other);
     buf_free(&names);

@@ -1346,6 +1346,10 @@ static void test_written_files(void **state)
     expect("\\newwrite\\x\\openout\\x=a \\write\\x{\\string\\q\\string{1}"
            "\\write\\x{2\\string}.}\\closeout\\x\\def\\q#1{<#1>}\\input a",
            "paragraph: <1 2>.");
+    expect("\\IfFileExists{font.tfm}{a}{b} \\IfFileExists{amsmath.sty}{a}{b} "
+           "\\InputIfFileExists{hyperref.cfg}{a}{b} "
+           "\\InputIfFileExists{\\jobname.cfg}{a}{b}",
+           "paragraph: a a a b");
     expect("\\IfFileExists{./no.tex}{there}{not there} "
            "\\InputIfFileExists{no}{there}{not there} "
            "\\begin{filecontents}{w.tex}\nwritten\n\\end{filecontents}"
@@ -1499,6 +1503,11 @@ static void test_contents_lines(void **state)
         "\\documentclass{article}\\begin{document}\\section{A}a\n\n"
         "\\textbf{B}\n\n\\addcontentsline{toc}{subsection}{B}b\\end{document}",
         "# 1 A | paragraph: a | ## B | paragraph: b");
+    expect("\\documentclass{article}\\makeatletter\\def\\numberline#1{"
+           "\\hb@xt@3em{#1\\hfil}}\\def\\t#1{\\addcontentsline{toc}{section}"
+           "{\\numberline{Table 1:}{#1}}\\@makecaption{Table 1}{#1}}"
+           "\\begin{document}a\n\n\\t{Signs}text\\end{document}",
+           "paragraph: a | # Table 1: Signs | paragraph: text");
     expect("\\documentclass{article}\\begin{document}a\n\n"
            "\\addcontentsline{toc}{section}{C}text\\end{document}",
            "paragraph: a | # C | paragraph: text");
