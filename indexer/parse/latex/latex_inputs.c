@@ -488,20 +488,30 @@ static bool is_installed(struct slice name)
     return true;
 }
 
+/* Whether a name leads to a file, which is not read for it: the document does not
+ * include it. */
+static bool is_there(struct document *d, struct slice names, struct token call)
+{
+    struct buf bytes = {0}, path = {0};
+    bool found = may_ask(d, call) &&
+                 d->reader->open(d->reader->context, names, &bytes, &path);
+    buf_free(&bytes);
+    buf_free(&path);
+    return found;
+}
+
 /* \IfFileExists{f}{a}{b} */
 static void run_if_file(struct tex *tex, const struct command *command,
                         struct token call)
 {
     struct document *d = document_of(tex);
     struct buf name = {0}, names = {0};
-    uint16_t file;
     (void)command;
     tex_read_text(tex, &name);
     put_names(d, buf_slice(&name), ".tex", &names);
-    expand_choose(tex,
-                  is_installed(buf_slice(&name)) ||
-                      streams_exists(tex, buf_slice(&name)) ||
-                      inputs_fetch_again(d, buf_slice(&names), call, &file));
+    expand_choose(tex, is_installed(buf_slice(&name)) ||
+                           streams_exists(tex, buf_slice(&name)) ||
+                           is_there(d, buf_slice(&names), call));
     buf_free(&names);
     buf_free(&name);
 }

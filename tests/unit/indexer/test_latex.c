@@ -1350,6 +1350,12 @@ static void test_written_files(void **state)
            "\\InputIfFileExists{hyperref.cfg}{a}{b} "
            "\\InputIfFileExists{\\jobname.cfg}{a}{b}",
            "paragraph: a a a b");
+    /* A file that is only asked for is none of the document's. */
+    static const struct memory_file files[] = {{"b.tex", "text"}, {NULL, NULL}};
+    struct tree *tree = parse("\\IfFileExists{b.tex}{a}{b}", files, NULL);
+    assert_int_equal(tree->file_count, 1);
+    assert_string_equal(tree->nodes[0].blocks[0].text.data, "a");
+    tree_free(tree);
     expect("\\IfFileExists{./no.tex}{there}{not there} "
            "\\InputIfFileExists{no}{there}{not there} "
            "\\begin{filecontents}{w.tex}\nwritten\n\\end{filecontents}"
