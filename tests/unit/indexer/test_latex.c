@@ -1540,6 +1540,30 @@ static void test_chinese_numbers(void **state)
            "paragraph: 四十二 二十 三百零四 一百一十 二千零五 零");
 }
 
+/* LaTeX within code is read as what it prints. */
+static void test_escapes(void **state)
+{
+    (void)state;
+    expect("\\newcommand\\tcode[1]{\\texttt{#1}}\\newcommand\\e[1]{\\index{#1}"
+           "\\textit{#1}}"
+           "\\newcommand\\s{\\lstset{escapechar=@,texcl=true}}"
+           "\\lstnewenvironment{codeblock}{\\s}{}\\begin{codeblock}\n"
+           "int @\\e{a}@ = @\\tcode{b\\_c}@;  // of \\tcode{d}\n"
+           "\"//\\n\" @open\n\\end{codeblock}"
+           "\\begin{lstlisting}\n@\\e{x}@ // \\e{y}\n\\end{lstlisting}",
+           "code: int a = b_c;  // of d\n\"//\\n\" @open | "
+           "code: @\\e{x}@ // \\e{y}");
+    expect("\\begin{lstlisting}[escapeinside={(*@}{@*)}]\nf(*@$_{1}$@*)(x);\n"
+           "\\end{lstlisting}\\lstset{escapeinside=||}\\begin{lstlisting}\n"
+           "a|\\textbf{b}\\label{l}|\n\\end{lstlisting}",
+           "code: f_1(x); | code: ab");
+    /* What is open in one ends with it. */
+    expect("\\def\\m#1{<#1>}\\begin{lstlisting}[escapechar=!]\n!\\m{a!b\n!"
+           "\\iftrue!c\n"
+           "\\end{lstlisting}d",
+           "code: <a>b\nc | paragraph: d");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1599,6 +1623,7 @@ int main(void)
         cmocka_unit_test(test_formula_choices),
         cmocka_unit_test(test_engines),
         cmocka_unit_test(test_boxes_of_blocks),
+        cmocka_unit_test(test_escapes),
         cmocka_unit_test(test_contents_lines),
         cmocka_unit_test(test_chinese_numbers),
     };
