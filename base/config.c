@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <ini.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,7 @@ static const struct key {
                               MAX_INTERVAL},
     [CONFIG_POLL_SECONDS] = {"poll_seconds", KIND_NUMBER, "30", NULL, 1,
                              MAX_INTERVAL},
+    [CONFIG_MEND] = {"mend", KIND_CHOICE, "yes", NULL, 0, 0, answers},
     [CONFIG_ALIASES] = {"aliases", KIND_CHOICE, "yes", NULL, 0, 0, answers},
     [CONFIG_HILS] = {"hils", KIND_CHOICE, "off", NULL, 0, 0, hils},
     [CONFIG_TRUSTED_KEYS] = {"trusted_keys", KIND_PATH, NULL,
@@ -449,7 +451,7 @@ int config_write(const struct config *config, enum config_key key,
     struct buf old = {0}, line = {0}, all = {0};
     struct stat st;
     unsigned number = config->values[key].line;
-    char *real = realpath(config->file, NULL);
+    char room[PATH_MAX], *real = realpath(config->file, room);
     const char *path = real ? real : config->file;
     int code = 0;
     if (stat(path, &st) == 0)
@@ -462,7 +464,6 @@ int config_write(const struct config *config, enum config_key key,
         code = write_checked(path, buf_slice(&all), key, text, err);
     if (code && err && !err->path[0])
         err_at(err, path);
-    free(real);
     buf_free(&old);
     buf_free(&line);
     buf_free(&all);

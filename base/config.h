@@ -37,6 +37,7 @@ enum config_key {
     CONFIG_WATCH,           /* how changed files are noticed */
     CONFIG_SWEEP_SECONDS,   /* between rescans beside inotify */
     CONFIG_POLL_SECONDS,    /* between rescans without it */
+    CONFIG_MEND,            /* what is damaged in the store, unasked */
     CONFIG_ALIASES,         /* search what indexes call sections */
     CONFIG_HILS,            /* how long texts are attended to */
     CONFIG_TRUSTED_KEYS,    /* file of the keys whose packs are taken */

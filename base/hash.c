@@ -14,6 +14,11 @@ uint64_t hash_bytes64(const void *bytes, size_t size)
     return XXH3_64bits(size ? bytes : "", size);
 }
 
+uint64_t hash_seeded64(const void *bytes, size_t size, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(size ? bytes : "", size, seed);
+}
+
 void hash_write(struct hash128 hash, unsigned char bytes[16])
 {
     XXH128_canonical_t canonical;

@@ -16,6 +16,7 @@ struct hash128 {
 
 struct hash128 hash_bytes(const void *bytes, size_t size);
 uint64_t hash_bytes64(const void *bytes, size_t size);
+uint64_t hash_seeded64(const void *bytes, size_t size, uint64_t seed);
 
 static inline bool hash_equal(struct hash128 a, struct hash128 b)
 {

@@ -9,6 +9,9 @@
 
 #include "base/config.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "base/spare.h"
+#include "daemon/lecternd_malloc.h"
 #include "base/version.h"
 #include "daemon/engine/engine.h"
 #include "daemon/jobs/jobs.h"
@@ -25,6 +28,7 @@ enum {
     MAX_SKELETONS = 128 << 20, /* bytes */
     MAX_HEAPS = 4,
     LARGE_BUFFER = 1 << 20, /* bytes; has pages of its own */
+    SPARE = 64 << 20,       /* bytes, for when there is no memory */
     MAX_UNUSED = 4 << 20    /* bytes at the end of a heap */
 };
 
@@ -225,12 +229,14 @@ static int start_threads(struct service *service, const struct config *config,
         .answer_engine = daemon->answer_engine,
         .rank_engine = daemon->rank_engine,
         .policy = daemon->policy,
+        .no_mending = !config_choice(config, CONFIG_MEND),
         .index = {.parser = daemon->parser,
                   .watch = daemon->watch,
                   .skeletons = service->skeletons,
                   .no_aliases = !config_choice(config, CONFIG_ALIASES),
                   .parsers = (unsigned)config_number(config, CONFIG_PARSERS)}};
     daemon->jobs = jobs_new(&options);
+    spare_on_shortage(jobs_on_shortage, daemon->jobs);
     int code = queue_all(service, err);
     if (!code)
         code = work_start(daemon, &service->work, err);
@@ -303,6 +309,9 @@ int main(int argc, char **argv)
     struct err err = {.position = -1};
     file_open_standard();
     give_memory_back();
+    if (!spare_open(SPARE))
+        log_warn("no memory could be set aside: want of it ends the daemon");
+    malloc_follow();
     int code = parse_options(argc, argv, &options);
     if (code)
         return code > 0 ? 0 : err_exit_status(code);

@@ -243,21 +243,59 @@ static void log_reports(const struct update *u, const char *path,
     }
 }
 
+#define KEPT "; what it was before is kept\n"
+
+/* Takes the line off the file's reports that keep_as_it_was has put before them. */
+static bool forget_kept(struct file *file)
+{
+    const char *end = strchr(file->reports, '\n');
+    size_t size = end ? (size_t)(end + 1 - file->reports) : 0;
+    if (size < sizeof KEPT ||
+        memcmp(file->reports + size - (sizeof KEPT - 1), KEPT, sizeof KEPT - 1))
+        return false;
+    memmove(file->reports, file->reports + size,
+            strlen(file->reports + size) + 1);
+    return true;
+}
+
+/* What was indexed of it stays: a disk that fails does not take a manual away.  It is
+ * read again next time, and told meanwhile. */
+static void keep_as_it_was(struct update *u, size_t i, const char *why)
+{
+    struct file *file = &u->files[i];
+    struct buf report = {0};
+    forget_kept(file);
+    buf_printf(&report, "%s" KEPT "%s", why, file->reports);
+    free(file->reports);
+    file->reports = report.data;
+    file->mtime_ns = 0;
+    u->keep_record[i] = false;
+}
+
 static void take_result(struct update *u, size_t i,
                         const struct parsers_result *r)
 {
     struct file *file = &u->files[i];
     if (r->err.code)
         log_warn("%s/%s: %s", u->manual.root, file->path, r->err.message);
+    if (r->unread && u->known[i] && file->state == FILE_INDEXED) {
+        keep_as_it_was(u, i, r->err.message);
+        return;
+    }
     /* Its stat is another's: it is read again next time. */
     if (r->moved) {
         file->mtime_ns = 0;
         u->keep_record[i] = false;
         u->report->unsettled++;
     }
-    if (r->unchanged)
+    if (r->unchanged) {
+        if (forget_kept(file))
+            u->keep_record[i] = false;
         return;
+    }
     int state = r->err.code ? FILE_FAILED : FILE_INDEXED;
+    /* What could not be read before may be included by others: looked at again. */
+    u->report->unsettled += state == FILE_INDEXED && was_unread(file);
     log_reports(u, file->path, buf_slice(&r->reports));
     u->changed |= state == FILE_INDEXED || file->state == FILE_INDEXED;
     u->keep_record[i] = false;
@@ -400,12 +438,15 @@ static int parse(struct update *u, struct err *err)
     if (!code) {
         struct parser_options parser = u->options->parser;
         parser.cancel = u->cancel;
-        struct parsers *parsers = parsers_start(
-            u->store, &parser, u->options->parsers, u->options->force, &u->root,
-            &u->scan, reading.tasks, reading.count);
-        code = collect_results(u, parsers, reading.file_of, reading.count,
-                               &batch, err);
-        parsers_stop(parsers);
+        struct parsers *parsers;
+        code = parsers_start(u->store, &parser, u->options->parsers,
+                             u->options->force, &u->root, &u->scan,
+                             reading.tasks, reading.count, &parsers, err);
+        if (!code) {
+            code = collect_results(u, parsers, reading.file_of, reading.count,
+                                   &batch, err);
+            parsers_stop(parsers);
+        }
     }
     /* What was parsed is kept for the next try, whatever stopped this one. */
     int written = write_batch(u, &batch, code ? NULL : err);

@@ -4,6 +4,7 @@
  */
 #include "indexer/inputs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/file.h"
@@ -187,7 +188,10 @@ static void read_input(struct inputs *inputs, struct input *input)
     struct err err = {.position = -1};
     struct buf path = {0};
     file_join(&path, inputs->root->path, inputs->scan->files[input->file].path);
+    errno = 0;
     int code = source_read(inputs->root, path.data, &input->bytes, &err);
+    if (code && source_is_shortage(errno))
+        inputs->shortage = err;
     if (!code) {
         input->hash = hash_bytes(input->bytes.data, input->bytes.size);
         code = unpack(inputs, path.data, &input->bytes, &err);

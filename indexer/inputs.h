@@ -40,6 +40,7 @@ struct inputs {
     struct input *read;   /* [read_count], PARSER_MAX_BYTES at the most */
     size_t read_count, read_capacity, read_bytes;
     size_t unpacked_bytes; /* for it, also of files that were refused */
+    struct err shortage;   /* code 0: none; the document must be read again */
 };
 
 /* Frees all but the record. */

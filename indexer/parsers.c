@@ -1,5 +1,6 @@
 #include "indexer/parsers.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -121,6 +122,12 @@ static int parse(struct parsers *parsers, struct parser *parser,
     int code = parser_parse(parser, bytes, format,
                             format == PARSER_LATEX ? &open : NULL, &ret->tree,
                             &ret->err);
+    if (!code && inputs.shortage.code) {
+        code = inputs.shortage.code;
+        ret->err = inputs.shortage;
+        tree_free(ret->tree);
+        ret->tree = NULL;
+    }
     ret->inputs = inputs.record;
     inputs_free(&inputs);
     ret->name = parsers_name_with(ret->name, buf_slice(&ret->inputs));
@@ -134,8 +141,12 @@ static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
     struct buf bytes = {0};
     *ret = (struct parsers_result){.task = task};
     bool met = is_as_met(&parsers->tasks[task]);
-    if (source_read(parsers->root, path, &bytes, &ret->err))
+    errno = 0;
+    if (source_read(parsers->root, path, &bytes, &ret->err)) {
+        ret->broken = source_is_shortage(errno);
+        ret->unread = errno == EIO;
         return;
+    }
     ret->moved = !met || !is_as_met(&parsers->tasks[task]);
     ret->content = hash_bytes(bytes.data, bytes.size);
     ret->name = parsers_tree_name(ret->content, path);
@@ -218,13 +229,12 @@ static void *run(void *context)
     return NULL;
 }
 
-struct parsers *parsers_start(struct store *store,
-                              const struct parser_options *options,
-                              unsigned threads, bool force,
-                              const struct source_root *root,
-                              const struct scan *scan,
-                              const struct parsers_task *tasks, size_t count)
+int parsers_start(struct store *store, const struct parser_options *options,
+                  unsigned threads, bool force, const struct source_root *root,
+                  const struct scan *scan, const struct parsers_task *tasks,
+                  size_t count, struct parsers **ret, struct err *err)
 {
+    int failed = 0;
     struct parsers *parsers = mem_alloc(sizeof *parsers);
     parsers->store = store;
     parsers->options = *options;
@@ -242,12 +252,16 @@ struct parsers *parsers_start(struct store *store,
         threads = (unsigned)count;
     parsers->threads = mem_alloc(threads * sizeof *parsers->threads);
     while (parsers->thread_count < threads &&
-           !pthread_create(&parsers->threads[parsers->thread_count], NULL, run,
-                           parsers))
+           !(failed = pthread_create(&parsers->threads[parsers->thread_count],
+                                     NULL, run, parsers)))
         parsers->thread_count++;
-    if (count && !parsers->thread_count)
-        abort(); /* not even one thread: as out of memory */
-    return parsers;
+    if (count && !parsers->thread_count) {
+        parsers_stop(parsers);
+        errno = failed;
+        return err_errno(err, ERR_IO, "cannot start a thread that parses");
+    }
+    *ret = parsers;
+    return 0;
 }
 
 bool parsers_next(struct parsers *parsers, struct parsers_result *ret)

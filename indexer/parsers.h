@@ -33,7 +33,8 @@ struct parsers_result {
     struct buf reports; /* what is wrong in a document that is read, a line
                            each */
     struct err err;     /* code 0: fine */
-    bool broken;        /* err is not the file's: no parser, or cancelled:
+    bool unread;        /* the disk did not give the file, as it may be */
+    bool broken; /* err is not the file's: no parser, no descriptors, cancelled:
                                   no file would fare better */
 };
 
@@ -50,14 +51,13 @@ bool parsers_is_tree(const struct file *file);
 
 struct parsers;
 
-/* Starts `threads` parsers on the tasks, which must outlive them, as must the
- * scan of the folder `root`: what documents include is looked for in it. */
-struct parsers *parsers_start(struct store *store,
-                              const struct parser_options *options,
-                              unsigned threads, bool force,
-                              const struct source_root *root,
-                              const struct scan *scan,
-                              const struct parsers_task *tasks, size_t count);
+/* Starts `threads` parsers on the tasks (as many as the system lets it), which must
+ * outlive them, as must the scan of the folder `root`: what documents include is
+ * looked for in it.  ERR_IO: not one thread. */
+int parsers_start(struct store *store, const struct parser_options *options,
+                  unsigned threads, bool force, const struct source_root *root,
+                  const struct scan *scan, const struct parsers_task *tasks,
+                  size_t count, struct parsers **ret, struct err *err);
 
 /* The next result in the order of completion; waits for one.  False: all have
  * been given.  The caller owns ret->tree, inputs and reports. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ struct walk {
     size_t link_count, link_capacity;
     struct seen *seen; /* open addressing by inode; inode 0: free */
     size_t seen_count, seen_slots;
+    int failure; /* errno for which nothing is known of the manual; 0: none */
 };
 
 static char **split_lines(const char *text)
@@ -94,10 +96,10 @@ static bool leads_outside(const struct walk *walk, const char *full)
     struct stat st;
     if (lstat(full, &st) < 0 || !S_ISLNK(st.st_mode))
         return false;
-    char *real = realpath(full, NULL);
-    bool inside = real && source_is_within(walk->root, real);
-    free(real);
-    return !inside;
+    char real[PATH_MAX];
+    if (!realpath(full, real))
+        return !source_may_be_there(errno);
+    return !source_is_within(walk->root, real);
 }
 
 static void add_file(struct walk *walk, const char *path, const struct stat *st,
@@ -126,7 +128,7 @@ static int read_folder(struct walk *walk, int fd, const char *path)
         return -1;
     }
     const struct dirent *entry;
-    while ((entry = readdir(folder))) {
+    while (errno = 0, (entry = readdir(folder))) {
         struct buf below = {0};
         if (*path)
             buf_printf(&below, "%s/", path);
@@ -140,8 +142,20 @@ static int read_folder(struct walk *walk, int fd, const char *path)
             push(&walk->pending, &walk->pending_count, &walk->pending_capacity,
                  below.data);
     }
+    int number = errno;
     closedir(folder);
-    return 0;
+    errno = number;
+    return number ? -1 : 0;
+}
+
+/* A folder that could not be listed.  Where the machine has run out of something, what
+ * was indexed of it is still there: such a scan must not take it away.  A disk that
+ * cannot be read may stay so: that costs its folder only. */
+static void not_listed(struct walk *walk, const char *path)
+{
+    if (source_is_shortage(errno))
+        walk->failure = errno;
+    add_file(walk, path, NULL, strerror(errno));
 }
 
 /* Where one leads that is not followed is nobody's business. */
@@ -177,7 +191,7 @@ static void look_at(struct walk *walk, const char *path)
         } else if (!seen_before(walk, st.st_dev, st.st_ino)) {
             int fd = open(full.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             if (fd < 0 || read_folder(walk, fd, path) < 0)
-                add_file(walk, path, NULL, strerror(errno));
+                not_listed(walk, path);
         }
     } else if (source_is_named(path) || source_is_code(path)) {
         if (!S_ISREG(st.st_mode))
@@ -334,6 +348,10 @@ int scan_visited(const struct source_root *root, const char *ignore,
     if (read_folder(&walk, fd, "") < 0)
         code = err_errno(err, ERR_IO, "cannot read the folder %s", root->path);
     walk_all(&walk);
+    errno = walk.failure;
+    if (!code && errno)
+        code =
+            err_errno(err, ERR_IO, "cannot read all folders of %s", root->path);
     drop_code(&walk.scan);
     for (char **glob = walk.ignore; *glob; glob++)
         free(*glob);

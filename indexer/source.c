@@ -1,5 +1,6 @@
 #include "indexer/source.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -109,24 +110,45 @@ bool source_is_part(const char *path)
     return kind < KINDS ? kinds[kind].part : source_is_code(path);
 }
 
+/* Closes it.  What cannot be read is told by whoever reads it. */
+static bool names_docbook(gzFile file)
+{
+    char head[HEAD + 1];
+    int size = gzread(file, head, HEAD), number = Z_OK;
+    if (size < 0)
+        gzerror(file, &number);
+    gzclose(file);
+    head[size > 0 ? size : 0] = '\0';
+    return number == Z_MEM_ERROR || number == Z_ERRNO ||
+           strcasestr(head, "docbook");
+}
+
 /* XML is written for a hundred purposes; DocBook names itself. */
 bool source_is_wanted(const char *path)
 {
     size_t kind = kind_of(path);
     if (kind == KINDS || !kinds[kind].docbook)
         return kind < KINDS;
-    char head[HEAD + 1];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb"); /* packed or not */
+    if (fd < 0)
+        return source_may_be_there(errno);
+    gzFile file = gzdopen(fd, "rb"); /* packed or not */
     if (!file) {
-        if (fd >= 0)
-            close(fd);
-        return false;
+        close(fd);
+        return true; /* zlib had no memory: whoever reads it will tell */
     }
-    int size = gzread(file, head, HEAD);
-    gzclose(file);
-    head[size > 0 ? size : 0] = '\0';
-    return strcasestr(head, "docbook") != NULL;
+    return names_docbook(file);
+}
+
+bool source_is_shortage(int number)
+{
+    return number == EMFILE || number == ENFILE || number == ENOMEM ||
+           number == EAGAIN;
+}
+
+bool source_may_be_there(int number)
+{
+    return source_is_shortage(number) || number == EIO;
 }
 
 /* ---- Where it may lie ---- */
@@ -155,13 +177,11 @@ static bool are_installed(const char *folder, const char *real)
 
 bool source_is_within(const struct source_root *root, const char *real)
 {
-    char *folder = realpath(root->path, NULL);
-    bool within =
-        folder && (is_below(real, folder) ||
-                   (!is_below(folder, real) &&
-                    (root->all_links || are_installed(folder, real))));
-    free(folder);
-    return within;
+    char folder[PATH_MAX];
+    return realpath(root->path, folder) &&
+           (is_below(real, folder) ||
+            (!is_below(folder, real) &&
+             (root->all_links || are_installed(folder, real))));
 }
 
 /* What was opened, not what stands at the path by now, is looked at. */
@@ -174,7 +194,12 @@ static int open_within(const struct source_root *root, const char *path,
         return fd;
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     ssize_t size = readlink(name, real, sizeof real - 1);
-    real[size > 0 ? size : 0] = '\0';
+    if (size < 0) {
+        err_errno(err, ERR_IO, "cannot tell where %s lies", path);
+        close(fd);
+        return ERR_IO;
+    }
+    real[size] = '\0';
     if (source_is_within(root, real))
         return fd;
     close(fd);

@@ -43,6 +43,12 @@ struct source_root {
  * read it. */
 bool source_is_installed(const char *real, const struct stat *st);
 
+/* Whether what failed with that errno failed because the machine has run out of
+ * descriptors or memory, whatever file it was; and whether it may be there all the
+ * same. */
+bool source_is_shortage(int number);
+bool source_may_be_there(int number);
+
 /* Whether what lies at `real`, a path without links, may be read. */
 bool source_is_within(const struct source_root *root, const char *real);
 

@@ -197,9 +197,8 @@ static char *named_target(const char *path)
 
 static void on_link(void *context, const char *path)
 {
-    char *target = realpath(path, NULL);
-    if (!target)
-        target = named_target(path);
+    char real[PATH_MAX];
+    char *target = realpath(path, real) ? mem_strdup(real) : named_target(path);
     if (target)
         add_above(context, target);
     free(target);

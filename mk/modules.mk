@@ -23,8 +23,8 @@ KERNELS := $(call here,kernels) $(call objects,kernels/ref) \
         $(filter-out %/cpu_$(if $(DNNL),no_dnnl,dnnl).o,$(call objects,kernels/cpu)) \
         $(if $(NVCC),$(patsubst kernels/%.cu,build/%.o,$(wildcard kernels/cuda/*.cu)),$O/kernels/cuda/cuda_none.o)
 
-# The programs' own `main`, which no test links; and what only the jail needs.
-MAINS := $(foreach name,lecternd lectern parse get web,$(filter %/$(name)_main.o,$(DAEMON) $(CLI) $(PARSE) $(GET) $(WEB)))
+# The programs' own `main`, and malloc, which no test links; and what only the jail needs.
+MAINS := $O/daemon/lecternd_malloc.o $(foreach name,lecternd lectern parse get web,$(filter %/$(name)_main.o,$(DAEMON) $(CLI) $(PARSE) $(GET) $(WEB)))
 JAIL := $O/indexer/parse/jail.o
 PARSE_PARTS := $(filter-out $(MAINS) $(JAIL),$(PARSE))
 

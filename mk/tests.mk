@@ -52,8 +52,8 @@ bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgr
 	@$O/tests/bench/bench_ingest build
 
 # What the faults preload into the daemon; never with a sanitizer.
-PRELOADS := $(patsubst %,$O/tests/faults/%.so,record clock)
-$(PRELOADS): $O/tests/faults/%.so: tests/faults/%.c tests/faults/record.h $(STAMP)
+PRELOADS := $(patsubst %,$O/tests/faults/%.so,record clock nth)
+$(PRELOADS): $O/tests/faults/%.so: tests/faults/%.c tests/faults/record.h tests/faults/nth.h $(STAMP)
 	$(call say,link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS_ALL)) -fPIC -shared -o $@ $< -ldl

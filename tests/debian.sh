@@ -96,6 +96,12 @@ echo "$answer"
 echo "$answer" | grep -q 'clean water. \[1\]' || fail "the question is not answered"
 as_user lectern status --json >"$work/log"
 grep -q 'share/lectern/quill"' "$work/log" || fail "Quill is not used: $(cat "$work/log")"
+# Packed, and taken back under another name by who trusts the key.
+as_user sh -e -c 'cd; mkdir -p .config/lectern
+    lectern pack pumps pumps.pack --key key --json | sed "s/.*signer\":\"\([0-9a-f]*\).*/\1/" > .config/lectern/trusted-keys
+    lectern unpack pumps.pack -c copied
+    lectern ask -c copied "what is the impeller primed with" | grep -q "clean water. \[1\]"
+    lectern rm copied' || fail "a pack is not taken"
 apt purge bc
 as_user lectern add --installed 2>&1 | grep -q 'bc is removed' || fail "bc's manual outlives its package"
 

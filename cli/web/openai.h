@@ -25,6 +25,10 @@ openai_answer openai_chat;
 /* What is for POST: vectors of `input`, by the daemon's model whatever `model` says. */
 openai_answer openai_embeddings;
 
+/* What is for POST: `documents` in the order in which they answer `query`, by the
+ * daemon's reranker; the form is that of those who serve rerankers, OpenAI has none. */
+openai_answer openai_rerank;
+
 /* Appends the parameters of the daemon that say which manual a model is.  ERR_NOT_FOUND:
  * there is no such model. */
 int openai_put_model(struct json *params, const char *model, struct err *err);

@@ -78,6 +78,7 @@ static const struct {
     {"/v1/models", MHD_HTTP_METHOD_GET, openai_models},
     {"/v1/chat/completions", MHD_HTTP_METHOD_POST, openai_chat},
     {"/v1/embeddings", MHD_HTTP_METHOD_POST, openai_embeddings},
+    {"/v1/rerank", MHD_HTTP_METHOD_POST, openai_rerank},
 };
 
 /* ---- A request ---- */

@@ -41,7 +41,7 @@ struct engine {
     struct err err;               /* why there is no model, or no newer one */
     struct folder_look look;      /* of the model, or of what is none */
     int64_t tried_ms;
-    bool may_pass;     /* the error: memory was short */
+    bool may_pass;     /* the error: memory was short, or a disk failed */
     int64_t failed_ms; /* when there was one */
 
     bool next_due;      /* these take the place of `model` and `folder`: */

@@ -25,7 +25,7 @@ static void fail_open(struct engine *engine, const char *what,
     pthread_mutex_lock(&engine->lock);
     bool news = strcmp(err.message, engine->err.message) != 0;
     engine->err = err;
-    engine->may_pass = cause->code == ERR_LIMIT;
+    engine->may_pass = cause->code == ERR_LIMIT || cause->code == ERR_IO;
     engine->failed_ms = clock_ms();
     pthread_mutex_unlock(&engine->lock);
     if (news)
@@ -261,8 +261,8 @@ bool engine_is_awaited(struct engine *engine)
     return awaited;
 }
 
-/* With the lock: what was tried already, unless memory was short, which may have
- * passed. */
+/* With the lock: what was tried already, unless memory was short or a file could not
+ * be read, which may have passed. */
 static bool is_refused(const struct engine *engine, struct folder_look look)
 {
     return folder_same(look, engine->refused) &&

@@ -58,6 +58,7 @@ struct jobs *jobs_new(const struct jobs_options *options)
     pthread_cond_init(&jobs->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     atomic_init(&jobs->cancel, false);
+    atomic_init(&jobs->shortage, false);
     atomic_init(&jobs->stop_index, false);
     jobs->collect = true; /* what a crash left behind */
     jobs->look_at = clock_ms();
@@ -247,7 +248,9 @@ static int update_manual(struct jobs *jobs, uint32_t manual,
                          const struct index_options *options,
                          struct index_report *report, struct err *err)
 {
-    int code = store_may_write(jobs->options.store, err);
+    int code = jobs_may_begin(jobs, err);
+    if (!code)
+        code = store_may_write(jobs->options.store, err);
     if (!code)
         code = index_update(jobs->options.store, manual, options, jobs_progress,
                             jobs, &jobs->cancel, report, err);
@@ -283,6 +286,9 @@ static void run(struct jobs *jobs, struct job *job)
     jobs_begin(jobs, job, INDEX_SCAN);
     pthread_mutex_unlock(&jobs->lock);
     int code = update_manual(jobs, job->manual, &options, &report, &err);
+    code = jobs_why_ended(jobs, code, &err);
+    if (store_saw_damage(jobs->options.store))
+        jobs_mend(jobs);
     pthread_mutex_lock(&jobs->lock);
     jobs->current = NULL;
     jobs->collect = jobs->collect || code || report.changed;
@@ -342,9 +348,13 @@ static void *index_thread(void *context)
         choose(jobs, &update, &memories, &due);
         if (look_at && (!due || look_at < due))
             due = look_at;
+        if (jobs->mend_at && (!due || jobs->mend_at < due))
+            due = jobs->mend_at;
         bool overdue = jobs->uncollected >= MAX_UNCOLLECTED;
         if (jobs->held)
             rest(jobs, 0);
+        else if (jobs->mend_at && jobs->mend_at <= clock_ms())
+            jobs_mend_now(jobs);
         else if (overdue && may_collect(jobs))
             collect(jobs);
         else if (update)

@@ -26,10 +26,15 @@ struct jobs_options {
     struct engine *rank_engine;   /* likewise */
     struct index_options index;
     struct memory_policy policy;
+    bool no_mending; /* jobs_mend does nothing */
 };
 
 /* Makes the queue, with no thread yet.  Never NULL; end it with jobs_stop. */
 struct jobs *jobs_new(const struct jobs_options *options);
+
+/* For spare_on_shortage: what runs gives way, fails for want of memory, and is tried
+ * again.  `context`: the jobs. */
+void jobs_on_shortage(void *context);
 
 /* Starts the thread; requests made before only queue. */
 int jobs_start(struct jobs *jobs, struct err *err);
@@ -41,6 +46,10 @@ void jobs_update(struct jobs *jobs, uint32_t manual, const char *name,
 
 /* Queues an update that parses failed files again. */
 void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name);
+
+/* A damaged value was read (store_saw_damage): what is damaged is looked for, dropped
+ * and made anew, soon, and at most once a minute. */
+void jobs_mend(struct jobs *jobs);
 
 /* Marks the manual as behind: its files may have changed.  It stays so until an update
  * that begins later has ended.  jobs_update_marked queues that update, once the files

@@ -78,6 +78,8 @@ struct jobs {
     struct plan_cache *plan_cache; /* the thread's: of vectors that were made */
     int64_t told_at;               /* ms: the last notification of progress */
     atomic_bool cancel;            /* stops index_update */
+    int64_t mend_at, mended_at;    /* ms: what is damaged; 0: never */
+    atomic_bool shortage;          /* of memory, for which that was set */
     int64_t encoding_since;        /* clock_ms: of memories that are made */
     int64_t patience; /* ms, for which updates that nobody asked for leave them
                          be */
@@ -96,6 +98,14 @@ int64_t jobs_back_off(int64_t delay, int code);
  * job is, and tells them from time to time (without the lock). */
 void jobs_settle(struct jobs *jobs);
 void jobs_progress(void *context, int phase, size_t done, size_t total);
+
+/* jobs_mend.c: makes anew what is damaged; gives the lock back meanwhile. */
+void jobs_mend_now(struct jobs *jobs);
+
+/* jobs_shortage.c: ERR_LIMIT while there is too little memory to begin; and the
+ * code and message of a job that was cancelled for that. */
+int jobs_may_begin(struct jobs *jobs, struct err *err);
+int jobs_why_ended(struct jobs *jobs, int code, struct err *err);
 
 /* jobs_memories.c: computes the memories of the job's manual; gives the lock
  * back meanwhile. */

@@ -46,7 +46,9 @@ static int encode(struct jobs *jobs, uint32_t manual,
         return 0;
     engine_ref(jobs->options.engine);
     engine_embedder(jobs->options.engine, true, &jobs->cancel, &e);
-    int code = e.embedder.facts(&e, &facts, err);
+    int code = jobs_may_begin(jobs, err);
+    if (!code)
+        code = e.embedder.facts(&e, &facts, err);
     struct snapshot *snapshot = library_snapshot(jobs->options.library);
     const struct view *view = view_of(snapshot, manual);
     if (!code && view)
@@ -153,6 +155,7 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     jobs->encoding_since = clock_ms();
     pthread_mutex_unlock(&jobs->lock);
     int code = encode(jobs, job->manual, &report, &encoded, &err);
+    code = jobs_why_ended(jobs, code, &err);
     pthread_mutex_lock(&jobs->lock);
     job->encoded += encoded;
     if (code == ERR_CANCELLED && encoded) {

@@ -7,7 +7,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/spare.h"
 #include "daemon/engine/engine.h"
+#include "daemon/jobs/jobs.h"
 #include "daemon/roles.h"
 #include "daemon/jobs/thread.h"
 
@@ -32,6 +34,14 @@ static const unsigned threads_of[VERB_THREADS] = {[VERB_QUERY] = 2,
                                                   [VERB_ANSWER] = 4,
                                                   [VERB_WRITE] = 1,
                                                   [VERB_MAINTENANCE] = 1};
+
+/* What has begun ends from what is set aside, and nothing else begins meanwhile. */
+static int no_memory(struct err *err)
+{
+    return err_set(err, ERR_LIMIT,
+                   "the daemon is out of memory: ask again later, or give it "
+                   "more");
+}
 
 static int cancelled(struct err *err)
 {
@@ -70,16 +80,25 @@ static void run(struct pool *pool, struct request *request,
     int code;
     if (atomic_load(&request->cancelled))
         code = cancelled(&err);
+    else if (spare_is_low())
+        code = no_memory(&err);
     else
         code = run_verb(&call, &json, &err);
     /* A writes that is done is done, and says so. */
     if (!code && pool->parses && atomic_load(&request->cancelled))
         code = cancelled(&err);
+    if (store_saw_damage(pool->daemon->store))
+        jobs_mend(pool->daemon->jobs);
     if (code < 0)
         log_debug("%s: %s", verb, err.message);
     if (code != CALL_LATER)
         request_answer(pool->daemon->response_queue, request, code,
                        buf_slice(&result), &err);
+    size_t spare = spare_used();
+    if (spare)
+        log_warn("%s: there was not enough memory; %zu KiB are in use of what "
+                 "is set aside for that",
+                 verb, spare >> 10);
     log_debug("%s took %.1f ms", verb, (clock_seconds() - from) * 1000);
     buf_free(&result);
 }

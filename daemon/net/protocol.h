@@ -41,6 +41,7 @@
  *   toc     node, manual, depth         get  *node, all: bool
  *   quote   *node, *quote: whether a text stands in a section
  *   embed   *texts: [texts]: their vectors, as those of sections are made
+ *   rank    *query, *texts: [texts]: how well each answers, by the reranker
  *   update  manual, wait: bool, force   wait  manual
  *   open    *node                       model  folder, use: bool, for
  *   status  open: bool (the model is opened first, or tried), config: bool

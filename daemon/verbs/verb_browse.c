@@ -1,4 +1,5 @@
 /* Reading a manual: its table of contents, a section, where a section is. */
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -338,9 +339,8 @@ static void put_words(struct json *json, const struct snapshot *snapshot,
 static int check_place(const struct source_root *root, const char *path,
                        struct err *err)
 {
-    char *real = realpath(path, NULL);
-    bool within = !real || source_is_within(root, real);
-    free(real);
+    char real[PATH_MAX];
+    bool within = !realpath(path, real) || source_is_within(root, real);
     return within ? 0
                   : err_set(err, ERR_STALE, "%s: " SOURCE_NOT_FOLLOWED, path);
 }

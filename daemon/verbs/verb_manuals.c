@@ -1,4 +1,5 @@
 /* Verbs that change which manuals there are, or have them updated. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "daemon/jobs/jobs.h"
@@ -58,7 +59,7 @@ static int add(const struct call *call, struct manual *ret_manual,
     if (folder[0] != '/')
         return err_set(err, ERR_USAGE, "dir must be an absolute path");
     struct buf ignore = {0};
-    char *real = realpath(folder, NULL);
+    char room[PATH_MAX], *real = realpath(folder, room);
     int code = ignore_list(call, &ignore, err);
     if (!code)
         code = index_register(
@@ -66,7 +67,6 @@ static int add(const struct call *call, struct manual *ret_manual,
             &(struct source_root){real ? real : folder, follows(call)},
             json_get_text(call->params, "name", NULL), ignore.data, ret_manual,
             err);
-    free(real);
     buf_free(&ignore);
     return code;
 }

@@ -51,6 +51,8 @@ static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
                                           END};
 static const struct param quote_params[] = {NEEDED_TEXT("node"),
                                             NEEDED_TEXT("quote"), END};
+static const struct param rank_params[] = {NEEDED_TEXT("query"),
+                                           {"texts", PARAM_TEXTS, true, 0, 0}, END};
 static const struct param embed_params[] = {{"texts", PARAM_TEXTS, true, 0, 0},
                                             END};
 static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
@@ -86,6 +88,7 @@ static const struct verb verbs[] = {
     {"open", VERB_QUERY, verb_open, node_params},
     {"pack", VERB_MAINTENANCE, verb_pack, pack_params},
     {"quote", VERB_QUERY, verb_quote, quote_params},
+    {"rank", VERB_ANSWER, verb_rank, rank_params},
     {"rm", VERB_WRITE, verb_rm, rm_params},
     {"search", VERB_QUERY, verb_search, search_params},
     {"status", VERB_QUERY, verb_status, status_params},

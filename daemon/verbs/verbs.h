@@ -59,6 +59,7 @@ verb_run verb_whole;                                /* full_document.c */
 verb_run verb_toc, verb_get, verb_open;             /* verb_browse.c */
 verb_run verb_add, verb_rm, verb_update, verb_wait; /* verb_manuals.c */
 verb_run verb_ls, verb_status, verb_failed;         /* verb_status.c */
+verb_run verb_rank;                                 /* verb_rank.c */
 verb_run verb_embed;                                /* verb_embed.c */
 verb_run verb_quote;                                /* verb_quote.c */
 verb_run verb_verify;                               /* verb_verify.c */

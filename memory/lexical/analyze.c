@@ -312,9 +312,44 @@ static bool ends_inner(struct slice text, size_t at, uint32_t c)
 
 static void give_inner(struct run *run, struct slice text)
 {
-    if (text.size < run->piece.size && shape_of(text).joined)
+    struct shape shape = shape_of(text);
+    if (text.size < run->piece.size && (shape.joined || shape.humps))
         give_whole(run, text, true);
     give_names(run, text);
+}
+
+static size_t size_before(struct slice text, const char *signs)
+{
+    size_t size = 0;
+    while (size < text.size && !strchr(signs, text.data[size]))
+        size++;
+    return size;
+}
+
+/* "--[no-]verify" is two names. */
+static void give_both(struct run *run, struct slice text)
+{
+    static const char *const marks[] = {"[no-]", "[no]"};
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        size_t size = strlen(marks[i]);
+        const char *at = memmem(text.data, text.size, marks[i], size);
+        if (!at)
+            continue;
+        struct buf name = {0};
+        size_t before = (size_t)(at - text.data);
+        struct slice rest = {at + size, text.size - before - size};
+        rest.size = size_before(rest, "[=<");
+        buf_put(&name, text.data, before);
+        buf_put_slice(&name, rest);
+        give_whole(run, buf_slice(&name), true);
+        buf_clear(&name);
+        buf_put(&name, text.data, before);
+        buf_put(&name, at + 1, size - 2);
+        buf_put_slice(&name, rest);
+        give_whole(run, buf_slice(&name), true);
+        buf_free(&name);
+        return;
+    }
 }
 
 static void give_piece(struct run *run, struct slice text)
@@ -325,6 +360,7 @@ static void give_piece(struct run *run, struct slice text)
     if (run->identifier) {
         give_whole(run, text, false);
         split(run, text, ends_inner, give_inner);
+        give_both(run, text);
     }
     give_parts(run, text);
 }

@@ -5,7 +5,8 @@
  * signs (pg_stat_activity, foo.bar(), --no-verify, std::vector, SQLITE_BUSY) is
  * an identifier: it becomes one more term, whole, in lower case after a "=",
  * besides the words it is made of; so do the names it is put together from
- * (pg_class in pg_catalog.pg_class), and the humps of findOrphans.  A short run
+ * (pg_class in pg_catalog.pg_class; both of --[no-]verify), and the humps of
+ * findOrphans.  A short run
  * of signs alone (::, ->, ||) is a term as well.  Chinese, Japanese and Korean
  * text becomes pairs of neighbouring characters.  Terms are at most TERM_MAX
  * bytes; longer ones are cut. */

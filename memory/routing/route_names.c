@@ -7,8 +7,8 @@
 /* A section or entry that is called as the question is comes before all others,
  * whose scores are at most the sum of the weights; first one that is written so. */
 static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
-/* What is called as an identifier in the question. */
-static const double NAMED_WITHIN = 1;
+/* What is called as an identifier in the question, or as its last part is. */
+static const double NAMED_WITHIN = 1, NAMED_WITHIN_PART = 0.9;
 enum { LONGEST_NAME = 200, MAX_NAMES = 17, MIN_NAME = 3 };
 static const double TELLING = 3; /* information of an identifier */
 
@@ -34,18 +34,34 @@ static double named(const void *context, const struct fused *item)
     enum name_match match = name_of_node(&naming->names[0], node, &same);
     if (match != NAME_OTHER)
         return bonus[match] + (same ? NAMED_SAME : 0);
-    for (size_t i = 1; i < naming->count; i++)
-        if (name_of_node(&naming->names[i], node, &same) == NAME_WHOLE)
-            return NAMED_WITHIN;
-    return 0;
+    for (size_t i = 1; i < naming->count && match != NAME_WHOLE; i++) {
+        enum name_match one = name_of_node(&naming->names[i], node, &same);
+        match = one > match ? one : match;
+    }
+    return match == NAME_WHOLE  ? NAMED_WITHIN
+           : match == NAME_PART ? NAMED_WITHIN_PART
+                                : 0;
+}
+
+/* A code, as AH00558 or 42P01; no type or format, as int32. */
+static bool is_code(const char *term)
+{
+    size_t digits = 0, letters = 0;
+    for (; *term; term++) {
+        digits += *term >= '0' && *term <= '9';
+        letters +=
+            (*term >= 'a' && *term <= 'z') || (unsigned char)*term >= 128;
+    }
+    return letters && digits > letters && digits >= MIN_NAME;
 }
 
 /* Does it tell one section from most: no product's name, no "-e" that many
  * commands have? */
 static bool is_telling(const struct query_term *term)
 {
-    return term->whole && term->share >= 1 && term->idf >= TELLING &&
-           strlen(term->term + 1) >= MIN_NAME;
+    return (term->whole || (!term->within && is_code(term->word))) &&
+           term->share >= 1 && term->idf >= TELLING &&
+           strlen(term->word) > MIN_NAME;
 }
 
 /* The identifiers that the question mentions. */
@@ -53,7 +69,8 @@ static void add_identifiers(struct naming *naming, const struct query *query)
 {
     for (size_t t = 0; t < query->count && naming->count < MAX_NAMES; t++)
         if (is_telling(&query->terms[t]))
-            naming->names[naming->count++] = name_of(query->terms[t].term + 1);
+            naming->names[naming->count++] =
+                name_of(query->terms[t].word + query->terms[t].whole);
 }
 
 void prefer_named(const struct routing *routing, struct fused *fused,

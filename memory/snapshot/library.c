@@ -80,21 +80,25 @@ static void note_damaged(struct snapshot *snapshot, char *name,
         (struct damaged_manual){name, mem_strdup(why->message)};
 }
 
-/* NULL: it is damaged, and the others must not go down with it. */
-static struct view *try_view(struct snapshot *snapshot, struct store_txn *txn,
-                             struct manual *manual)
+/* *ret NULL: it is damaged, and the others must not go down with it.  Want of memory
+ * is no damage. */
+static int try_view(struct snapshot *snapshot, struct store_txn *txn,
+                    struct manual *manual, struct view **ret, struct err *err)
 {
-    struct view *view = NULL;
-    struct err err;
+    struct err why;
     char *name = mem_strdup(manual->name);
-    if (!view_read(txn, manual, &view, &err)) {
+    int code = view_read(txn, manual, ret, &why);
+    if (code == ERR_LIMIT)
+        code = err_set(err, code, "%s cannot be read: %s", name, why.message);
+    if (!code || code == ERR_LIMIT) {
         free(name);
-        return view;
+        return code;
     }
     log_error("%s is damaged and cannot be asked (lectern verify --repair): %s",
-              name, err.message);
-    note_damaged(snapshot, name, &err);
-    return NULL;
+              name, why.message);
+    note_damaged(snapshot, name, &why);
+    *ret = NULL;
+    return 0;
 }
 
 static struct view *same_generation(const struct snapshot *old,
@@ -139,11 +143,11 @@ static int fill_snapshot(struct snapshot *snapshot, const struct snapshot *old,
         note_damaged(snapshot, NULL, &damage);
     snapshot->views = mem_alloc(count * sizeof(struct view *));
     for (size_t i = 0; i < count; i++) {
-        struct view *view = old_view(old, txn, &manuals[i]);
-        if (!view && manuals[i].generation)
-            view = try_view(snapshot, txn, &manuals[i]);
+        struct view *view = code ? NULL : old_view(old, txn, &manuals[i]);
+        if (!code && !view && manuals[i].generation)
+            code = try_view(snapshot, txn, &manuals[i], &view, err);
         manual_free(&manuals[i]);
-        if (!view)
+        if (!view || code)
             continue;
         pthread_mutex_lock(&references);
         view->references++;

@@ -44,6 +44,11 @@ void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map);
  * was read meanwhile may be wrong, and nothing can be read any more. */
 int store_damage(struct store *store, struct err *err);
 
+/* A value was read that is not what was written, since the store was opened or
+ * that was forgotten. */
+bool store_saw_damage(const struct store *store);
+void store_forget_damage(struct store *store);
+
 /* ERR_STORE when what is written would be lost: the file was removed, or is
  * damaged, as far as that is known. */
 int store_may_write(struct store *store, struct err *err);

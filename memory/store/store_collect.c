@@ -228,6 +228,7 @@ static int note_doomed(struct store_txn *txn, size_t which,
     int code = table_cursor_open(txn, collected[which].table, &cursor, err);
     if (code)
         return code;
+    cursor.kind = CURSOR_RAW;
     code = table_cursor_next(&cursor, &key, &value, err);
     while (!code)
         code = note_next(&cursor, which, refs, doomed, &key, err);

@@ -109,6 +109,7 @@ static int copy_table(struct copy *c, int table, struct err *err)
     int code = table_cursor_open(c->from, table, &cursor, err);
     if (code)
         return code;
+    cursor.kind = CURSOR_RAW;
     while (!(code = table_cursor_next(&cursor, &key, &value, err)))
         if ((code = put_record(c, key, value, err)))
             break;
@@ -276,17 +277,24 @@ static uint64_t used_bytes(const struct store_env *env)
 /* ---- Backup ---- */
 
 /* Nothing is there, or a folder that is empty: a rename takes its place. */
-static bool is_free(const char *folder)
+static int check_free(const char *folder, struct err *err)
 {
     DIR *open = opendir(folder);
     const struct dirent *entry;
     bool empty = true;
-    if (!open)
-        return errno == ENOENT;
-    while (empty && (entry = readdir(open)))
+    if (!open && errno == ENOENT)
+        return 0;
+    if (!open && errno != ENOTDIR)
+        return err_errno(err, ERR_IO, "cannot open %s", folder);
+    while (open && empty && (entry = readdir(open)))
         empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
-    closedir(open);
-    return empty;
+    if (open)
+        closedir(open);
+    return open && empty ? 0
+                         : err_set(err, ERR_USAGE,
+                                   "%s is there already: a backup takes a new "
+                                   "folder",
+                                   folder);
 }
 
 static int parent_of(const char *folder, struct buf *ret, struct err *err)
@@ -300,11 +308,7 @@ static int parent_of(const char *folder, struct buf *ret, struct err *err)
     if (stat(ret->data, &st) < 0 || !S_ISDIR(st.st_mode))
         return err_set(err, ERR_USAGE, "%s: there is no such folder",
                        ret->data);
-    if (!is_free(folder))
-        return err_set(err, ERR_USAGE,
-                       "%s is there already: a backup takes a new folder",
-                       folder);
-    return 0;
+    return check_free(folder, err);
 }
 
 static int backup_into(struct store *store, const char *parent,

@@ -49,13 +49,19 @@ static int arrive(struct table_cursor *cursor, int rc, const MDB_val *key,
     cursor->last_size = key->mv_size;
     *ret_key = slice_of_val(*key);
     *ret_value = slice_of_val(*value);
-    return 0;
+    if (cursor->kind == CURSOR_RAW ||
+        sum_strip(cursor->txn, cursor->table, *ret_key, ret_value))
+        return 0;
+    *ret_value = (struct slice){0};
+    return cursor->kind == CURSOR_LENIENT
+               ? 0
+               : sum_error(cursor->txn, cursor->table, err);
 }
 
 int table_cursor_open(struct store_txn *txn, int table,
                       struct table_cursor *ret, struct err *err)
 {
-    *ret = (struct table_cursor){.txn = txn};
+    *ret = (struct table_cursor){.txn = txn, .table = table};
     int rc = mdb_cursor_open(txn->mdb, txn->env->tables[table], &ret->mdb);
     return rc ? store_error(rc, "cannot look through the store", err) : 0;
 }
@@ -94,6 +100,7 @@ int table_delete_prefix(struct store_txn *txn, int table, struct slice prefix,
     int code = table_cursor_open(txn, table, &cursor, err);
     if (code)
         return code;
+    cursor.kind = CURSOR_RAW;
     while (!(code = table_cursor_seek(&cursor, prefix, &key, &value, err)) &&
            slice_starts(key, prefix)) {
         int rc = trap_cursor_delete(txn, cursor.mdb);

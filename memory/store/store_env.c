@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "memory/store/store_internal.h"
 
 enum {
-    SCHEMA = 5,
+    SCHEMA = 6,
+    SUMS_SCHEMA = 6,   /* from then on values have checksums */
     OLDEST_SCHEMA = 1, /* that is read as it is */
     MAX_READERS = 126
 };
@@ -30,6 +32,13 @@ int store_error(int mdb_code, const char *what, struct err *err)
 {
     if (mdb_code == ENOSPC)
         return err_set(err, ERR_STORE, "%s: the disk is full", what);
+    if (mdb_code == MDB_PANIC)
+        return err_set(err, ERR_STORE,
+                       "%s: writing to the store failed (the disk may be full, "
+                       "or fail); it is opened anew once nobody reads it",
+                       what);
+    if (mdb_code == ENOMEM)
+        return err_set(err, ERR_LIMIT, "%s: %s", what, strerror(mdb_code));
     if (mdb_code == MDB_MAP_FULL)
         return err_set(err, ERR_STORE,
                        "%s: the store has reached its greatest size", what);
@@ -109,13 +118,28 @@ static int find_tables(struct store_env *env, MDB_txn *txn, struct err *err)
     return found == TABLES ? code : ERR_NOT_FOUND;
 }
 
+/* 0: a new store. */
+static uint32_t schema_of(const struct store_env *env, MDB_txn *txn)
+{
+    MDB_val key = {6, (void *)(uintptr_t) "schema"}, value;
+    uint32_t schema = 0;
+    if (!mdb_get(txn, env->tables[TABLE_META], &key, &value) &&
+        value.mv_size == sizeof schema)
+        memcpy(&schema, value.mv_data, sizeof schema);
+    return schema;
+}
+
 static int make_tables(struct store_env *env, MDB_txn *txn, struct err *err)
 {
-    int rc = 0;
+    int rc = 0, code = 0;
     for (int t = 0; t < TABLES && !rc; t++)
         rc = open_table(txn, t, MDB_CREATE, &env->tables[t]);
-    return rc ? store_error(rc, "cannot open a table", err)
-              : stamp_schema(env, txn, err);
+    if (rc)
+        return store_error(rc, "cannot open a table", err);
+    uint32_t schema = schema_of(env, txn);
+    if (schema && schema < SUMS_SCHEMA)
+        code = sums_add(env, txn, err);
+    return code ? code : stamp_schema(env, txn, err);
 }
 
 typedef int tables_work(struct store_env *env, MDB_txn *txn, struct err *err);
@@ -206,15 +230,39 @@ int env_open(const char *folder, uint64_t max_bytes, unsigned flags,
 void env_close(struct store_env *env)
 {
     guard_unmap(env->guard);
-    if (!atomic_load(&env->write_trapped))
+    if (env->mdb && !atomic_load(&env->write_trapped))
         mdb_env_close(env->mdb);
     free(env);
+}
+
+/* After a failed write of its first pages LMDB lets nobody in any more.  With the last
+ * user gone it is closed, and then opened: in a process that has a file open twice,
+ * closing one gives up the locks of both.  Where that fails, the next user tries
+ * again.  With `exchange`. */
+static void revive(struct store *store)
+{
+    struct store_env *old = store->env, *env;
+    if (!atomic_load(&old->panicked) || old->users ||
+        atomic_load(&old->write_trapped))
+        return;
+    guard_unmap(old->guard);
+    old->guard = -1;
+    if (old->mdb)
+        mdb_env_close(old->mdb);
+    old->mdb = NULL;
+    if (env_open(store->folder, store->max_bytes, 0, &env, &store->why_closed))
+        return;
+    log_warn("the store %s was opened anew after a write to it had failed",
+             store->folder);
+    store->env = env;
+    free(old);
 }
 
 /* The store may have another environment by the time it is given back. */
 static struct store_env *env_take(struct store *store)
 {
     pthread_mutex_lock(&store->exchange);
+    revive(store);
     struct store_env *env = store->env;
     env->users++;
     pthread_mutex_unlock(&store->exchange);
@@ -244,10 +292,12 @@ void env_exchange(struct store *store, struct store_env *env)
 void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map)
 {
     struct store_env *env = env_take(store);
-    MDB_envinfo info;
-    MDB_stat stat;
-    mdb_env_info(env->mdb, &info);
-    mdb_env_stat(env->mdb, &stat);
+    MDB_envinfo info = {0};
+    MDB_stat stat = {0};
+    if (env->mdb) {
+        mdb_env_info(env->mdb, &info);
+        mdb_env_stat(env->mdb, &stat);
+    }
     env_give_back(store, env);
     *ret_used = (uint64_t)(info.me_last_pgno + 1) * stat.ms_psize;
     *ret_map = info.me_mapsize;
@@ -260,12 +310,22 @@ static void txn_end(struct store_txn *txn)
     env_give_back(txn->store, txn->env);
     if (txn->writes)
         pthread_mutex_unlock(&txn->store->writing);
+    buf_free(&txn->summed);
     free(txn);
 }
 
-static int env_damage(const struct store *store, const struct store_env *env,
+static int env_damage(struct store *store, const struct store_env *env,
                       struct err *err)
 {
+    if (!env->mdb) {
+        pthread_mutex_lock(&store->exchange);
+        int code = err_set(err, ERR_STORE,
+                           "the store %s was closed after a write to it had "
+                           "failed, and cannot be opened yet: %s",
+                           store->folder, store->why_closed.message);
+        pthread_mutex_unlock(&store->exchange);
+        return code;
+    }
     return guard_is_damaged(env->guard)
                ? err_set(err, ERR_STORE,
                          "the store %s is damaged: a part of its file cannot "
@@ -276,10 +336,10 @@ static int env_damage(const struct store *store, const struct store_env *env,
 }
 
 /* What is written to a file that has no name is lost with the daemon. */
-static int env_may_write(const struct store *store, const struct store_env *env,
+static int env_may_write(struct store *store, const struct store_env *env,
                          struct err *err)
 {
-    if (guard_is_gone(env->mdb))
+    if (env->mdb && guard_is_gone(env->mdb))
         return err_set(err, ERR_STORE,
                        "the store %s was removed while the daemon uses it: "
                        "stop the daemon (lectern daemon --stop), then add the "
@@ -315,7 +375,9 @@ int store_check(struct store *store, bool again, struct err *err)
     struct store_env *env = env_take(store);
     if (again)
         atomic_store(&env->whole, false);
-    int code = env_check(env, store->folder, err);
+    int code = env_damage(store, env, err);
+    if (!code)
+        code = env_check(env, store->folder, err);
     env_give_back(store, env);
     return code;
 }
@@ -328,6 +390,24 @@ int store_damage(struct store *store, struct err *err)
     return code;
 }
 
+/* In an environment that LMDB has given up once more, in the one after it. */
+static int begin_in(struct store_txn *txn, int *ret_rc, struct err *err)
+{
+    for (int tries = 0; tries < 2; tries++) {
+        int code = check_env(txn, err);
+        if (code)
+            return code;
+        *ret_rc = mdb_txn_begin(txn->env->mdb, NULL,
+                                txn->writes ? 0 : MDB_RDONLY, &txn->mdb);
+        if (*ret_rc != MDB_PANIC)
+            return 0;
+        atomic_store(&txn->env->panicked, true);
+        env_give_back(txn->store, txn->env);
+        txn->env = env_take(txn->store);
+    }
+    return 0;
+}
+
 static int begin(struct store *store, bool writes, struct store_txn **ret_txn,
                  struct err *err)
 {
@@ -336,11 +416,8 @@ static int begin(struct store *store, bool writes, struct store_txn **ret_txn,
         pthread_mutex_lock(&store->writing);
     *txn = (struct store_txn){
         .store = store, .env = env_take(store), .writes = writes};
-    int code = check_env(txn, err);
-    int rc = code ? 0
-                  : mdb_txn_begin(txn->env->mdb, NULL, writes ? 0 : MDB_RDONLY,
-                                  &txn->mdb);
-    if (rc)
+    int rc = 0, code = begin_in(txn, &rc, err);
+    if (rc && !code)
         code = store_error(rc, "cannot begin a transaction", err);
     if (code) {
         txn_end(txn);
@@ -381,13 +458,17 @@ int table_put(struct store_txn *txn, int table, struct slice key,
               struct slice value, struct err *err)
 {
     MDB_val k = {key.size, (void *)(uintptr_t)key.data};
+    if (table_has_sums(table)) {
+        sum_append(table, key, value, &txn->summed);
+        value = buf_slice(&txn->summed);
+    }
     MDB_val v = {value.size, (void *)(uintptr_t)value.data};
     int rc = trap_put(txn, txn->env->tables[table], &k, &v);
     return rc ? store_error(rc, "cannot write to the store", err) : 0;
 }
 
-int table_get(struct store_txn *txn, int table, struct slice key,
-              struct slice *ret_value, struct err *err)
+static int get(struct store_txn *txn, int table, struct slice key,
+               struct slice *ret_value, bool *ret_right, struct err *err)
 {
     MDB_val k = {key.size, (void *)(uintptr_t)key.data}, v;
     int rc = trap_get(txn, txn->env->tables[table], &k, &v);
@@ -398,7 +479,30 @@ int table_get(struct store_txn *txn, int table, struct slice key,
     if (rc)
         return store_error(rc, "cannot read the store", err);
     *ret_value = (struct slice){v.mv_data, v.mv_size};
+    *ret_right = sum_strip(txn, table, key, ret_value);
     return 0;
+}
+
+int table_get(struct store_txn *txn, int table, struct slice key,
+              struct slice *ret_value, struct err *err)
+{
+    struct slice value;
+    bool right = true;
+    int code = get(txn, table, key, &value, &right, err);
+    if (code || !right)
+        return code ? code : sum_error(txn, table, err);
+    *ret_value = value;
+    return 0;
+}
+
+int table_get_lenient(struct store_txn *txn, int table, struct slice key,
+                      struct slice *ret_value, struct err *err)
+{
+    bool right = true;
+    int code = get(txn, table, key, ret_value, &right, err);
+    if (!code && !right)
+        *ret_value = (struct slice){0};
+    return code;
 }
 
 int table_delete(struct store_txn *txn, int table, struct slice key,

@@ -41,20 +41,23 @@ struct start_page {
 };
 
 struct store_env {
-    MDB_env *mdb;
+    MDB_env *mdb; /* NULL: closed for good, and not yet opened anew */
     MDB_dbi tables[TABLES];
     int guard;                 /* guard_map's */
     atomic_bool whole;         /* env_check has found no fault */
     atomic_bool write_trapped; /* a writing transaction could not be ended */
+    atomic_bool panicked;      /* LMDB lets nobody in any more */
     size_t users;              /* transactions; the store has the lock */
 };
 
 struct store {
     struct store_env *env;
     pthread_mutex_t exchange; /* of env; and its users */
+    struct err why_closed;    /* with it */
     pthread_mutex_t writing;  /* held by the one who writes */
     char *folder;
     uint64_t max_bytes;
+    atomic_bool damage; /* a value was read that is not what was written */
     int lock;        /* descriptor of the locked file, which says who has it */
     int folder_lock; /* of the locked folder, whose file may be removed */
 };
@@ -64,7 +67,8 @@ struct store_txn {
     struct store_env *env;
     MDB_txn *mdb;
     bool writes;
-    bool trapped; /* by a damaged page, while it wrote */
+    bool trapped;      /* by a damaged page, while it wrote */
+    struct buf summed; /* the value that is put */
 };
 
 /* `max_bytes` 0: the default; flags: LMDB's, besides MDB_NOTLS. */
@@ -81,7 +85,8 @@ void env_exchange(struct store *store, struct store_env *env);
 /* Removes what a compaction that was killed has left behind. */
 void store_copy_clear(const char *folder);
 
-/* Fills `err` from a code of LMDB; always ERR_STORE. */
+/* Fills `err` from a code of LMDB; ERR_STORE, or ERR_LIMIT for want of
+ * memory. */
 int store_error(int mdb_code, const char *what, struct err *err);
 
 /* store_prepare.c: the folder may be opened by LMDB: its data file is whole, or
@@ -123,11 +128,29 @@ int guard_check_size(MDB_env *env, const char *folder, struct err *err);
 /* The file was removed, or another one has taken its place. */
 bool guard_is_gone(MDB_env *env);
 
+/* store_sums.c: checksums of values. */
+enum { SUM_BYTES = 4 };
+bool table_has_sums(int table);
+/* The value and its sum in place of what `ret` held. */
+void sum_append(int table, struct slice key, struct slice value,
+                struct buf *ret);
+/* Takes the sum off the value; false: it is not the value's. */
+bool sum_strip(const struct store_txn *txn, int table, struct slice key,
+               struct slice *value);
+/* ERR_STORE, noted with the store. */
+int sum_error(const struct store_txn *txn, int table, struct err *err);
+/* Gives one to each value of a store from before schema 6. */
+int sums_add(const struct store_env *env, MDB_txn *txn, struct err *err);
+
 int table_put(struct store_txn *txn, int table, struct slice key,
               struct slice value, struct err *err);
 /* 0, ERR_NOT_FOUND (without a message) or ERR_STORE. */
 int table_get(struct store_txn *txn, int table, struct slice key,
               struct slice *ret_value, struct err *err);
+
+/* The same; a value without its sum is empty, its data NULL. */
+int table_get_lenient(struct store_txn *txn, int table, struct slice key,
+                      struct slice *ret_value, struct err *err);
 
 /* A string of a record, to be freed. */
 static inline char *take_text(struct reader *in)
@@ -167,8 +190,15 @@ bool table_value_is_possible(const struct store_txn *txn, const MDB_val *value);
 
 /* Records in the order of their keys: each that it arrives at is behind the one
  * before, or the store is damaged. */
+enum cursor_kind {
+    CURSOR_STRICT,  /* a value without its sum is an error */
+    CURSOR_LENIENT, /* it is none at all: the value is empty, its data NULL */
+    CURSOR_RAW      /* sums are part of the values, and not looked at */
+};
 struct table_cursor {
     struct store_txn *txn;
+    int table;
+    enum cursor_kind kind; /* CURSOR_STRICT, until the caller says otherwise */
     MDB_cursor *mdb;
     char last[MDB_MAX_KEY]; /* [last_size] the key that it stands at */
     size_t last_size;       /* 0: none yet */

@@ -24,9 +24,9 @@ int store_get_segments(struct store_txn *txn, struct hash128 name,
     unsigned char key[16];
     int code =
         table_get(txn, TABLE_SEGMENTS, name_key(key, name), ret_value, err);
-    return code == ERR_NOT_FOUND
-               ? err_set(err, code, "no such segments in the store")
-               : code;
+    if (code == ERR_NOT_FOUND)
+        return err_set(err, code, "no such segments in the store");
+    return code == ERR_STORE ? ERR_FORMAT : code; /* they can be cut again */
 }
 
 int store_put_memory(struct store_txn *txn, struct hash128 name,

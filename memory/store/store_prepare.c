@@ -117,9 +117,13 @@ static bool follow(const struct start_page *first,
            (even % 2 == 0 && (odd == even + 1 || odd + 1 == even));
 }
 
-static bool read_start(int fd, uint64_t at, struct start_page *ret)
+/* *ret_failed: the disk did not give it; what is there is not known. */
+static bool read_start(int fd, uint64_t at, struct start_page *ret,
+                       bool *ret_failed)
 {
-    return pread(fd, ret, sizeof *ret, (off_t)at + START_HEAD) == sizeof *ret;
+    ssize_t size = pread(fd, ret, sizeof *ret, (off_t)at + START_HEAD);
+    *ret_failed = *ret_failed || size < 0;
+    return size == sizeof *ret;
 }
 
 /* No crash leaves a file without LMDB's first pages: it was made under another
@@ -130,11 +134,17 @@ static int check_begin(const char *path, struct err *err)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) /* LMDB says why */
         return 0;
-    bool whole = read_start(fd, 0, &first) && is_start(&first) &&
-                 read_start(fd, first.free_list.page_size, &second) &&
+    bool failed = false;
+    bool whole = read_start(fd, 0, &first, &failed) && is_start(&first) &&
+                 read_start(fd, first.free_list.page_size, &second, &failed) &&
                  is_start(&second) &&
                  second.free_list.page_size == first.free_list.page_size &&
                  follow(&first, &second);
+    if (failed) {
+        err_errno(err, ERR_STORE, "cannot read %s", path);
+        close(fd);
+        return ERR_STORE;
+    }
     struct stat st = {0};
     if (fstat(fd, &st) < 0 || st.st_size < FIRST_PAGES * PAGE)
         whole = false;

@@ -12,6 +12,7 @@
  * So all frames of a record one after the other are those of tree_encode. */
 #include <stdlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "memory/store/store_internal.h"
 
@@ -22,7 +23,8 @@ enum {
     SKIPPED =
         0x184D2A50, /* what begins a frame that zstd skips, then u32 size */
     SKIPPED_HEAD = 8,
-    HASH = 8
+    HASH = 8,
+    TAKEN_FROM_SPARE = 16 << 20 /* bytes: less is believed */
 };
 
 static const uint64_t max_bytes = (uint64_t)1 << 34;
@@ -45,7 +47,11 @@ static int put_frame(ZSTD_CCtx *zstd, struct slice plain, struct buf *ret,
         ZSTD_compress2(zstd, ret->data + ret->size, ret->capacity - ret->size,
                        plain.data, plain.size);
     if (ZSTD_isError(size))
-        return err_set(err, ERR_INTERNAL, "zstd: %s", ZSTD_getErrorName(size));
+        return err_set(err,
+                       ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation
+                           ? ERR_LIMIT
+                           : ERR_INTERNAL,
+                       "zstd: %s", ZSTD_getErrorName(size));
     ret->size += size;
     return 0;
 }
@@ -93,7 +99,7 @@ static int pack(const struct tree *tree, bool may_cut, struct buf *ret,
     size_t count;
     ZSTD_CCtx *zstd = ZSTD_createCCtx();
     if (!zstd)
-        return err_set(err, ERR_INTERNAL, "zstd: no memory");
+        return err_set(err, ERR_LIMIT, "zstd: no memory");
     tree_encode_cut(tree, PIECE, &plain, &cuts, &count);
     int code = may_cut && plain.size > CUT_FROM && count
                    ? pack_pieces(zstd, &plain, cuts, count, ret, err)
@@ -144,12 +150,17 @@ static int unpack(struct slice packed, struct buf *ret, struct err *err)
     if (code)
         return code;
     /* A damaged head may claim more than there is memory. */
-    void *room = realloc(ret->data, size + 1);
+    void *room = size < TAKEN_FROM_SPARE ? mem_resize(ret->data, size + 1, 1)
+                                         : realloc(ret->data, size + 1);
     if (!room)
-        return err_set(err, ERR_LIMIT, "no memory for a tree of %zu bytes",
+        return err_set(err, ERR_FORMAT,
+                       "a stored tree of %zu bytes is damaged, or there is no "
+                       "memory for it",
                        size);
     *ret = (struct buf){room, 0, size + 1};
     size_t got = ZSTD_decompress(room, size, packed.data, packed.size);
+    if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)
+        return err_set(err, ERR_LIMIT, "no memory to unpack a stored tree");
     if (ZSTD_isError(got) || got != size)
         return damaged(err);
     ret->size = size;
@@ -253,12 +264,19 @@ static int decode_whole(struct slice packed, struct tree **ret, struct err *err)
     return code;
 }
 
+static int noted(const struct store_txn *txn, int code)
+{
+    if (code == ERR_FORMAT)
+        atomic_store(&txn->store->damage, true);
+    return code;
+}
+
 static int get_packed(struct store_txn *txn, int table, struct slice key,
                       struct tree **ret, struct err *err)
 {
     struct slice packed;
     int code = get_record(txn, table, key, &packed, err);
-    return code ? code : decode_whole(packed, ret, err);
+    return code ? code : noted(txn, decode_whole(packed, ret, err));
 }
 
 static int decode_piece(const struct piece *piece, struct tree **ret,
@@ -317,11 +335,11 @@ int store_get_tree_part(struct store_txn *txn, struct hash128 name,
         return code;
     *ret_first = 0;
     if (!is_cut(packed))
-        return decode_whole(packed, ret_tree, err);
+        return noted(txn, decode_whole(packed, ret_tree, err));
     if (!find_piece(packed, node, &piece))
-        return damaged(err);
+        return noted(txn, damaged(err));
     *ret_first = piece.first;
-    return decode_piece(&piece, ret_tree, err);
+    return noted(txn, decode_piece(&piece, ret_tree, err));
 }
 
 static struct slice outline_key(char key[12], uint32_t manual,

@@ -34,6 +34,7 @@ static int walk_piece(struct walk *walk, struct store_txn *txn, struct err *err)
     int code = table_cursor_open(txn, walk->table, &cursor, err);
     if (code)
         return code;
+    cursor.kind = CURSOR_LENIENT;
     size_t records = 0, bytes = 0;
     code = go_on(walk, &cursor, &key, &value, err);
     while (!code && slice_starts(key, walk->prefix) &&

@@ -1,5 +1,6 @@
 """Manuals become trees: nodes, blocks, links, index entries."""
 import gzip
+import json
 import os
 import shutil
 import time
@@ -254,6 +255,25 @@ def what_is_asked_for_by_name_comes_first():
                                 ("the zip format", "5.2. The zip format")):
             hits = h.json("search", question)["results"]
             check(hits[0]["path"][-1] == title, (question, [hit["path"] for hit in hits]))
+
+
+@test
+def names_match_whole_before_their_parts():
+    """Before sections, titles too, that say the parts of the name, and these alone, more often."""
+    names = (("--force-with-lease", "--force-with-lease", "force with lease"), ("DictReader", "csv.DictReader", "dict reader"),
+             ("AH00558", "AH00558: Could not", "AH00559 AH00560"), ("std::vector", "std::vector", "std vector"),
+             ("max_connections", "max_connections", "max connections"), ("--no-edit", "--[no-]edit", "no edit"),
+             ("ngx_http_core_module", "ngx_http_core_module", "ngx http core module"))
+    with house() as h:
+        for number, (_, title, parts) in enumerate(names):
+            h.write(f"m/{number}.html", page("Reference", f"<dl class='py'><dt class='sig'>{title}</dt><dd><p>One that is described here.</p></dd></dl>"))
+            h.write(f"m/{number}c.html", page(f"Other {number}", "".join(f"<h2>{subject}</h2><p>Nothing of that.</p>" for subject in SUBJECTS * 3)))
+            h.write(f"m/{number}b.html", page(parts.capitalize(), "".join(f"<p>The {parts} does what a {parts} does, mean as it is.</p>" * 9)))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for name, title, _ in names:
+            for question in (name, f"what does {name} mean"):
+                hits = json.loads(h.run("search", "--json", "--", question).stdout)["results"]
+                check(hits[0]["path"][-1] == title, (question, [hit["path"] for hit in hits][:3]))
 
 
 @test

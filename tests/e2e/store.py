@@ -1,6 +1,9 @@
 """The store: verify, compact, backup."""
+import fcntl
+import gzip
 import json
 import os
+import re
 import shutil
 import socket
 import struct
@@ -9,6 +12,9 @@ import time
 from e2e.house import FEW, check, house, test
 
 
+STORES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/stores")
+FIXTURE = "/tmp/lectern-fixture"  # the manual of all these stores
+SCHEMA = 6
 PAGE, LEAF, OVERFLOW, BIG = 4096, 2, 4, 1
 ZSTD = b"\x28\xb5\x2f\xfd"
 
@@ -31,6 +37,60 @@ def values(data):
         at += PAGE
 
 
+def spoil(h, table, every):
+    """Changes a byte of values of a table: postings' keys end in a term, files' in a path."""
+    path = os.path.join(h.store, "data.mdb")
+    done = 0
+    with open(path, "r+b") as file:
+        data = file.read()
+        for count, (at, size) in enumerate((at, size) for key, at, size in keyed_values(data)
+                                           if TABLE_KEYS[table].match(key) and size):
+            if count % every == 0:
+                file.seek(at + size // 2)
+                file.write(bytes([data[at + size // 2] ^ 0x10]))
+                done += 1
+    return done
+
+
+def keyed_values(data):
+    """(key, first byte of the value, bytes) of the leaves' own."""
+    for page in range(2 * PAGE, len(data), PAGE):
+        flags, lower, upper = struct.unpack_from("<HHH", data, page + 10)
+        if flags != LEAF or not 16 <= lower <= upper <= PAGE:
+            continue
+        for node in struct.unpack_from(f"<{(lower - 16) // 2}H", data, page + 16):
+            low, high, kind, size = struct.unpack_from("<HHHH", data, page + node)
+            if not kind & BIG and node + 8 + size + (low | high << 16) <= PAGE:
+                at = page + node + 8
+                yield data[at:at + size], at + size, low | high << 16
+
+
+TABLE_KEYS = {"postings": re.compile(rb"\x00\x00\x00\x01\x00\x00\x00[\x01-\x20][a-z=]+$"),
+              "files": re.compile(rb"\x00\x00\x00\x01[a-z-]+\.html$")}
+
+
+@test
+def damage_is_mended_by_itself():
+    """What was damaged is told, or does no harm; soon nothing is, and nobody asked."""
+    for table in TABLE_KEYS:
+        with house() as h:
+            folder = h.part(FEW)
+            h.run("add", folder, "-c", "pg", "--wait")
+            whole = [hit["node"] for hit in h.json("search", "partial index", "-n", "5")["results"]]
+            h.stop()
+            check(spoil(h, table, 5 if table == "postings" else 1) >= 5, f"{table} in the file")
+            for query in ("partial index", "index columns table", "constraints"):
+                done = h.run("search", query, code=None)
+                check(done.returncode in (0, 6), (table, query, done))
+            end = time.time() + 60
+            while h.json("verify", code=None).get("fault_count", 1) or h.json("status").get("damaged"):
+                check(time.time() < end, f"{table} is not mended")
+                time.sleep(0.1)
+            h.run("wait")
+            check([hit["node"] for hit in h.json("search", "partial index", "-n", "5")["results"]] == whole,
+                  f"{table}: the same sections")
+
+
 def spoil_a_tree(h):
     """Changes a byte of every third packed tree, behind a stopped daemon's back."""
     path = os.path.join(h.store, "data.mdb")
@@ -47,6 +107,7 @@ def spoil_a_tree(h):
 @test
 def damage_is_named_and_repaired():
     with house() as h:
+        h.configure(watch="off", mend="no")
         h.copy_model()
         h.run("add", h.part(FEW), "-c", "pg", "--wait")
         report = h.json("verify")
@@ -84,6 +145,7 @@ def spoil_all(h):
 @test
 def a_damaged_manual_is_told_and_never_nothing():
     with house() as h:
+        h.configure(watch="off", mend="no")
         h.run("add", h.part(FEW), "-c", "pg", "--wait")
         node = h.json("search", "partial index", "-n", "1")["results"][0]["node"]
         h.stop()
@@ -207,3 +269,66 @@ def it_is_compacted_and_backed_up_while_it_works():
         check(not h.json("verify")["fault_count"], "verify once it has caught up")
         h.stop()
         h.store = at_last
+
+
+def unpack_store(h, schema):
+    os.makedirs(h.store, mode=0o700, exist_ok=True)
+    with gzip.open(os.path.join(STORES, f"schema-{schema}.mdb.gz")) as packed, \
+            open(os.path.join(h.store, "data.mdb"), "wb") as file:
+        file.write(packed.read())
+
+
+def stamped(h):
+    """The schema that the store says it has."""
+    with open(os.path.join(h.store, "data.mdb"), "rb") as file:
+        found = [value for key, value in ((k, file_value(file, at, n)) for k, at, n in keyed_values(file.read()))
+                 if key == b"schema"]
+    return [int.from_bytes(value, "little") for value in found]
+
+
+def file_value(file, at, size):
+    file.seek(at)
+    return file.read(size)
+
+
+def check_guide(h, schema):
+    check(h.json("search", "heron", "-n", "1")["results"][0]["path"][-1] == "The heron", schema)
+    answer = h.json("ask", "-n", "1", "what does the bittern do")
+    check("booms; its call carries over three kilometres" in answer["answer"] and
+          answer["citations"][0]["file"] == "birds.html", (schema, answer))
+
+
+@test
+def stores_of_every_schema_open_and_are_upgraded():
+    with open(FIXTURE + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        shutil.rmtree(FIXTURE, ignore_errors=True)
+        shutil.copytree(os.path.join(STORES, "manual"), os.path.join(FIXTURE, "manual"))
+        for schema in range(1, SCHEMA):
+            with house() as h:
+                h.copy_model()
+                unpack_store(h, schema)
+                check_guide(h, schema)
+                h.run("wait")  # trees that parsers of before have made are made anew
+                check(not h.json("verify")["fault_count"], f"schema {schema}: faults")
+                nodes = [hit["node"] for hit in h.json("search", "alder willow")["results"]]
+                h.run("update", "--force", "--wait")
+                check_guide(h, schema)
+                check([hit["node"] for hit in h.json("search", "alder willow")["results"]] == nodes, f"ids, {schema}")
+                h.stop()
+                check(SCHEMA in stamped(h) and not h.run("verify").returncode, (schema, stamped(h)))
+        shutil.rmtree(FIXTURE)
+
+
+@test
+def a_store_of_a_later_version_is_refused():
+    with house() as h:
+        unpack_store(h, SCHEMA - 1)
+        path = os.path.join(h.store, "data.mdb")
+        with open(path, "r+b") as file:
+            for key, at, _ in list(keyed_values(file.read())):
+                if key == b"schema":
+                    file.seek(at)
+                    file.write((SCHEMA + 1).to_bytes(4, "little"))
+        done = h.run("status", code=None)
+        check(done.returncode == 6 and f"schema {SCHEMA + 1}" in done.stderr and "use the program that wrote it" in done.stderr, done)

@@ -157,7 +157,8 @@ static int read_record(struct verification *v, uint32_t manual, struct buf *ret,
     if (code)
         return code;
     key_u32(key, manual);
-    code = table_get(txn, TABLE_MANUALS, (struct slice){key, 4}, &value, err);
+    code = table_get_lenient(txn, TABLE_MANUALS, (struct slice){key, 4}, &value,
+                             err);
     if (!code)
         buf_put_slice(ret, value);
     store_end(txn);
@@ -287,7 +288,7 @@ static int drop(struct verification *v, struct err *err)
         return code;
     key_u32(key, v->manual.id);
     struct slice id = {key, sizeof key};
-    code = table_get(txn, TABLE_MANUALS, id, &now, err);
+    code = table_get_lenient(txn, TABLE_MANUALS, id, &now, err);
     if (!code && !slice_equal(now, buf_slice(&v->record)))
         code = err_set(err, ERR_STALE, "%s changed while it was verified",
                        v->manual.name);

@@ -183,12 +183,12 @@ static int check_name(struct verification *v, struct store_txn *txn,
     struct segments segments;
     char text[33];
     hash_write(name, bytes);
-    int code = table_get(txn, TABLE_MEMORIES, key, &value, err);
+    int code = table_get_lenient(txn, TABLE_MEMORIES, key, &value, err);
     if (!code)
         check_memory(v, name, value, width);
     if (code != ERR_NOT_FOUND)
         return code;
-    code = table_get(txn, TABLE_SEGMENTS, key, &value, err);
+    code = table_get_lenient(txn, TABLE_SEGMENTS, key, &value, err);
     if (code && code != ERR_NOT_FOUND)
         return code;
     if (!code && !segments_decode(value, &segments, NULL)) {

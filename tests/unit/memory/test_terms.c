@@ -68,6 +68,43 @@ static void identifiers_hold_smaller_ones(void **state)
     assert_terms("--no-verify", "=--no-verify =no-verify no verifi");
 }
 
+/* Names as manuals of many kinds have them: the whole, what it is put together from,
+ * and its words. */
+static void names_with_signs_are_whole_and_in_parts(void **state)
+{
+    static const char *const cases[][2] = {
+        {"--force-with-lease",
+         "=--force-with-lease =force-with-lease forc with leas"},
+        {"--[no-]verify", "=--[no-]verify =--verify =--no-verify no verifi"},
+        {"--[no]color", "=--[no]color =--color =--nocolor no color"},
+        {"-Wall", "=-wall wall"},
+        {"DictReader", "=dictreader dictread dict reader"},
+        {"csv.DictReader(f)",
+         "=csv.dictreader(f =csv.dictreader csv dictread dict reader f"},
+        {"foo(barBaz)", "=foo(barbaz =barbaz foo barbaz bar baz"},
+        {"(*xRowCount)(Ctx*",
+         "=xrowcount)(ctx =xrowcount xrowcount x row count ctx"},
+        {"AH00558", "ah00558"},
+        {"ORA-00942", "=ora-00942 ora 00942"},
+        {"std::vector", "=std::vector std vector"},
+        {"max_connections", "=max_connections max connect"},
+        {"ngx_http_core_module", "=ngx_http_core_module ngx http core modul"},
+        {"core.autocrlf", "=core.autocrlf core autocrlf"},
+        {"/etc/passwd", "=/etc/passwd etc passwd"},
+        {"@property", "=@property properti"},
+        {"$PATH", "=$path path"},
+        {"obj->next", "=obj->next obj next"},
+        {"Foo#bar", "=foo#bar foo bar"},
+        {"Ctrl+C", "=ctrl+c ctrl c"},
+        {"utf-8", "=utf-8 utf 8"},
+        {"'work_mem'", "=work_mem work mem"},
+        {"SQLite, PostgreSQL", "sqlite postgresql"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_terms(cases[i][0], cases[i][1]);
+}
+
 static void sentences_are_no_identifiers(void **state)
 {
     (void)state;
@@ -176,10 +213,48 @@ static void numbers_of_chapters_are_no_names(void **state)
                      NAME_OTHER);
 }
 
+static enum name_match compare_entry(const char *question, const char *title)
+{
+    bool same;
+    struct node node = {.title = slice_of(title), .entry = true};
+    struct name name = name_of(question);
+    enum name_match match = name_of_node(&name, &node, &same);
+    name_free(&name);
+    return match;
+}
+
+static void entries_are_called_by_their_names(void **state)
+{
+    static const struct {
+        const char *question, *title;
+        enum name_match match;
+    } cases[] = {
+        {"--verify", "--[no-]verify", NAME_WHOLE},
+        {"--no-verify", "-n, --[no-]verify=<x>", NAME_WHOLE},
+        {"--nocolor", "--[no]color", NAME_WHOLE},
+        {"no-", "--[no-]verify", NAME_OTHER},
+        {"xRowCount", "int (*xRowCount)(Fts5Context*, sqlite3_int64 *pn)",
+         NAME_WHOLE},
+        {"Fts5Context", "int (*xRowCount)(Fts5Context*)", NAME_OTHER},
+        {"DictReader", "class csv.DictReader(f)", NAME_PART},
+        {"std::vector", "vector", NAME_PART},
+        {"csv.DictReader", "class csv.DictReader(f)", NAME_WHOLE},
+        {"max_connections", "max_connections (integer)", NAME_WHOLE},
+        {"connections", "max_connections (integer)", NAME_OTHER},
+        {"How do I undo?", "(12) How do I undo?", NAME_WHOLE},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(compare_entry(cases[i].question, cases[i].title),
+                         cases[i].match);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_chapters_are_no_names),
+        cmocka_unit_test(names_with_signs_are_whole_and_in_parts),
+        cmocka_unit_test(entries_are_called_by_their_names),
         cmocka_unit_test(words_become_stems),
         cmocka_unit_test(identifiers_stay_whole_and_in_parts),
         cmocka_unit_test(long_terms_are_cut),

@@ -208,7 +208,8 @@ static void find_record(struct house *h, int table, size_t min, struct buf *key,
         assert_int_equal(mdb_cursor_get(cursor, &k, &v, MDB_NEXT), 0);
     while (v.mv_size <= min);
     buf_put(key, k.mv_data, k.mv_size);
-    buf_put(value, v.mv_data, v.mv_size);
+    buf_put(value, v.mv_data,
+            v.mv_size - (table_has_sums(table) ? SUM_BYTES : 0));
     mdb_cursor_close(cursor);
     store_end(txn);
 }

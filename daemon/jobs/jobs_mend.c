@@ -1,0 +1,86 @@
+/* What is damaged in the store is made anew without being asked: a value was read
+ * that is not what was written; all manuals are looked through, what is damaged in
+ * them is dropped, and those are indexed from their files.  What that cannot mend
+ * (a manual's own record, LMDB's pages) is left to `lectern verify`, which names it. */
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "daemon/jobs/jobs_internal.h"
+#include "indexer/parsers.h"
+#include "indexer/source.h"
+#include "memory/store/verify/store_verify.h"
+
+enum { BETWEEN_MS = 60 * 1000 };
+
+void jobs_mend(struct jobs *jobs)
+{
+    if (jobs->options.no_mending)
+        return;
+    pthread_mutex_lock(&jobs->lock);
+    if (!jobs->mend_at)
+        jobs->mend_at = jobs->mended_at ? jobs->mended_at + BETWEEN_MS : 1;
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static int mend_manual(struct jobs *jobs, const struct manual *manual,
+                       struct err *err)
+{
+    struct verify_report report = {0};
+    struct verify_options options = {.store = jobs->options.store,
+                                     .library = jobs->options.library,
+                                     .policy = jobs->options.policy,
+                                     .is_tree = parsers_is_tree,
+                                     .is_packed = source_is_gzipped,
+                                     .drop = true,
+                                     .cancel = &jobs->cancel};
+    int code = verify_manual(&options, manual->id, &report, err);
+    if (!code && report.fault_count) {
+        log_warn("%s: %zu faults in the store, the first in its table '%s' "
+                 "(%s): it is indexed anew",
+                 manual->name, report.fault_count, report.faults[0].table,
+                 report.faults[0].what);
+        jobs_update(jobs, manual->id, manual->name, true);
+    }
+    verify_report_free(&report);
+    return code;
+}
+
+static int mend_all(struct jobs *jobs, struct err *err)
+{
+    struct store_txn *txn;
+    struct manual *manuals;
+    size_t count;
+    int code = store_read(jobs->options.store, &txn, err);
+    if (code)
+        return code;
+    code = store_list_manuals(txn, &manuals, &count, err);
+    store_end(txn);
+    if (code)
+        return code;
+    for (size_t i = 0; i < count; i++) {
+        if (!code || code == ERR_NOT_FOUND)
+            code = mend_manual(jobs, &manuals[i], err);
+        manual_free(&manuals[i]);
+    }
+    free(manuals);
+    return code == ERR_NOT_FOUND ? 0 : code;
+}
+
+void jobs_mend_now(struct jobs *jobs)
+{
+    struct err err;
+    atomic_store(&jobs->cancel, false);
+    pthread_mutex_unlock(&jobs->lock);
+    int code = mend_all(jobs, &err);
+    if (!code)
+        code = jobs_refresh(jobs, &err);
+    if (code && code != ERR_CANCELLED)
+        log_warn("what is damaged in the store could not be mended: %s",
+                 err.message);
+    store_forget_damage(jobs->options.store);
+    pthread_mutex_lock(&jobs->lock);
+    jobs->mend_at = 0;
+    jobs->mended_at = clock_ms();
+}
