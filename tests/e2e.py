@@ -19,7 +19,7 @@ if len(sys.argv) < 3:
 
 from e2e.house import TESTS, Failure, Skip
 
-SUBJECTS = ("reading", "latex", "asking", "quoting", "updates", "watching", "hostile", "life", "store",
+SUBJECTS = ("reading", "latex", "asking", "quoting", "updates", "watching", "hostile", "injections", "life", "store",
             "evaluation", "models", "gguf", "getting", "writing", "missing", "terminal", "agents", "service", "installed",
             "archives", "packs", "web", "browser", "editors")
 

@@ -58,6 +58,10 @@ static void put_abilities(struct buf *out, const cJSON *model)
 {
     bool writes = json_get_bool(model, "writes", true);
     const char *refused = json_get_text(model, "chat_refused", NULL);
+    if (json_get_bool(model, "scores", false)) {
+        buf_put_text(out, "  a reranker: it puts what was found in order\n");
+        return;
+    }
     buf_put_text(out, json_get_bool(model, "chats", false)
                           ? "  writes answers by its chat template"
                       : writes ? "  writes answers"

@@ -232,27 +232,26 @@ void matches_free(struct matches *matches)
     *matches = (struct matches){0};
 }
 
-/* The terms' scores, where for each the best counts of its own and of what stands in
- * its place. */
-static double sum_of(const struct query *query,
-                     const double own[QUERY_MAX_TERMS])
+/* What the best of those that stand in a term's place adds to the score of what they
+ * stand for; the sum. */
+static double gain_of(const struct query *query,
+                      const double own[QUERY_MAX_TERMS])
 {
-    double gained[QUERY_MAX_TERMS] = {0}, score = 0;
+    double gained[QUERY_MAX_ASKED] = {0}, sum = 0;
     for (size_t t = 0; t < query->count; t++) {
         uint32_t instead_of = query->terms[t].instead_of;
         double gain = own[t];
-        if (!instead_of) {
-            score += own[t];
+        if (!instead_of || !(gain > 0))
             continue;
-        }
         for (size_t o = 0; instead_of >> o; o++)
             gain -= instead_of >> o & 1 ? own[o] : 0;
         int first = __builtin_ctz(instead_of);
-        gained[first] = fmax(gained[first], gain);
+        if (gain > gained[first]) {
+            sum += gain - gained[first];
+            gained[first] = gain;
+        }
     }
-    for (size_t t = 0; t < query->count; t++)
-        score += gained[t];
-    return score;
+    return sum;
 }
 
 double lexical_score(const struct query *query, const struct view *view,
@@ -266,8 +265,10 @@ double lexical_score(const struct query *query, const struct view *view,
         B_TITLE * n->title_words / (view->mean_title_words + 1e-9);
     double title = n->entry ? NAME : TITLE, path = n->entry ? SECTION : PATH;
     double alias = ALIAS / sqrt(n->names ? n->names : 1);
-    double own[QUERY_MAX_TERMS] = {0};
+    double own[QUERY_MAX_TERMS], score = 0;
+    bool others = false;
     for (size_t t = 0; t < query->count; t++) {
+        own[t] = 0;
         if (!match_holds(&row[t]) && !row[t].path)
             continue;
         double tf = row[t].body / body_norm +
@@ -275,6 +276,10 @@ double lexical_score(const struct query *query, const struct view *view,
                     DEFINED * row[t].defined + alias * row[t].alias;
         own[t] = query->terms[t].weight * query->terms[t].idf * tf * (K1 + 1) /
                  (K1 + tf);
+        if (query->terms[t].instead_of)
+            others = true;
+        else
+            score += own[t];
     }
-    return sum_of(query, own);
+    return others ? score + gain_of(query, own) : score;
 }

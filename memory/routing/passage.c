@@ -105,7 +105,9 @@ static void consider(struct choosing *choosing, const struct block *block,
 {
     const struct query *query = choosing->query;
     double score = 0;
-    if (choosing->chosen_count && !here) /* one more says more of it */
+    /* One more says more of it: no label, no link to another section. */
+    if (choosing->chosen_count &&
+        (!here || (block->kind == BLOCK_PARAGRAPH && text.size < SHORT)))
         return;
     for (size_t t = 0; t < query->count; t++) {
         double information = query->terms[t].weight * query->terms[t].idf;

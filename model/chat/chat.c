@@ -156,12 +156,18 @@ static int render(const struct chat *chat, const struct chat_message *messages,
     return chat_template_render(chat->template, &input, frame, err);
 }
 
-/* Appends the ids of a message, without those of special tokens. */
+/* Appends the ids of a message, without those of special tokens; `space`: one stands
+ * before it, which becomes one token with what follows. */
 static int encode_content(const struct tokenizer *tokenizer, struct slice text,
-                          struct ids *ids, struct err *err)
+                          bool space, struct ids *ids, struct err *err)
 {
     size_t kept = ids->count;
-    int code = tokenizer_encode(tokenizer, text, false, ids, err);
+    struct buf spaced = {0};
+    if (space)
+        buf_put_byte(&spaced, ' ');
+    buf_put_slice(&spaced, text);
+    int code = tokenizer_encode_on(tokenizer, buf_slice(&spaced), ids, err);
+    buf_free(&spaced);
     for (size_t i = kept; i < ids->count; i++)
         if (!tokenizer_is_special(tokenizer, ids->items[i]))
             ids->items[kept++] = ids->items[i];
@@ -185,14 +191,17 @@ static int fill_in(struct slice frame, const struct tokenizer *tokenizer,
                            "the model's chat template leaves out or moves a "
                            "message: this program cannot use it");
         size_t before = (size_t)(at - frame.data);
-        code = tokenizer_encode(tokenizer, (struct slice){frame.data, before},
-                                false, ids, err);
+        bool space =
+            before && frame.data[before - 1] == ' ' && messages[i].content.size;
+        code = tokenizer_encode_on(
+            tokenizer, (struct slice){frame.data, before - space}, ids, err);
         if (!code)
-            code = encode_content(tokenizer, messages[i].content, ids, err);
+            code =
+                encode_content(tokenizer, messages[i].content, space, ids, err);
         frame.data += before + mark.size;
         frame.size -= before + mark.size;
     }
-    return code ? code : tokenizer_encode(tokenizer, frame, false, ids, err);
+    return code ? code : tokenizer_encode_on(tokenizer, frame, ids, err);
 }
 
 static int encode(const struct chat *chat, const struct tokenizer *tokenizer,

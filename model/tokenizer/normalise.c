@@ -400,13 +400,15 @@ static int run_step(const struct normal_step *step, struct buf *text,
     return code;
 }
 
-int normaliser_run(const struct normaliser *n, struct buf *text, bool *ret_cut,
-                   struct err *err)
+static int run(const struct normaliser *n, struct buf *text, bool goes_on,
+               bool *ret_cut, struct err *err)
 {
     size_t max = text->size * NORMAL_MAX_GROWTH + SLACK;
     size_t head = first_size(text);
     int code = 0;
     for (size_t i = 0; i < n->count && !code && text->size; i++) {
+        if (goes_on && n->steps[i].kind == NORMAL_PREPEND)
+            continue;
         code = run_step(&n->steps[i], text, &head, err);
         if (!code && text->size > max)
             code = err_set(err, ERR_LIMIT,
@@ -417,4 +419,16 @@ int normaliser_run(const struct normaliser *n, struct buf *text, bool *ret_cut,
     if (ret_cut)
         *ret_cut = !head;
     return code;
+}
+
+int normaliser_run(const struct normaliser *n, struct buf *text, bool *ret_cut,
+                   struct err *err)
+{
+    return run(n, text, false, ret_cut, err);
+}
+
+int normaliser_run_on(const struct normaliser *n, struct buf *text,
+                      bool *ret_cut, struct err *err)
+{
+    return run(n, text, true, ret_cut, err);
 }

@@ -51,5 +51,8 @@ void normaliser_free(struct normaliser *normaliser);
  * its size and some KB. */
 int normaliser_run(const struct normaliser *normaliser, struct buf *text,
                    bool *ret_cut, struct err *err);
+/* The same of text that goes on: nothing is put before it (NORMAL_PREPEND). */
+int normaliser_run_on(const struct normaliser *normaliser, struct buf *text,
+                      bool *ret_cut, struct err *err);
 
 #endif

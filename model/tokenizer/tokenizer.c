@@ -14,6 +14,7 @@ struct encoding {
     struct unigram_scratch ways;
     const char *text;  /* where all of it starts */
     const char *start; /* where pieces of its start start, or NULL */
+    bool goes_on;      /* the text does: nothing is put before it */
     struct ids *ids;
     struct err *err;
 };
@@ -183,7 +184,7 @@ static int split_others(struct encoding *e, size_t step, struct slice text)
 
 static int prefix_space(struct encoding *e, size_t step, struct slice text)
 {
-    if (text.data[0] == ' ')
+    if (text.data[0] == ' ' || (e->goes_on && text.data == e->start))
         return run_step(e, step + 1, text);
     struct buf spaced = {0};
     buf_put_byte(&spaced, ' ');
@@ -200,8 +201,9 @@ static int mark_spaces(struct encoding *e, size_t step, struct slice text)
     size_t mark = strlen(s->mark);
     bool has = text.data[0] == ' ' ||
                (text.size >= mark && !memcmp(text.data, s->mark, mark));
-    bool wants = s->before == MARK_ALWAYS ||
-                 (s->before == MARK_FIRST && text.data == e->start);
+    bool first = text.data == e->start;
+    bool wants = (s->before == MARK_ALWAYS && !(first && e->goes_on)) ||
+                 (s->before == MARK_FIRST && first && !e->goes_on);
     if (wants && !has)
         buf_put(&marked, s->mark, mark);
     for (size_t at = 0, end; at < text.size; at = end + 1) {
@@ -270,7 +272,8 @@ static int take_raw(void *context, int32_t id, struct slice text)
     struct buf normal = {0};
     buf_put_slice(&normal, text);
     bool cut;
-    int code = normaliser_run(&e->tokenizer->normaliser, &normal, &cut, e->err);
+    int code = (first && e->goes_on ? normaliser_run_on : normaliser_run)(
+        &e->tokenizer->normaliser, &normal, &cut, e->err);
     e->start = first && !cut ? normal.data : NULL;
     if (!code)
         code = added_split(&e->tokenizer->normalised, buf_slice(&normal),
@@ -285,10 +288,11 @@ static void put_all(struct ids *to, const struct ids *from)
         ids_put(to, from->items[i]);
 }
 
-int tokenizer_encode(const struct tokenizer *tokenizer, struct slice text,
-                     bool special, struct ids *ids, struct err *err)
+static int encode(const struct tokenizer *tokenizer, struct slice text,
+                  bool special, bool goes_on, struct ids *ids, struct err *err)
 {
-    struct encoding e = {.tokenizer = tokenizer, .ids = ids, .err = err};
+    struct encoding e = {
+        .tokenizer = tokenizer, .goes_on = goes_on, .ids = ids, .err = err};
     struct buf repaired = {0};
     size_t before = ids->count;
     if (text.size >= UINT32_MAX)
@@ -311,6 +315,29 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct slice text,
     unigram_scratch_free(&e.ways);
     buf_free(&repaired);
     return code;
+}
+
+int tokenizer_encode(const struct tokenizer *tokenizer, struct slice text,
+                     bool special, struct ids *ids, struct err *err)
+{
+    return encode(tokenizer, text, special, false, ids, err);
+}
+
+static bool is_added(const struct added_set *set, int32_t id)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->tokens[i].id == id)
+            return true;
+    return false;
+}
+
+int tokenizer_encode_on(const struct tokenizer *tokenizer, struct slice text,
+                        struct ids *ids, struct err *err)
+{
+    int32_t last = ids->count ? ids->items[ids->count - 1] : VOCABULARY_NONE;
+    bool goes_on = last >= 0 && !is_added(&tokenizer->added, last) &&
+                   !is_added(&tokenizer->normalised, last);
+    return encode(tokenizer, text, false, goes_on, ids, err);
 }
 
 /* ---- Back to text ---- */

@@ -56,6 +56,12 @@ bool tokenizer_is_special(const struct tokenizer *tokenizer, int32_t id);
 int tokenizer_encode(const struct tokenizer *tokenizer, struct slice text,
                      bool special, struct ids *ids, struct err *err);
 
+/* The same, without `special`, of text that stands behind the ids there are: where
+ * the last one is of a text, and not matched as a whole, it goes on, and
+ * nothing is put before it. */
+int tokenizer_encode_on(const struct tokenizer *tokenizer, struct slice text,
+                        struct ids *ids, struct err *err);
+
 /* The bytes a token stands for, not always whole characters, where it is not the
  * first of a text; empty for an id that is none. */
 struct slice tokenizer_bytes(const struct tokenizer *tokenizer, int32_t id);

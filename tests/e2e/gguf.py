@@ -72,6 +72,7 @@ def a_reranker_puts_what_was_found_in_its_order():
     with house() as h:
         h.run("--model", "none", "add", h.part(("indexes", "indexes-unique", "indexes-types", "indexes-multicolumn", "indexes-partial", "sql-createindex")), "-c", "pg", "--wait")
         before = [hit["node"] for hit in h.json("search", "unique index", "-n", "10")["results"]]
+        check("a reranker" in h.run("model", "info", file).stdout, "info")
         done = h.run("model", "use", "--for", "memories", file, code=5)
         check("lectern model use --for reranking" in done.stderr, done.stderr)
         h.run("model", "use", "--for", "reranking", file)

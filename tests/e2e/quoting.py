@@ -127,6 +127,14 @@ def two_items_of_one_list_are_quoted():
 
 
 @test
+def a_label_is_no_further_passage():
+    with house() as h:
+        found = quotes(h, "<p>The strainer is rinsed with clean water until nothing comes out of it.</p>"
+                          "<p>strainer check</p><p>strainer list</p>", "how is the strainer rinsed")
+        check(any(quote.startswith("The strainer") for quote in found) and "strainer check" not in found, found)
+
+
+@test
 def a_caption_does_not_stand_alone():
     with house() as h:
         found = quotes(h, "<p>Example 3. Descaling the heat exchanger</p><pre>descale --acid</pre>",

@@ -1,8 +1,8 @@
 #!/bin/sh
 # What the fuzz targets of models start from, made of the golden ones:
-#   models.sh FOLDER    writes FOLDER/tokenizer, FOLDER/template, FOLDER/model and FOLDER/weights
+#   models.sh FOLDER    writes FOLDER/tokenizer, template, model, weights and gguf
 golden=$(dirname "$0")/../golden
-rm -rf "$1/tokenizer" "$1/template" "$1/model" "$1/weights"
+rm -rf "$1/tokenizer" "$1/template" "$1/model" "$1/weights" "$1/gguf"
 mkdir -p "$1/tokenizer" "$1/template" "$1/model" "$1/weights"
 cp "$golden"/chat/*.jinja "$1/template"
 grep -v '^##' "$golden/chat/constructs.txt" | awk -v folder="$1/template" '{ file = folder "/construct-" NR; print > file; close(file) }'
@@ -12,6 +12,11 @@ done
 for file in "$golden"/models/*/golden.safetensors; do
     folder=$(dirname "$file")
     { cat "$folder/config.json"; printf '\0'; cat "$file"; } >"$1/model/$(basename "$folder")"
+done
+mkdir -p "$1/gguf"
+cp "$golden"/gguf/sentencepiece.gguf "$1/gguf"
+for name in bert bert-rerank nomic-bert gemma3; do
+    head -c 16384 "$golden/gguf/$name.gguf" >"$1/gguf/$name"
 done
 # a matrix of int8 with its scales, one of f16
 header='{"a.weight":{"dtype":"I8","shape":[2,3],"data_offsets":[8,14]},"a.weight_scale":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b.weight":{"dtype":"F16","shape":[1,2],"data_offsets":[14,18]}}'

@@ -90,7 +90,6 @@ static const struct class_rule classes[] = {
     FOOTNOTES("footnotes"),
     FOOTNOTES("footnotes-segment"),
     {"formulaDsp", ON_BLOCK, PART_MATH, false, NULL},
-    {"fragment", ON_DIV, PART_CODE, false, NULL},
     {"func-types-title", ON_PIECE, PART_BLOCK, false, NULL},
     INDEX("genindex-jumpbox"),
     INDEX("genindextable"),
@@ -176,6 +175,7 @@ static const struct class_rule classes[] = {
     SKIP("tocset", ON_BOX, "contents"),
     SKIP("top-nav", ON_BOX, "navigation"),
     SKIP("topNav", ON_BOX, "navigation"),
+    SKIP("ttc", ON_DIV, "hidden"), /* Doxygen's tooltips */
     NOTE("warning"),
     SKIP("wy-breadcrumbs", ON_BOX, "navigation"),
     SKIP("wy-nav-side", ON_BOX, "navigation"),

@@ -192,6 +192,20 @@ static const char *chrome_tag(int tag)
     }
 }
 
+/* Doxygen's code.  Lines with numbers stay paragraphs: a block of them would not
+ * stand in the file word for word. */
+static bool is_fragment(const xmlNode *element)
+{
+    if (!classes_has(element, "fragment"))
+        return false;
+    int left = MAX_AROUND;
+    for (const xmlNode *at = dom_next(element, element, false); at && left--;
+         at = dom_next(at, element, false))
+        if (dom_is_element(at) && classes_has(at, "lineno"))
+            return false;
+    return true;
+}
+
 struct rule rules_of(const xmlNode *element)
 {
     int tag = dom_tag(element);
@@ -222,9 +236,11 @@ struct rule rules_of(const xmlNode *element)
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "title") &&
                classes_has(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */
+    } else if (tag == GUMBO_TAG_DIV && is_fragment(element)) {
+        rule.part = PART_CODE;
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "line") &&
-               classes_has(element->parent, "fragment")) {
-        rule.part = PART_INLINE; /* a line of its code */
+               is_fragment(element->parent)) {
+        rule.part = PART_INLINE;
     } else if (tag == GUMBO_TAG_SPAN && classes_has(element, "footnote")) {
         rule.part = PART_FOOTNOTES; /* AsciiDoc */
     }

@@ -201,6 +201,21 @@ static void test_named_rows(void **state)
                 "</table>");
 }
 
+/* Items whose anchor is called as a name in them: SQLite's file controls. */
+static void test_named_items(void **state)
+{
+    (void)state;
+    expect_many("<ul>",
+                "<li><a name=sqlitefcntl@></a>\nThe <a "
+                "href='#x'>SQLITE_FCNTL_@</a> opcode. " MUCH "</li>",
+                "</ul>", "SQLITE_FCNTL_10", "sqlitefcntl10");
+    expect_none(9, "<ul>", "<li><a name=x@></a>The <b>y@</b> is. " MUCH,
+                "</ul>");
+    expect_none(9, "<ul>", "<li>The <b>y@</b> is. " MUCH, "</ul>");
+    expect_none(7, "<ul>", "<li id=y@>The <b>y@</b> is. " MUCH, "</ul>");
+    expect_none(9, "<ul>", "<li id=y@>The <b>y@</b> is. " WORDS, "</ul>");
+}
+
 /* What an anchor is called like: the end of a name, the number of a question, a
  * hidden line. */
 static void test_labels_by_other_names(void **state)
@@ -325,18 +340,21 @@ static void test_doxygen(void **state)
            "paragraph: Does.\n## Macros\n##* #define M {m}\nparagraph: One.\n");
 }
 
-/* What a heading names has the heading's level. */
-/* Lines of code are one block, numbers left out. */
+/* Lines of code are one block, but for those with numbers between. */
 static void test_doxygen_code(void **state)
 {
     (void)state;
-    expect(
-        "<h1>T</h1><p>As in <div class=fragment><div class=line><a id=l1></a>"
-        "<span class=lineno>   1</span>int a;</div>\n<div class=line>"
-        "<span class=lineno>   2</span>  b();</div>\n</div><p>After.",
-        "# T\nparagraph: As in\ncode: int a;\\n  b();\nparagraph: After.\n");
+    expect("<h1>T</h1><p>As in <div class=fragment><div class=line>int a;"
+           "</div>\n<div class=line>  b();</div>\n<div class=ttc><div "
+           "class=ttname>b</div></div></div><p>After.",
+           "# T\nparagraph: As in\ncode: int a;\\n  b();\nparagraph: After.\n");
+    expect("<h1>T</h1><div class=fragment><div class=line><a id=l1></a><span "
+           "class=lineno> 1</span>a;</div>\n<div class=line><span class=lineno>"
+           " 2</span>b;</div></div>",
+           "# T\nparagraph: a;\nparagraph: b;\n");
 }
 
+/* What a heading names has the heading's level. */
 static void test_levels(void **state)
 {
     (void)state;
@@ -505,6 +523,7 @@ int main(void)
         TEST(test_long_lists_nest),
         TEST(test_anchors_above_terms),
         TEST(test_named_rows),
+        TEST(test_named_items),
         TEST(test_labels_by_other_names),
         TEST(test_definitions_stay),
         TEST(test_labels),

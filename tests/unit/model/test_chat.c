@@ -142,6 +142,38 @@ static void what_cannot_be_used_is_refused(void **state)
     chat_close(chat);
 }
 
+/* A tokenizer that puts a mark before a text reads the pieces of a conversation as
+ * the one text that they are together. */
+static void pieces_are_one_text(void **state)
+{
+    static const char frame[] =
+        "{{ bos_token }}{% for m in messages %}{% if m['role'] == 'system' %}"
+        "{{ '<<' + m['content'] + '>> ' }}{% else %}"
+        "{{ '[INST] ' + m['content'] + ' [/INST]' }}{% endif %}{% endfor %}";
+    static const char whole[] =
+        "<s><<Be brief.>> [INST] What is a license? [/INST]";
+    static const struct chat_message asked[] = {
+        {{"system", 6}, {"Be brief.", 9}},
+        {{"user", 4}, {"What is a license?", 18}}};
+    struct tokenizer *marking = NULL;
+    struct gguf *gguf = NULL;
+    struct ids got = {0}, wanted = {0};
+    (void)state;
+    struct chat *chat = chat_with(frame, "{\"bos_token\": \"<s>\"}");
+    assert_int_equal(
+        gguf_open("tests/golden/gguf/sentencepiece.gguf", &gguf, NULL), 0);
+    assert_int_equal(tokenizer_of_gguf(gguf, &marking, NULL), 0);
+    assert_int_equal(chat_encode(chat, marking, asked, 2, &got, NULL), 0);
+    tokenizer_encode(marking, slice_of(whole), false, &wanted, NULL);
+    assert_int_equal(got.count, wanted.count);
+    assert_memory_equal(got.items, wanted.items, got.count * sizeof *got.items);
+    ids_free(&got);
+    ids_free(&wanted);
+    tokenizer_close(marking);
+    gguf_close(gguf);
+    chat_close(chat);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +181,7 @@ int main(void)
         cmocka_unit_test(a_system_message_may_be_refused),
         cmocka_unit_test(a_folder_names_its_template),
         cmocka_unit_test(what_cannot_be_used_is_refused),
+        cmocka_unit_test(pieces_are_one_text),
     };
     return cmocka_run_group_tests(tests, open_tokenizer, close_tokenizer);
 }
