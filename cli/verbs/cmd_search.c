@@ -97,6 +97,10 @@ static void print_hits(struct cli *cli, const cJSON *result)
     if (!number)
         cli_tell_nothing(cli, result, "Nothing in the manuals matches this.");
     cli_tell_nowhere(cli, result, number > 0);
+    if (number &&
+        cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(result, "confident")))
+        output_remark(cli, "nothing in the manuals seems to answer this; these "
+                           "are the nearest sections");
     if (cli->options.explain)
         explain_print(result);
 }

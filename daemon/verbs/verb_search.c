@@ -566,6 +566,9 @@ int verb_search(struct call *call, struct json *json, struct err *err)
         code = put_results(json, call, snapshot, &route, &copies, err);
         search_terms(json, &route);
         search_nowhere(json, &route);
+        json_field_double(json, "confidence", route.confidence, 4);
+        json_field_bool(json, "confident",
+                        route.confidence >= route_min_confidence);
         search_explain(json, call, &route);
         json_field_text(json, "model", question.model);
         json_key(json, "ms");

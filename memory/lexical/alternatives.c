@@ -14,6 +14,7 @@ struct adding {
     struct store_txn *txn;
     const struct view *const *views; /* [view_count] */
     size_t view_count;
+    size_t asked; /* terms of the question */
     uint32_t instead_of;
     struct analyzer *maker;
     char before[MAX_COMPOUND]; /* the word before; "": none */
@@ -67,9 +68,9 @@ static void add_word(void *context, struct slice word)
     analyze(adding->maker, word, take_word, adding);
 }
 
-static void add_synonyms(struct adding *adding, size_t asked)
+static void add_synonyms(struct adding *adding)
 {
-    for (size_t t = 0; t < asked && !adding->code; t++) {
+    for (size_t t = 0; t < adding->asked && !adding->code; t++) {
         const struct query_term *term = &adding->query->terms[t];
         if (term->whole || term->capitals || term->frequency || term->share < 1)
             continue;
@@ -96,6 +97,8 @@ static void join_words(void *context, const struct term_at *at)
     if (at->whole)
         return;
     int term = query_find(adding->query, at->term);
+    if (term >= (int)adding->asked) /* of a very long question */
+        term = -1;
     size_t before = strlen(adding->before), size = before + at->word.size;
     uint32_t bits =
         (term >= 0 ? (uint32_t)1 << term : 0) |
@@ -123,13 +126,13 @@ int query_alternatives(struct query *query, const char *text,
                             .txn = txn,
                             .views = views,
                             .view_count = count,
+                            .asked = query->count,
                             .maker = analyzer_new(),
                             .before_term = -1,
                             .err = err};
     struct analyzer *maker = analyzer_new();
-    size_t asked = query->count;
     analyze(maker, slice_of(text), join_words, &adding);
-    add_synonyms(&adding, asked);
+    add_synonyms(&adding);
     analyzer_free(maker);
     analyzer_free(adding.maker);
     return adding.code;

@@ -157,6 +157,29 @@ static int add_mean(struct model *m, const struct share *share, float *ret,
     return code;
 }
 
+static void multiply(const float *matrix, size_t rows, size_t columns,
+                     const float *in, float *out)
+{
+    for (size_t i = 0; i < rows; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < columns; j++)
+            sum += (double)matrix[i * columns + j] * (double)in[j];
+        out[i] = (float)sum;
+    }
+}
+
+/* Through the two matrices behind the pooling, where a model has them. */
+static void through_dense(const struct model *m, float *vector)
+{
+    const struct model_weights *w = &m->weights;
+    if (!w->host_dense[0] || !w->host_dense[1])
+        return;
+    float *wide = mem_alloc(w->dense_width * sizeof *wide);
+    multiply(w->host_dense[0], w->dense_width, m->config.width, vector, wide);
+    multiply(w->host_dense[1], m->config.width, w->dense_width, wide, vector);
+    free(wide);
+}
+
 static int add_share(struct model *m, const struct share *share, float *ret,
                      struct err *err)
 {
@@ -168,6 +191,8 @@ static int add_share(struct model *m, const struct share *share, float *ret,
         code = forward_state(m, share->row, ret, err);
     else if (kind == POOLING_LAST && share->last)
         code = forward_state(m, end - 1, ret, err);
+    if (!code && share->last && !share->soft)
+        through_dense(m, ret);
     if (!code && share->last && m->pooling.unit && !share->soft)
         vector_unit(ret, m->config.width);
     return code;

@@ -64,18 +64,21 @@ static const struct tensor_names bert_names = {BERT_NAMES,
     .inner_norm = "ffn_norm", .gate = "ffn_gate", .up = "ffn_up",              \
     .down = "ffn_down", .rotary = "rope_freqs"
 
-static const struct tensor_names gguf_llama_names = {GGUF_NAMES,
-                                                     .paired = true},
-                                 gguf_qwen2_names = {GGUF_NAMES},
-                                 gguf_qwen3_names = {GGUF_NAMES,
-                                                     .q_norm = "attn_q_norm",
-                                                     .k_norm = "attn_k_norm"},
-                                 gguf_gemma3_names = {
-                                     GGUF_NAMES, .q_norm = "attn_q_norm",
-                                     .k_norm = "attn_k_norm",
-                                     .attention_norm_after =
-                                         "post_attention_norm",
-                                     .inner_norm_after = "post_ffw_norm"};
+static const struct tensor_names
+    gguf_llama_names = {GGUF_NAMES, .paired = true},
+    gguf_qwen2_names = {GGUF_NAMES},
+    gguf_qwen3_names = {GGUF_NAMES, .q_norm = "attn_q_norm",
+                        .k_norm = "attn_k_norm"},
+    gguf_gemma3_names = {GGUF_NAMES, .q_norm = "attn_q_norm",
+                         .k_norm = "attn_k_norm",
+                         .attention_norm_after = "post_attention_norm",
+                         .inner_norm_after = "post_ffw_norm"},
+    gguf_gemma_embedding_names = {GGUF_NAMES,
+                                  .q_norm = "attn_q_norm",
+                                  .k_norm = "attn_k_norm",
+                                  .attention_norm_after = "post_attention_norm",
+                                  .inner_norm_after = "post_ffw_norm",
+                                  .dense = {"dense_2", "dense_3"}};
 
 static const struct tensor_names gguf_bert_names =
                                      {
@@ -125,8 +128,7 @@ static const struct tensor_names gguf_bert_names =
     DECODER, .norm_place = NORM_BOTH, .head_norm = HEAD_NORM_EACH,             \
              .windows = WINDOWS_FIVE_OF_SIX, .rotary_by_kind = true,           \
              .gelu_gate = true, .scaled_embedding = true,                      \
-             .window_theta = 10000, .eps = 1e-6, .theta = 1e6,                 \
-             .gguf_names = &gguf_gemma3_names
+             .window_theta = 10000, .eps = 1e-6, .theta = 1e6
 
 static const struct architecture architectures[] = {
     {
@@ -232,7 +234,10 @@ static const struct architecture architectures[] = {
      .offset_positions = true,
      .double_separator = true,
      .names = &roberta_names},
-    {.type = "gemma3", GEMMA3, .context = 32768},
+    {.type = "gemma3",
+     GEMMA3,
+     .context = 32768,
+     .gguf_names = &gguf_gemma3_names},
     {
         .type = "gemma-embedding",
         GEMMA3,
@@ -240,6 +245,7 @@ static const struct architecture architectures[] = {
         .context = 2048,
         .query_prefix = "task: search result | query: ",
         .passage_prefix = "title: none | text: ",
+        .gguf_names = &gguf_gemma_embedding_names,
     },
     {
         .type = "nomic-bert",

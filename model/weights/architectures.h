@@ -57,6 +57,8 @@ struct tensor_names {
     const char *inner_norm, *gate, *up, *down;
     const char *attention_norm_after, *inner_norm_after;   /* NORM_BOTH's */
     const char *calibrate, *calibrate_norm, *shared_query; /* HiLS layers' */
+    const char *dense[2]; /* what a text's vector goes through, one after the
+                             other, [n, D] and [D, n]; both may be absent */
     const char *score_dense, *score; /* of a reranker: [D, D] and [1, D], with
                                         biases */
     bool score_bare;      /* no prefix precedes `score_dense` either */

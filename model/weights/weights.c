@@ -230,6 +230,25 @@ static float *host_matrix(struct loader *loader, const char *name, size_t rows,
     return values;
 }
 
+/* What a vector goes through, if the file has it. */
+static void loader_dense(struct loader *loader, const struct model_config *c,
+                         struct model_weights *w)
+{
+    struct part_name first = {0}, second = {0};
+    part_name_end(&first, c->names->dense[0]);
+    const char *up = part_name_end(&first, ".weight");
+    const struct named *named = weight_files_find(loader->files, up);
+    if (!named || named->tensor->rank != 2 ||
+        named->tensor->shape[0] > INT32_MAX)
+        return;
+    size_t width = (size_t)named->tensor->shape[0];
+    w->dense_width = width;
+    part_name_end(&second, c->names->dense[1]);
+    w->host_dense[0] = host_matrix(loader, up, width, c->width);
+    w->host_dense[1] =
+        host_matrix(loader, part_name_end(&second, ".weight"), c->width, width);
+}
+
 static void loader_scoring(struct loader *loader, const struct model_config *c,
                            struct model_weights *w)
 {
@@ -351,6 +370,8 @@ static void loader_all(struct loader *loader, const struct model_config *c,
             norm(loader, part_name(loader, names->norm), c->width, layer_norm);
     for (size_t i = 0; i < c->layers; i++)
         loader_layer(loader, c, i, &w->layers[i]);
+    if (names->dense[0])
+        loader_dense(loader, c, w);
     if (c->scores)
         loader_scoring(loader, c, w);
     if (c->architecture->encoder)
@@ -506,6 +527,8 @@ void model_weights_close(struct model_weights *w,
         close_matrix(w, w->head, run);
     close_matrix(w, w->embedding, run);
     free(w->layers);
+    free(w->host_dense[0]);
+    free(w->host_dense[1]);
     free(w->scoring.host_dense);
     free(w->scoring.host_dense_bias);
     free(w->scoring.host_out);

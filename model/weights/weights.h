@@ -86,6 +86,8 @@ struct model_weights {
     struct norm norm;             /* [D], the last one, or none */
     struct layer_weights *layers; /* [layers] */
     float *host_mem, *host_mem0;  /* [D]; NULL: none */
+    float *host_dense[2]; /* [dense_width, D], [D, dense_width]; NULL: none */
+    size_t dense_width;
     struct scoring {
         float *host_dense, *host_dense_bias; /* [D, D], [D] */
         float *host_out, *host_out_bias;     /* [D], [1]; NULL: no reranker */

@@ -223,6 +223,9 @@ static void run_norms(void)
     assert_int_equal(
         table->swiglu(&run, x, x, numbers((size_t)ROWS * D), (size_t)ROWS * D),
         0);
+    assert_int_equal(
+        table->geglu(&run, x, x, numbers((size_t)ROWS * D), (size_t)ROWS * D),
+        0);
     release_all();
 }
 

@@ -121,6 +121,11 @@ def what_is_not_there_is_said():
         done = h.run("ask", "How long do I bake a sourdough baguette?", code=1)
         check(not done.stdout and done.stderr, done.stdout)
         h.run("search", "zxqv", code=1)
+        for question, told in (("How long do I bake a sourdough baguette?", True), ("partial index", False)):
+            found = h.json("search", question)
+            check(found["results"] and found["confident"] != told and (found["confidence"] < .5) == told, found["confidence"])
+            done = h.run("search", question)
+            check(("nothing in the manuals seems to answer this" in done.stdout + done.stderr) == told, done)
 
 
 @test

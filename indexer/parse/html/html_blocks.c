@@ -171,7 +171,8 @@ bool blocks_element(struct walk *w, const xmlNode *element,
     case PART_LIST:
         if (walk_is_flat(w) || list_of_footnotes(w, element))
             return false;
-        list(w, element);
+        if (!entries_items(w, element))
+            list(w, element);
         return true;
     case PART_ITEM: return item(w, element);
     case PART_TABLE: return tables_table(w, element);

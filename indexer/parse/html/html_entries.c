@@ -204,6 +204,40 @@ bool entries_table(struct walk *w, const xmlNode *table)
     return true;
 }
 
+/* What names an item is read once more with all of it. */
+static void read_item(struct entry *e, const xmlNode *item)
+{
+    const xmlNode *anchor, *name = reference_item(item, &anchor);
+    if (!name) {
+        walk_within(e->walk, item, (struct context){.kind = BLOCK_PARAGRAPH});
+        return;
+    }
+    open_entry(e);
+    walk_anchors(e->walk, item);
+    take_id(e, dom_attribute(anchor, "id"));
+    take_id(e, dom_attribute(anchor, "name"));
+    add_name(e, name);
+    read_body(e, item);
+    close_entry(e);
+}
+
+bool entries_items(struct walk *w, const xmlNode *list)
+{
+    if (w->in.kind != BLOCK_PARAGRAPH || !reference_is_items(list))
+        return false;
+    struct entry entry = {.walk = w};
+    walk_flush(w);
+    outline_settle(w->outline);
+    for (const xmlNode *at = list->children; at; at = at->next) {
+        if (dom_tag(at) == GUMBO_TAG_LI)
+            read_item(&entry, at);
+        else
+            walk_node(w, at);
+    }
+    buf_free(&entry.signature);
+    return true;
+}
+
 bool entries_box(struct walk *w, const xmlNode *box)
 {
     const xmlNode *name = NULL;

@@ -156,5 +156,6 @@ bool entries_box(struct walk *walk, const xmlNode *box);
 /* False: the element is not a label above an entry, or not here. */
 bool entries_label(struct walk *walk, const xmlNode *element);
 bool entries_table(struct walk *walk, const xmlNode *table);
+bool entries_items(struct walk *walk, const xmlNode *list);
 
 #endif

@@ -257,6 +257,14 @@ static bool is_run(const struct label_kind *kind)
            kind->last - kind->first >= MIN_WORDS * (kind->count - 1);
 }
 
+bool labels_is_called(const xmlNode *element, const xmlNode *holder)
+{
+    struct buf text = label_text(element);
+    bool is = text.size && is_called(holder, buf_slice(&text), equals);
+    buf_free(&text);
+    return is;
+}
+
 bool labels_is_named(const xmlNode *element, const xmlNode *holder)
 {
     struct buf text = label_text(element);

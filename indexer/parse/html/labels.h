@@ -30,6 +30,9 @@ bool labels_has(const struct labels *labels, const xmlNode *element);
  * name what follows, as the forms of one keyword do.  NULL: there is none. */
 const xmlNode *labels_next(const struct labels *labels, const xmlNode *label);
 
+/* Is the anchor of `holder` called just as the element reads, signs and case aside? */
+bool labels_is_called(const xmlNode *element, const xmlNode *holder);
+
 /* Has the element an anchor that is called as it reads: in it, right above, or as the
  * id of `holder`? */
 bool labels_is_named(const xmlNode *element, const xmlNode *holder);

@@ -24,6 +24,14 @@ bool reference_is_table(const xmlNode *table);
 bool reference_row(const xmlNode *row, const xmlNode **ret_name,
                    const xmlNode **ret_meaning);
 
+/* Is each item of this <ul> or <ol> an entry: as of a table, items with an anchor that
+ * is called as a word near their beginning is? */
+bool reference_is_items(const xmlNode *list);
+
+/* The element of such an item that names it, and that with the anchor; NULL: none
+ * does. */
+const xmlNode *reference_item(const xmlNode *item, const xmlNode **ret_anchor);
+
 /* Words of what is below the element, counted as far as that takes little time. */
 size_t reference_words(const xmlNode *element);
 

@@ -2,7 +2,11 @@
 
 #include "indexer/parse/html/labels.h"
 
-enum { MANY = 8 /* rows */, MUCH = 1000 /* words */ };
+enum {
+    MANY = 8,     /* rows or items */
+    MUCH = 1000,  /* words */
+    MAX_LOOK = 12 /* nodes of an item, for its name */
+};
 
 static bool is_cell(const xmlNode *node)
 {
@@ -45,4 +49,62 @@ bool reference_is_table(const xmlNode *table)
         words += reference_words(meaning);
     }
     return named >= MANY && 4 * named >= 3 * rows && words >= MUCH;
+}
+
+/* Elements that set a name off. */
+static bool may_name(const xmlNode *node)
+{
+    switch (dom_tag(node)) {
+    case GUMBO_TAG_A:
+    case GUMBO_TAG_B:
+    case GUMBO_TAG_STRONG:
+    case GUMBO_TAG_CODE:
+    case GUMBO_TAG_TT:
+    case GUMBO_TAG_SAMP: return dom_holds(node, DOM_HOLDS_TEXT);
+    default: return false;
+    }
+}
+
+/* The item's first anchor: its own, or that of an element without text at its
+ * beginning. */
+static const xmlNode *anchor_of(const xmlNode *item)
+{
+    if (dom_attribute(item, "id"))
+        return item;
+    const xmlNode *first = item->children;
+    while (first && !dom_is_element(first))
+        first = first->next;
+    bool anchor = first && dom_tag(first) == GUMBO_TAG_A &&
+                  !dom_holds(first, DOM_HOLDS_TEXT);
+    return anchor ? first : NULL;
+}
+
+const xmlNode *reference_item(const xmlNode *item, const xmlNode **ret_anchor)
+{
+    const xmlNode *anchor =
+        dom_tag(item) == GUMBO_TAG_LI ? anchor_of(item) : NULL;
+    int left = MAX_LOOK;
+    for (const xmlNode *at = anchor ? item->children : NULL; at && left--;
+         at = dom_next(at, item, false))
+        if (may_name(at) && labels_is_called(at, anchor)) {
+            *ret_anchor = anchor;
+            return at;
+        }
+    return NULL;
+}
+
+bool reference_is_items(const xmlNode *list)
+{
+    size_t items = 0, named = 0, words = 0;
+    for (const xmlNode *at = list->children; at; at = at->next) {
+        const xmlNode *anchor;
+        if (dom_tag(at) != GUMBO_TAG_LI)
+            continue;
+        items++;
+        if (!reference_item(at, &anchor))
+            continue;
+        named++;
+        words += reference_words(at);
+    }
+    return named >= MANY && 4 * named >= 3 * items && words >= MUCH;
 }

@@ -84,6 +84,7 @@ static struct document *document_new(const struct latex_reader *reader)
     verbatim_add(d);
     listings_add(d);
     written_add(d);
+    escapes_add(d);
     math_add(d);
     entries_add(d);
     inputs_add(d);
@@ -110,6 +111,7 @@ static void document_free(struct document *d)
     free(d->theorems);
     free(d->bibliography.works);
     free(d->marks);
+    free(d->escaped);
     free(d);
 }
 

@@ -128,6 +128,29 @@ static void run_tikz(struct tex *tex, const struct command *command,
         tex_unread(tex, token);
 }
 
+/* \@makecaption{Table 1}{Title}: "Table 1: Title" */
+static void run_make_caption(struct tex *tex, const struct command *command,
+                             struct token call)
+{
+    struct tokens line = {0}, title = {0};
+    (void)command;
+    tex_read_argument(tex, &line);
+    tex_read_argument(tex, &title);
+    call.flags |= TOKEN_MADE;
+    call.cat = CAT_OTHER;
+    call.value = ':';
+    tokens_add(&line, call);
+    call.cat = CAT_SPACE;
+    call.value = ' ';
+    tokens_add(&line, call);
+    tokens_add_all(&line, title.items, title.count);
+    call.cat = CAT_NAME;
+    call.value = tex->par;
+    tokens_add(&line, call);
+    tex_push(tex, line);
+    tokens_free(&title);
+}
+
 /* \xspace: a space before anything but what ends a word or goes on with it (its
  * exceptions, in xspace's manual). */
 static void run_xspace(struct tex *tex, const struct command *command,
@@ -214,6 +237,8 @@ static const struct command ignored[] = {
     {"moveright", run_nothing, "d", 0, NULL},
     {"hrule", run_nothing, "r", 0, NULL},
     {"vrule", run_nothing, "r", 0, NULL},
+    {"hb@xt@", run_nothing, "d", 0, NULL},
+    {"@makecaption", run_make_caption, NULL, 0, NULL},
     {"hbox", run_nothing, "b", 0, NULL},
     {"vbox", run_nothing, "b", 0, NULL},
     {"vtop", run_nothing, "b", 0, NULL},
@@ -338,7 +363,6 @@ static const struct command ignored[] = {
     {"pdfinfo", run_nothing, "m", 0, NULL},
     {"pdfbookmark", run_nothing, "omm", 0, NULL},
     {"geometry", run_nothing, "m", 0, NULL},
-    {"lstset", run_nothing, "m", 0, NULL},
     {"lstdefinelanguage", run_nothing, "omom", 0, NULL},
     {"lstdefinestyle", run_nothing, "mm", 0, NULL},
     {"tikzset", run_nothing, "m", 0, NULL},
@@ -357,7 +381,6 @@ static const struct command ignored[] = {
     {"theoremheaderfont", run_nothing, "m", 0, NULL},
     {"theorembodyfont", run_nothing, "m", 0, NULL},
     {"fvset", run_nothing, "m", 0, NULL},
-    {"setminted", run_nothing, "om", 0, NULL},
     {"usemintedstyle", run_nothing, "om", 0, NULL},
     {"newcolumntype", run_nothing, "moom", 0, NULL},
     {"titleformat", run_nothing, "smommmmo", 0, NULL},

@@ -472,35 +472,46 @@ static void run_package(struct tex *tex, const struct command *command,
     buf_free(&names);
 }
 
-/* A part of LaTeX's own, which is taken to be installed. */
+/* A name that is no document's: of a package, a font.  It is taken to be installed. */
 static bool is_installed(struct slice name)
 {
-    static const char *const endings[] = {".sty", ".cls", ".def", ".ldf",
-                                          ".clo", ".fd",  ".cfg"};
-    bool found = false;
-    if (memchr(name.data, '/', name.size))
+    static const char *const texts[] = {".tex", ".ltx", ".bbl", ".ind", ".aux",
+                                        ".toc", ".out", ".ans", ".txt", ".csv"};
+    const char *dot = memrchr(name.data, '.', name.size);
+    if (!dot || memchr(name.data, '/', name.size) ||
+        memchr(name.data, '\\', name.size)) /* \jobname */
         return false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t size = strlen(endings[i]);
-        found |= name.size > size &&
-                 !memcmp(name.data + name.size - size, endings[i], size);
-    }
+    struct slice ending = {dot, name.size - (size_t)(dot - name.data)};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (slice_is(ending, texts[i]))
+            return false;
+    return true;
+}
+
+/* Whether a name leads to a file, which is not read for it: the document does not
+ * include it. */
+static bool is_there(struct document *d, struct slice names, struct token call)
+{
+    struct buf bytes = {0}, path = {0};
+    bool found = may_ask(d, call) &&
+                 d->reader->open(d->reader->context, names, &bytes, &path);
+    buf_free(&bytes);
+    buf_free(&path);
     return found;
 }
 
+/* \IfFileExists{f}{a}{b} */
 static void run_if_file(struct tex *tex, const struct command *command,
                         struct token call)
 {
     struct document *d = document_of(tex);
     struct buf name = {0}, names = {0};
-    uint16_t file;
     (void)command;
     tex_read_text(tex, &name);
     put_names(d, buf_slice(&name), ".tex", &names);
-    expand_choose(tex,
-                  is_installed(buf_slice(&name)) ||
-                      streams_exists(tex, buf_slice(&name)) ||
-                      inputs_fetch_again(d, buf_slice(&names), call, &file));
+    expand_choose(tex, is_installed(buf_slice(&name)) ||
+                           streams_exists(tex, buf_slice(&name)) ||
+                           is_there(d, buf_slice(&names), call));
     buf_free(&names);
     buf_free(&name);
 }
@@ -518,7 +529,8 @@ static void run_input_if(struct tex *tex, const struct command *command,
     tex_read_argument(tex, &then);
     tex_read_argument(tex, &other);
     bool found = streams_read(tex, buf_slice(&name)) ||
-                 inputs_open(d, buf_slice(&names), call);
+                 inputs_open(d, buf_slice(&names), call) ||
+                 is_installed(buf_slice(&name));
     tokens_free(found ? &other : &then);
     tex_push(tex, found ? then : other);
     buf_free(&names);

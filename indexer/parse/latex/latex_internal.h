@@ -177,6 +177,18 @@ struct contents {
     size_t heading_blocks; /* blocks when the last heading came */
 };
 
+/* What of code is LaTeX (latex_escapes.c). */
+struct escapes {
+    char open[8], close[8]; /* around it; "": nothing */
+    bool comments;          /* and those of the code's language, from // on */
+};
+
+/* Those of an environment of the document's own. */
+struct escaped {
+    uint32_t environment; /* symbol */
+    struct escapes escapes;
+};
+
 struct document {
     struct tex tex;
     struct outline outline;
@@ -198,6 +210,9 @@ struct document {
     struct bibliography bibliography;
     struct index index;
     struct contents contents;
+    struct escapes escapes;  /* of all listings */
+    struct escaped *escaped; /* [escaped_count] */
+    size_t escaped_count, escaped_capacity;
 
     struct slice title; /* the document's */
     struct span title_span;
@@ -295,6 +310,7 @@ void boxes_free(struct document *d);
 /* latex_tabular.c */
 void verbatim_add(struct document *d);     /* latex_verbatim.c */
 void listings_add(struct document *d);     /* latex_listings.c */
+void escapes_add(struct document *d);      /* latex_escapes.c */
 void written_add(struct document *d);      /* latex_written.c */
 void math_add(struct document *d);         /* latex_math.c */
 void labels_add(struct document *d);       /* latex_labels.c */
@@ -381,6 +397,19 @@ void verbatim_push_end(struct document *d, struct slice name,
                        struct token call);
 /* |x| stands as it is written from \begin{document} on. */
 void verbatim_between_bars(struct document *d);
+
+/* latex_escapes.c */
+/* What these options say of escapes, over what is said already. */
+void escapes_set(struct document *d, const struct tokens *options,
+                 struct escapes *ret);
+/* What the code of a macro says, `depth` macros deep. */
+void escapes_look(struct document *d, const struct tokens *code, int depth,
+                  struct escapes *ret);
+/* Code of a file, `text` from `place` on, with what is escaped read. */
+void escapes_write(struct document *d, const struct escapes *escapes,
+                   struct slice text, struct token place, struct buf *ret);
+/* What the command stands for, if it is a sign; else NULL (latex_symbols.c). */
+const char *text_sign(const struct command *command);
 
 /* latex_written.c */
 /* Writes what stands up to \end{name} to the stream `key`. */

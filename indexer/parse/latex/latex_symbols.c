@@ -12,6 +12,11 @@ static void run_sign(struct tex *tex, const struct command *command,
     document_put_text(document_of(tex), call, command->text);
 }
 
+const char *text_sign(const struct command *command)
+{
+    return command->run == run_sign ? command->text : NULL;
+}
+
 #define SIGN(name, text)                                                       \
     {                                                                          \
         name, run_sign, NULL, 0, text                                          \

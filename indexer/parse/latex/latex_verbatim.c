@@ -120,6 +120,7 @@ struct code {
     struct slice name, info;
     struct slice head; /* shown before it: lines of its own */
     bool keep;         /* as a block */
+    struct escapes escapes;
 };
 
 /* In a .dtx file each line of it begins with "%", but for macrocode, of which
@@ -139,10 +140,14 @@ static void put_code(struct document *d, const struct code *code,
         place.from += (uint32_t)(text.data - raw.data);
         place.to = place.from + (uint32_t)text.size;
     }
-    struct buf clean = {0};
+    struct buf clean = {0}, read = {0};
     buf_put_slice(&clean, code->head);
     if (code->head.size)
         buf_put_byte(&clean, '\n');
+    if (exact && (code->escapes.open[0] || code->escapes.comments)) {
+        escapes_write(d, &code->escapes, text, place, &read);
+        text = buf_slice(&read);
+    }
     for (size_t i = 0; i < text.size; i++)
         if (text.data[i] != '\r' &&
             !(unmarked && text.data[i] == '%' &&
@@ -159,6 +164,7 @@ static void put_code(struct document *d, const struct code *code,
         document_space(d);
     }
     buf_free(&clean);
+    buf_free(&read);
 }
 
 void verbatim_put(struct document *d, struct slice raw, struct slice language,
@@ -254,6 +260,7 @@ static void read_options(struct document *d, struct code *code)
     if (tex_read_optional(&d->tex, &list)) {
         code->info = verbatim_language(d, &list);
         code->head = verbatim_option(d, &list, "preamble");
+        escapes_set(d, &list, &code->escapes);
     }
     tokens_free(&list);
 }
@@ -317,11 +324,45 @@ static void read_signature(struct document *d, const char *signature,
         code->info = slice_of(signature + 1);
 }
 
+static bool is_listing(struct slice name)
+{
+    return slice_is(name, "lstlisting") || slice_is(name, "minted");
+}
+
+/* Those of the environment, of the document's own, or of all listings. */
+static struct escapes escapes_of(struct document *d,
+                                 const struct environment *environment)
+{
+    uint32_t symbol = d->groups[d->group_count - 1].name;
+    for (size_t i = 0; i < d->escaped_count; i++)
+        if (d->escaped[i].environment == symbol)
+            return d->escaped[i].escapes;
+    return is_listing(slice_of(environment->name)) ? d->escapes
+                                                   : (struct escapes){0};
+}
+
+static void keep_escapes(struct document *d, struct slice name,
+                         const struct tokens *code)
+{
+    struct escaped escaped = {.environment = tex_symbol(&d->tex, name),
+                              .escapes = d->escapes};
+    escapes_look(d, code, 0, &escaped.escapes);
+    for (size_t i = 0; i < d->escaped_count; i++)
+        if (d->escaped[i].environment == escaped.environment) {
+            d->escaped[i] = escaped;
+            return;
+        }
+    MEM_RESERVE(d->escaped, &d->escaped_capacity, d->escaped_count + 1);
+    d->escaped[d->escaped_count++] = escaped;
+}
+
 static void begin_verbatim(struct document *d,
                            const struct environment *environment,
                            struct token call)
 {
-    struct code code = {.name = verbatim_name(d), .keep = environment->value};
+    struct code code = {.name = verbatim_name(d),
+                        .keep = environment->value,
+                        .escapes = escapes_of(d, environment)};
     size_t around = d->group_count - 1;
     if (environment->text)
         read_signature(d, environment->text, &code);
@@ -652,7 +693,7 @@ static void put_specification(struct tex *tex, struct buf *ret)
 }
 
 /* Its options say, or what begins it does, of which language it is. */
-static void put_language(struct document *d, struct buf *ret)
+static void put_language(struct document *d, struct slice name, struct buf *ret)
 {
     static const char *const names[] = {"minted language=", "language="};
     struct tokens list = {0};
@@ -670,6 +711,7 @@ static void put_language(struct document *d, struct buf *ret)
         buf_put(ret, at, strcspn(at, ",}] \n"));
         break;
     }
+    keep_escapes(d, name, &list);
     tokens_free(&list);
     buf_free(&text);
 }
@@ -713,7 +755,7 @@ static void run_define_verbatim(struct tex *tex, const struct command *command,
     default: put_signature(tex, &signature); break;
     }
     if (command->value != LISTING_VERBATIM)
-        put_language(d, &signature);
+        put_language(d, buf_slice(&name), &signature);
     if (command->value == LISTING_LSTNEW)
         tex_skip_before(tex, "m");
     define_listing(d, buf_slice(&name), &signature);

@@ -124,6 +124,8 @@ def documents():
         "local-hooks": ({"main.tex": b"\\documentclass{a}\\begin{document}words\\end{document}",
                          "a.cls": b"\\AtBeginDocument{\\AtBeginDocument{x}\\g@addto@macro\\h{\\h\\h}\\h}" * 10000
                          + b"\\ExplSyntaxOn\\cs_new:Npn\\x_y:n#1{\\x_y:n{#1#1}}\\x_y:n{z}"}, False),
+        "escapes": (b"\\def\\a{\\a\\a}\\def\\b#1{\\iftrue{#1\\b{#1}}}\\lstset{escapechar=@,texcl=true}\\begin{lstlisting}\n"
+                    + b"@\\a@ @\\b{x@ // \\b{\n@{@ @}@ @\\iffalse@\n" * 3000 + b"\\end{lstlisting}\n\nafter", True),
         **{f"noise-{i}": (b"".join(noise.choices(tokens, k=100000)), False) for i in range(8)},
     }
 

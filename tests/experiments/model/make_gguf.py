@@ -8,7 +8,7 @@ tokenizers with what their own libraries say.  Not needed to run the tests.
     bert            f32, the first token
     nomic-bert      f16, q, k and v in one matrix, rotary positions, mean; with the WordPiece of tests/golden/tokenizers/bert
     qwen3           f32, made for embedding: the last token
-    gemma-embedding f32, the same seeing both ways, mean
+    gemma-embedding f32, the same seeing both ways, mean, two matrices behind it
     gemma3          f32, a window in five of six layers with frequencies of its own, tied head
     sentencepiece   BPE by scores with bytes to fall back on, trained here on the licences of Debian
     unigram         the same of Unigram, with its map of characters
@@ -125,7 +125,11 @@ def write_config(writer, family, config):
         writer.add_sliding_window(MODELS[family][2]["sliding_window"])  # the config halves what sees both ways
 
 
-def golden_of(family, model, generator):
+def dense_of(family, generator):
+    return [torch.randn(shape, generator=generator) / 6 for shape in ((48, 32), (32, 48))] if family == "gemma-embedding" else []
+
+
+def golden_of(family, model, generator, dense):
     golden = {}
     if family not in POOLING:
         ids = torch.randint(0, model.config.vocab_size, (40,), generator=generator)
@@ -136,6 +140,8 @@ def golden_of(family, model, generator):
         with torch.no_grad():
             states = model(ids[None]).last_hidden_state[0]
         vector = {"bert": states[0], "qwen3": states[-1]}.get(family, states.mean(0))
+        for matrix in dense:
+            vector = matrix @ vector
         golden[f"ids.{i}"], golden[f"embedding.{i}"] = ids.int(), (vector / vector.norm()).contiguous()
     return golden
 
@@ -151,8 +157,11 @@ def write_model(out, seed, family, config_class, model_class, values):
         write_wordpiece(writer, os.path.join(out, "../tokenizers/bert/tokenizer.json"))
     for name, tensor in tensors_of(family, model).items():
         writer.add_tensor(name, numpy.ascontiguousarray(tensor))
+    dense = dense_of(family, generator)
+    for i, matrix in enumerate(dense):
+        writer.add_tensor(f"dense_{2 + i}.weight", matrix.numpy())
     close(writer)
-    save_file(golden_of(family, model, generator), os.path.join(out, f"{family}.safetensors"))
+    save_file(golden_of(family, model, generator, dense), os.path.join(out, f"{family}.safetensors"))
 
 
 def close(writer):

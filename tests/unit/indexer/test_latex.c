@@ -1346,6 +1346,16 @@ static void test_written_files(void **state)
     expect("\\newwrite\\x\\openout\\x=a \\write\\x{\\string\\q\\string{1}"
            "\\write\\x{2\\string}.}\\closeout\\x\\def\\q#1{<#1>}\\input a",
            "paragraph: <1 2>.");
+    expect("\\IfFileExists{font.tfm}{a}{b} \\IfFileExists{amsmath.sty}{a}{b} "
+           "\\InputIfFileExists{hyperref.cfg}{a}{b} "
+           "\\InputIfFileExists{\\jobname.cfg}{a}{b}",
+           "paragraph: a a a b");
+    /* A file that is only asked for is none of the document's. */
+    static const struct memory_file files[] = {{"b.tex", "text"}, {NULL, NULL}};
+    struct tree *tree = parse("\\IfFileExists{b.tex}{a}{b}", files, NULL);
+    assert_int_equal(tree->file_count, 1);
+    assert_string_equal(tree->nodes[0].blocks[0].text.data, "a");
+    tree_free(tree);
     expect("\\IfFileExists{./no.tex}{there}{not there} "
            "\\InputIfFileExists{no}{there}{not there} "
            "\\begin{filecontents}{w.tex}\nwritten\n\\end{filecontents}"
@@ -1499,6 +1509,11 @@ static void test_contents_lines(void **state)
         "\\documentclass{article}\\begin{document}\\section{A}a\n\n"
         "\\textbf{B}\n\n\\addcontentsline{toc}{subsection}{B}b\\end{document}",
         "# 1 A | paragraph: a | ## B | paragraph: b");
+    expect("\\documentclass{article}\\makeatletter\\def\\numberline#1{"
+           "\\hb@xt@3em{#1\\hfil}}\\def\\t#1{\\addcontentsline{toc}{section}"
+           "{\\numberline{Table 1:}{#1}}\\@makecaption{Table 1}{#1}}"
+           "\\begin{document}a\n\n\\t{Signs}text\\end{document}",
+           "paragraph: a | # Table 1: Signs | paragraph: text");
     expect("\\documentclass{article}\\begin{document}a\n\n"
            "\\addcontentsline{toc}{section}{C}text\\end{document}",
            "paragraph: a | # C | paragraph: text");
@@ -1523,6 +1538,30 @@ static void test_chinese_numbers(void **state)
            "\\zhnumber{20} \\zhnumber{304} \\zhnumber{110} \\zhnumber{2005} "
            "\\zhnumber{0}",
            "paragraph: 四十二 二十 三百零四 一百一十 二千零五 零");
+}
+
+/* LaTeX within code is read as what it prints. */
+static void test_escapes(void **state)
+{
+    (void)state;
+    expect("\\newcommand\\tcode[1]{\\texttt{#1}}\\newcommand\\e[1]{\\index{#1}"
+           "\\textit{#1}}"
+           "\\newcommand\\s{\\lstset{escapechar=@,texcl=true}}"
+           "\\lstnewenvironment{codeblock}{\\s}{}\\begin{codeblock}\n"
+           "int @\\e{a}@ = @\\tcode{b\\_c}@;  // of \\tcode{d}\n"
+           "\"//\\n\" @open\n\\end{codeblock}"
+           "\\begin{lstlisting}\n@\\e{x}@ // \\e{y}\n\\end{lstlisting}",
+           "code: int a = b_c;  // of d\n\"//\\n\" @open | "
+           "code: @\\e{x}@ // \\e{y}");
+    expect("\\begin{lstlisting}[escapeinside={(*@}{@*)}]\nf(*@$_{1}$@*)(x);\n"
+           "\\end{lstlisting}\\lstset{escapeinside=||}\\begin{lstlisting}\n"
+           "a|\\textbf{b}\\label{l}|\n\\end{lstlisting}",
+           "code: f_1(x); | code: ab");
+    /* What is open in one ends with it. */
+    expect("\\def\\m#1{<#1>}\\begin{lstlisting}[escapechar=!]\n!\\m{a!b\n!"
+           "\\iftrue!c\n"
+           "\\end{lstlisting}d",
+           "code: <a>b\nc | paragraph: d");
 }
 
 int main(void)
@@ -1584,6 +1623,7 @@ int main(void)
         cmocka_unit_test(test_formula_choices),
         cmocka_unit_test(test_engines),
         cmocka_unit_test(test_boxes_of_blocks),
+        cmocka_unit_test(test_escapes),
         cmocka_unit_test(test_contents_lines),
         cmocka_unit_test(test_chinese_numbers),
     };

@@ -201,6 +201,21 @@ static void test_named_rows(void **state)
                 "</table>");
 }
 
+/* Items whose anchor is called as a name in them: SQLite's file controls. */
+static void test_named_items(void **state)
+{
+    (void)state;
+    expect_many("<ul>",
+                "<li><a name=sqlitefcntl@></a>\nThe <a "
+                "href='#x'>SQLITE_FCNTL_@</a> opcode. " MUCH "</li>",
+                "</ul>", "SQLITE_FCNTL_10", "sqlitefcntl10");
+    expect_none(9, "<ul>", "<li><a name=x@></a>The <b>y@</b> is. " MUCH,
+                "</ul>");
+    expect_none(9, "<ul>", "<li>The <b>y@</b> is. " MUCH, "</ul>");
+    expect_none(7, "<ul>", "<li id=y@>The <b>y@</b> is. " MUCH, "</ul>");
+    expect_none(9, "<ul>", "<li id=y@>The <b>y@</b> is. " WORDS, "</ul>");
+}
+
 /* What an anchor is called like: the end of a name, the number of a question, a
  * hidden line. */
 static void test_labels_by_other_names(void **state)
@@ -508,6 +523,7 @@ int main(void)
         TEST(test_long_lists_nest),
         TEST(test_anchors_above_terms),
         TEST(test_named_rows),
+        TEST(test_named_items),
         TEST(test_labels_by_other_names),
         TEST(test_definitions_stay),
         TEST(test_labels),

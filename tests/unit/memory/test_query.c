@@ -312,6 +312,15 @@ static void synonyms_and_compounds_stand_in(void **state)
     assert_null(term_of(&query, "ital"));
     assert_null(term_of(&query, "stop"));
     query_free(&query);
+    struct buf many = {0};
+    for (int i = 0; i < 40; i++)
+        buf_printf(&many, "word%c%c ", 'a' + i / 8, 'a' + i % 8);
+    buf_put_text(&many, "log in time zone login");
+    alternatives(store, many.data, &query);
+    for (size_t t = QUERY_MAX_ASKED; t < query.count; t++)
+        assert_true(query.terms[t].instead_of);
+    query_free(&query);
+    buf_free(&many);
     alternatives(store, "stopped it", &query);
     assert_null(term_of(&query, "cancel")); /* nothing has it */
     query_free(&query);
