@@ -2,7 +2,7 @@
 # cmocka and cJSON, no tokenizers (tests/cuda/shim/packages).
 
 GPU_BASE := $(filter-out $(patsubst %,$O/base/%.o,config config_paths hash log suggest text url),$(BASE))
-GPU_MODEL := $(filter-out $O/model/tokenizer/% $O/model/chat/%,$(MODEL))
+GPU_MODEL := $(filter-out $O/model/tokenizer/% $O/model/chat/% $O/model/encode/model_score.o,$(MODEL))
 GPU_SHIM := $(patsubst %,$O/tests/cuda/shim/packages/%.o,cJSON rest)
 GPU_TESTS := $(patsubst %,$O/check/%,kernels/test_kernels kernels/test_products kernels/test_attention \
         kernels/test_attention_star_hici kernels/test_cuda model/test_pages)

@@ -70,7 +70,7 @@ $(FUZZERS) $O/tests/fuzz/encode_pages:
 	$(call link,$(PARSE_LIBS) $(BASE_LIBS))
 # What reads a model's files, without what runs it, and the plain kernels, which take weights.
 MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/fuzz_%,model tokenizer weights gguf template)
-MODEL_READERS := $(filter-out $O/model/inference/% $O/model/encode/embed.o $O/model/encode/hmt.o,$(MODEL)) $O/model/inference/sparse_config.o
+MODEL_READERS := $(filter-out $O/model/inference/% $O/model/encode/embed.o $O/model/encode/hmt.o $O/model/encode/model_score.o,$(MODEL)) $O/model/inference/sparse_config.o
 $(MODEL_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(call objects,kernels/ref) $O/kernels/blocks.o $(BASE)
 	$(call link,$(MODEL_LIBS) $(BASE_LIBS))
