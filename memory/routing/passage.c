@@ -310,6 +310,14 @@ static bool is_repeated(const struct passages *passages, struct slice text)
     return false;
 }
 
+/* The whole name of an entry, which its title has the beginning of: it says nothing
+ * beside other text. */
+static bool is_signature(const struct node *node, const struct block *block)
+{
+    return block->kind == BLOCK_DEFINITION && node->block_count > 1 &&
+           node->title.size && slice_starts(block->text, node->title);
+}
+
 /* Where what was chosen stands; TREE_NONE: nothing was. */
 static struct chosen place_of(const struct choosing *choosing,
                               const struct node *node)
@@ -359,7 +367,8 @@ static int choose_one(const struct snapshot *snapshot,
     for (uint32_t b = 0;
          b < content.node->block_count && !is_cancelled(&choosing); b++) {
         const struct block *block = &content.node->blocks[b];
-        if (!choosing.kinds || choosing.kinds & kind_bit(block->kind))
+        if (!is_signature(content.node, block) &&
+            (!choosing.kinds || choosing.kinds & kind_bit(block->kind)))
             consider_block(&choosing, b, block);
         if (is_label(block))
             choosing.label = terms_in(&choosing, block->text);

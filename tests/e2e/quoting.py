@@ -135,6 +135,16 @@ def a_label_is_no_further_passage():
 
 
 @test
+def a_signature_is_no_passage():
+    """Of many terms, it is too long for a title and stands in the section, too."""
+    terms = "".join(f"<dt id='t{n}'><code>rinse_strainer_{n} (water, pressure, time, direction, {'filter, ' * 4}grade)</code></dt>" for n in range(8))
+    with house() as h:
+        found = quotes(h, f"<dl>{terms}<dd><p>The strainer is rinsed with water of low pressure, which takes a time that depends on the "
+                          f"grade.</p>{PADDING}</dd></dl>", "rinse strainer water pressure")
+        check(found and found[0].startswith("The strainer is") and not any("rinse_strainer_5" in quote for quote in found), found)
+
+
+@test
 def a_caption_does_not_stand_alone():
     with house() as h:
         found = quotes(h, "<p>Example 3. Descaling the heat exchanger</p><pre>descale --acid</pre>",
