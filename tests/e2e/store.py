@@ -258,6 +258,7 @@ def it_is_compacted_and_backed_up_while_it_works():
         h.stop()
         check(not os.path.exists(os.path.join(h.store, "compact")), "the copy stays")
         at_last, h.store = h.store, backup
+        h.run("wait")  # until it has looked at the files, it does not call them fresh
         check(h.json("toc", "-c", "pg") == whole, "the backup")
         check(not h.json("verify")["fault_count"], "verify the backup")
         check(h.json("search", "partial index", "--mode", "dense", "-n", "1")["results"], "dense")
