@@ -17,6 +17,8 @@
 #include "base/log.h"
 #include "indexer/aliases.h"
 #include "indexer/assemble.h"
+#include "indexer/inputs.h"
+#include "indexer/parsers.h"
 
 const char *index_phase_name(int phase)
 {
@@ -71,6 +73,14 @@ int update_read_skeleton(struct update *u, struct store_txn *txn,
     return 0;
 }
 
+/* By which files of the same content are known: of a part, too, by its own. */
+static struct hash128 content_name(const struct file *file)
+{
+    return strcmp(file->inputs, INPUTS_OF_PART)
+               ? file->tree
+               : parsers_tree_name(file->content, file->path);
+}
+
 static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
 {
     struct store_txn *txn;
@@ -79,8 +89,9 @@ static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
         return code;
     for (uint32_t i = 0; i < u->indexed_count && !code; i++) {
         const struct file *file = &u->files[u->indexed[i]];
-        pieces[i] = (struct piece){
-            file->path, skeletons_find(u->skeletons, file->tree), file->tree};
+        pieces[i] =
+            (struct piece){file->path, skeletons_find(u->skeletons, file->tree),
+                           content_name(file)};
         if (!pieces[i].skeleton)
             code = update_read_skeleton(u, txn, file->tree, &pieces[i].skeleton,
                                         err);
