@@ -135,6 +135,7 @@ void text_fold_compare(struct buf *buf, struct slice text)
 {
     size_t start = buf->size;
     bool pending = false;
+    buf_reserve(buf, text.size);
     for (size_t at = 0, step; at < text.size; at += step) {
         uint32_t c = text_decode(text.data, text.size, at, &step);
         if (!text_is_letter(c) && !text_is_digit(c)) {
@@ -144,7 +145,10 @@ void text_fold_compare(struct buf *buf, struct slice text)
         if (pending && buf->size > start)
             buf_put_byte(buf, ' ');
         pending = false;
-        text_encode(buf, text_lower(c));
+        if (c < 0x80)
+            buf_put_byte(buf, (int)text_lower(c));
+        else
+            text_encode(buf, text_lower(c));
     }
     buf_put(buf, "", 0);
 }

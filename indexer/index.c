@@ -7,18 +7,13 @@
  *   assemble  the files' trees into an outline; ids from the one before
  *   postings  what changed, or all of them in a new epoch when that is much
  *   flip      one short transaction: files, outline, the manual's record */
-#include "indexer/index_internal.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/file.h"
-#include "base/log.h"
-#include "indexer/aliases.h"
-#include "indexer/assemble.h"
-#include "indexer/inputs.h"
-#include "indexer/parsers.h"
+#include "indexer/index_internal.h"
+#include "memory/lexical/lexical.h"
 
 const char *index_phase_name(int phase)
 {
@@ -34,91 +29,6 @@ int update_step(const struct update *u, int phase, size_t done, size_t total,
     if (u->cancel && atomic_load(u->cancel))
         return err_set(err, ERR_CANCELLED,
                        "stopped before the update was done");
-    return 0;
-}
-
-static int read_old_outline(struct update *u, struct err *err)
-{
-    struct store_txn *txn;
-    if (!u->manual.generation)
-        return 0;
-    int code = store_read(u->store, &txn, err);
-    if (code)
-        return code;
-    code = store_get_outline(txn, u->manual.id, u->manual.generation,
-                             &u->old_outline, err);
-    store_end(txn);
-    if (code != ERR_NOT_FOUND && code != ERR_FORMAT)
-        return code;
-    log_error("%s: the outline of its generation is damaged: it is made anew, "
-              "with other node ids",
-              u->manual.name);
-    return 0;
-}
-
-/* ---- Assemble ---- */
-
-int update_read_skeleton(struct update *u, struct store_txn *txn,
-                         struct hash128 name, struct tree **ret,
-                         struct err *err)
-{
-    struct tree *tree;
-    int code = store_get_tree(txn, name, &tree, err);
-    if (code)
-        return code;
-    struct tree *skeleton = assemble_skeleton(tree);
-    tree_free(tree);
-    skeletons_add(u->skeletons, name, skeleton);
-    *ret = skeleton;
-    return 0;
-}
-
-/* By which files of the same content are known: of a part, too, by its own. */
-static struct hash128 content_name(const struct file *file)
-{
-    return strcmp(file->inputs, INPUTS_OF_PART)
-               ? file->tree
-               : parsers_tree_name(file->content, file->path);
-}
-
-static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
-{
-    struct store_txn *txn;
-    int code = store_read(u->store, &txn, err);
-    if (code)
-        return code;
-    for (uint32_t i = 0; i < u->indexed_count && !code; i++) {
-        const struct file *file = &u->files[u->indexed[i]];
-        pieces[i] =
-            (struct piece){file->path, skeletons_find(u->skeletons, file->tree),
-                           content_name(file)};
-        if (!pieces[i].skeleton)
-            code = update_read_skeleton(u, txn, file->tree, &pieces[i].skeleton,
-                                        err);
-    }
-    store_end(txn);
-    return code;
-}
-
-static int build_outline(struct update *u, struct err *err)
-{
-    int code = update_step(u, INDEX_ASSEMBLE, 0, 1, err);
-    if (code)
-        return code;
-    u->indexed = mem_alloc(u->scan.count * sizeof *u->indexed);
-    for (uint32_t i = 0; i < u->scan.count; i++)
-        if (u->files[i].state == FILE_INDEXED)
-            u->indexed[u->indexed_count++] = i;
-    struct piece *pieces = mem_alloc(u->indexed_count * sizeof *pieces);
-    code = read_pieces(u, pieces, err);
-    if (!code)
-        code = assemble(u->manual.name, pieces, u->indexed_count,
-                        !u->options->no_aliases, &u->outline, err);
-    free(pieces);
-    if (code)
-        return code;
-    u->old_nodes = mem_alloc(u->outline->count * sizeof *u->old_nodes);
-    assemble_match(u->outline, u->old_outline, u->old_nodes);
     return 0;
 }
 
@@ -219,11 +129,11 @@ static int flip(struct update *u, struct err *err)
 
 static int make_generation(struct update *u, struct err *err)
 {
-    int code = build_outline(u, err);
+    int code = update_build_outline(u, err);
     if (code)
         return code;
     u->delta = lexical_delta_new();
-    if (update_is_large(u))
+    if (update_much_changed(u))
         code = update_rewrite_postings(u, err);
     return code;
 }
@@ -261,7 +171,7 @@ static void update_free(struct update *u)
 
 static int run(struct update *u, struct err *err)
 {
-    int code = read_old_outline(u, err);
+    int code = update_read_old_outline(u, err);
     if (!code)
         code = update_scan(u, err);
     if (!code)

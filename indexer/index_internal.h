@@ -1,11 +1,10 @@
-/* One update of one manual, between the files that make it: index_scan.c,
- * index_parse.c, index_postings.c, index.c. */
+/* What the steps of an update share; index.c says which there are. */
 #ifndef INDEXER_INDEX_INTERNAL_H
 #define INDEXER_INDEX_INTERNAL_H
 
 #include "indexer/index.h"
+#include "indexer/parsers.h"
 #include "indexer/scan.h"
-#include "memory/lexical/lexical.h"
 
 struct update {
     struct store *store;
@@ -36,42 +35,39 @@ struct update {
     struct lexical_delta *delta;
 };
 
-/* Tells of the progress; ERR_CANCELLED: it is to stop. */
+/* Tells of progress; ERR_CANCELLED. */
 int update_step(const struct update *u, int phase, size_t done, size_t total,
                 struct err *err);
 
-/* ---- index_scan.c ---- */
-
-/* The file's record of the generation before; NULL: there is none. */
-const struct file *update_find_old(const struct update *u, const char *path);
-/* It failed before its bytes were known. */
-bool update_was_unread(const struct file *old);
-/* Lists the folder and reads the records. */
+/* index_scan.c: the manual's outline as it was, and the folder as it is; the record
+ * that a file of the path had, or NULL. */
+int update_read_old_outline(struct update *u, struct err *err);
 int update_scan(struct update *u, struct err *err);
-/* Fills files[i] from the record or as new; true: it has to be read. */
+const struct file *update_find_old(const struct update *u, const char *path);
+
+/* index_records.c: fills files[i] from the record or as new and tells whether it has to
+ * be read; and from what came of reading it. */
 bool update_look_up(struct update *u, struct store_txn *txn, size_t i);
+void update_take_result(struct update *u, size_t i,
+                        const struct parsers_result *r);
 
-/* ---- index_parse.c ---- */
-
-/* Parses what changed; the trees are in the store afterwards. */
+/* index_parse.c: reads what has to be read; and drops trees that updates before this
+ * one parsed and did not come to use. */
 int update_parse(struct update *u, struct err *err);
-/* Drops the trees that updates before this one parsed and did not come to use. */
 int update_prune_trees(struct update *u, struct err *err);
 
-/* ---- index.c ---- */
-
-/* The skeleton of the tree of that name, which u->skeletons owns. */
+/* index_outline.c: reads the skeleton of a tree, which u->skeletons owns then; makes the
+ * outline; and gives its new nodes ids. */
 int update_read_skeleton(struct update *u, struct store_txn *txn,
                          struct hash128 name, struct tree **ret,
                          struct err *err);
+int update_build_outline(struct update *u, struct err *err);
+int update_give_ids(struct update *u, struct store_txn *txn, struct err *err);
 
-/* ---- index_postings.c ---- */
-
-/* So much that all postings are written anew. */
-bool update_is_large(const struct update *u);
-/* All nodes into a new epoch, in transactions that nobody sees. */
+/* index_postings.c: so much changed that all postings are written, into a new epoch, in
+ * transactions nobody sees; or those of what changed, within the flipping one. */
+bool update_much_changed(const struct update *u);
 int update_rewrite_postings(struct update *u, struct err *err);
-/* What changed, within the transaction that makes it visible. */
 int update_change_postings(struct update *u, struct store_txn *txn,
                            struct err *err);
 

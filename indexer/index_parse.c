@@ -1,108 +1,31 @@
-/* Parsing what changed, side by side; each tree is stored under the hash of its
- * bytes as soon as it is there. */
+/* Which files are read, and what comes of it: each tree is stored soon after it is
+ * there. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/log.h"
+#include "base/mem.h"
+#include "indexer/assemble.h"
 #include "indexer/index_internal.h"
 #include "indexer/inputs.h"
 #include "indexer/mentions.h"
-#include "indexer/parsers.h"
 #include "indexer/source.h"
 
-enum { BATCH_TREES = 256 }; /* trees stored in one transaction */
-
-/* What is wrong in a file that is read all the same. */
-static void log_reports(const struct update *u, const char *path,
-                        struct slice reports)
-{
-    while (reports.size) {
-        const char *end = memchr(reports.data, '\n', reports.size);
-        size_t size = end ? (size_t)(end - reports.data) : reports.size;
-        log_warn("%s/%s: %.*s", u->manual.root, path, (int)size, reports.data);
-        size += end != NULL;
-        reports.data += size;
-        reports.size -= size;
-    }
-}
-
-#define KEPT "; what it was before is kept\n"
-
-/* Takes the line off the file's reports that keep_as_it_was has put before them. */
-static bool forget_kept(struct file *file)
-{
-    const char *end = strchr(file->reports, '\n');
-    size_t size = end ? (size_t)(end + 1 - file->reports) : 0;
-    if (size < sizeof KEPT ||
-        memcmp(file->reports + size - (sizeof KEPT - 1), KEPT, sizeof KEPT - 1))
-        return false;
-    memmove(file->reports, file->reports + size,
-            strlen(file->reports + size) + 1);
-    return true;
-}
-
-/* What was indexed of it stays: a disk that fails does not take a manual away.  It is
- * read again next time, and told meanwhile. */
-static void keep_as_it_was(struct update *u, size_t i, const char *why)
-{
-    struct file *file = &u->files[i];
-    struct buf report = {0};
-    forget_kept(file);
-    buf_printf(&report, "%s" KEPT "%s", why, file->reports);
-    free(file->reports);
-    file->reports = report.data;
-    file->mtime_ns = 0;
-    u->keep_record[i] = false;
-}
-
-static void take_result(struct update *u, size_t i,
-                        const struct parsers_result *r)
-{
-    struct file *file = &u->files[i];
-    if (r->err.code)
-        log_warn("%s/%s: %s", u->manual.root, file->path, r->err.message);
-    if (r->unread && u->has_tree[i] && file->state == FILE_INDEXED) {
-        keep_as_it_was(u, i,
-                       r->err.code ? r->err.message
-                                   : "a file that it includes cannot be read: "
-                                     "Input/output error");
-        return;
-    }
-    /* Its stat is another's: it is read again next time. */
-    if (r->moved) {
-        file->mtime_ns = 0;
-        u->keep_record[i] = false;
-        u->report->unsettled++;
-    }
-    if (r->unchanged) {
-        if (forget_kept(file))
-            u->keep_record[i] = false;
-        return;
-    }
-    int state = r->err.code ? FILE_FAILED : FILE_INDEXED;
-    /* What could not be read before may be included by others: looked at again. */
-    u->report->unsettled += state == FILE_INDEXED && update_was_unread(file);
-    log_reports(u, file->path, buf_slice(&r->reports));
-    u->changed |= state == FILE_INDEXED || file->state == FILE_INDEXED;
-    u->keep_record[i] = false;
-    file->state = state;
-    file->content = r->content;
-    file->tree = r->name;
-    free(file->failure);
-    free(file->inputs);
-    free(file->reports);
-    file->failure = mem_strdup(r->err.code ? r->err.message : "");
-    file->inputs = mem_strdup(buf_slice(&r->inputs).data);
-    file->reports = mem_strdup(buf_slice(&r->reports).data);
-    u->report->parsed += !r->stored;
-}
+enum { BATCH_TREES = 256 /* trees stored in one transaction */ };
 
 struct batch {
     struct tree *trees[BATCH_TREES];
     struct hash128 names[BATCH_TREES];
     size_t count;
 };
+
+/* The outline is made of it: the tree need not be read again for that. */
+static void keep_skeleton(struct update *u, struct hash128 name,
+                          const struct tree *tree)
+{
+    if (!skeletons_find(u->skeletons, name))
+        skeletons_add(u->skeletons, name, assemble_skeleton(tree));
+}
 
 static int write_batch(struct update *u, struct batch *batch, struct err *err)
 {
@@ -121,8 +44,10 @@ static int write_batch(struct update *u, struct batch *batch, struct err *err)
         store_end(txn);
         return code;
     }
-    for (size_t i = 0; i < batch->count; i++)
+    for (size_t i = 0; i < batch->count; i++) {
+        keep_skeleton(u, batch->names[i], batch->trees[i]);
         tree_free(batch->trees[i]);
+    }
     batch->count = 0;
     return store_commit(txn, err);
 }
@@ -185,7 +110,7 @@ static int collect_results(struct update *u, struct reading *r, bool look,
         if (look)
             take_look(u, r, r->file_of[result.task], &result);
         else
-            take_result(u, r->file_of[result.task], &result);
+            update_take_result(u, r->file_of[result.task], &result);
         buf_free(&result.mentions);
         buf_free(&result.inputs);
         buf_free(&result.reports);
@@ -339,7 +264,7 @@ static int take_part(struct update *u, struct reading *r, size_t i,
                               buf_slice(&part.inputs));
         part.tree = parsers_part_tree();
     }
-    take_result(u, i, &part);
+    update_take_result(u, i, &part);
     buf_free(&part.inputs);
     return take_tree(u, r, &part, err);
 }

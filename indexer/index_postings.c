@@ -1,30 +1,15 @@
-/* The postings of what changed. */
+/* The postings of what changed, or of all in a new epoch when that is much. */
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "indexer/aliases.h"
-#include "indexer/assemble.h"
 #include "indexer/index_internal.h"
+#include "memory/lexical/lexical.h"
 
 enum {
     BATCH_POSTINGS = 8 << 20, /* postings gathered before they are written */
     REWRITE_SHARE = 4         /* a new epoch when 1/4 of the nodes changed */
 };
-
-static int update_give_ids(struct update *u, struct store_txn *txn,
-                           struct err *err)
-{
-    struct tree *outline = u->outline;
-    uint64_t needed = 0, next;
-    for (uint32_t n = 0; n < outline->count; n++)
-        needed += u->old_nodes[n] == TREE_NONE;
-    int code = store_take_ids(txn, needed, &next, err);
-    if (code)
-        return code;
-    for (uint32_t n = 0; n < outline->count; n++)
-        if (u->old_nodes[n] == TREE_NONE)
-            outline->nodes[n].id = next++;
-    return 0;
-}
 
 /* Content of nodes in file order: the tree read last is kept. */
 struct tree_reader {
@@ -169,7 +154,7 @@ int update_change_postings(struct update *u, struct store_txn *txn,
                 : lexical_apply(txn, u->manual.id, u->epoch, u->delta, err);
 }
 
-bool update_is_large(const struct update *u)
+bool update_much_changed(const struct update *u)
 {
     if (!u->old_outline || u->manual.lexical != LEXICAL_VERSION ||
         u->options->force)

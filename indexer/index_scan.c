@@ -1,13 +1,11 @@
-/* The files of a manual beside their records: what is surely unchanged is left
- * alone. */
+/* The folder as it is now, beside what the manual was. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "indexer/index_internal.h"
-#include "indexer/parsers.h"
-
-static const int64_t RACY_NS = 2000000000;
+#include "memory/lexical/lexical.h"
 
 static int against_path(const void *path, const void *file)
 {
@@ -19,80 +17,6 @@ const struct file *update_find_old(const struct update *u, const char *path)
     return u->old_file_count ? bsearch(path, u->old_files, u->old_file_count,
                                        sizeof *u->old_files, against_path)
                              : NULL;
-}
-
-static bool same_stat(const struct file *old, const struct scan_file *now)
-{
-    return old->size == now->size && old->mtime_ns == now->mtime_ns &&
-           old->inode == now->inode;
-}
-
-bool update_was_unread(const struct file *old)
-{
-    return old->state == FILE_FAILED && !old->content.low && !old->content.high;
-}
-
-/* False: another version of the parser made its tree or failed on it, or the
- * store has lost the tree. */
-static bool is_current(struct store_txn *txn, const struct file *file)
-{
-    return hash_equal(file->tree, parsers_file_tree(file)) &&
-           (file->state == FILE_FAILED || store_has_tree(txn, file->tree));
-}
-
-/* A file changed within the last moments may change again without another
- * time stamp: recorded as of time 0, it is hashed again next time. */
-static int64_t settled(const struct update *u, int64_t mtime_ns)
-{
-    return mtime_ns < u->started_ns - RACY_NS ? mtime_ns : 0;
-}
-
-/* One of a later day stays so, and is hashed each time. */
-static bool settles(const struct update *u, int64_t mtime_ns)
-{
-    return !settled(u, mtime_ns) && mtime_ns < u->started_ns + RACY_NS;
-}
-
-/* Fills files[i] from the record or as new; true: it has to be read. */
-bool update_look_up(struct update *u, struct store_txn *txn, size_t i)
-{
-    const struct scan_file *now = &u->scan.files[i];
-    const struct file *old = update_find_old(u, now->path);
-    struct file *file = &u->files[i];
-    *file = (struct file){.path = mem_strdup(now->path),
-                          .size = now->size,
-                          .mtime_ns = settled(u, now->mtime_ns),
-                          .inode = now->inode,
-                          .failure = mem_strdup(""),
-                          .inputs = mem_strdup(""),
-                          .reports = mem_strdup("")};
-    u->report->unsettled += settles(u, now->mtime_ns);
-    if (now->failure) {
-        file->state = now->not_followed ? FILE_NOT_FOLLOWED : FILE_FAILED;
-        free(file->failure);
-        file->failure = mem_strdup(now->failure);
-        u->changed |= old && old->state == FILE_INDEXED;
-        if (!old || old->state == FILE_INDEXED)
-            log_warn("%s/%s: %s", u->manual.root, now->path, now->failure);
-        return false;
-    }
-    if (!old)
-        return true;
-    file->content = old->content;
-    file->tree = old->tree;
-    file->state = old->state;
-    free(file->failure);
-    free(file->inputs);
-    free(file->reports);
-    file->failure = mem_strdup(old->failure);
-    file->inputs = mem_strdup(old->inputs);
-    file->reports = mem_strdup(old->reports);
-    bool again =
-        u->options->force || (u->options->retry && old->state == FILE_FAILED);
-    u->has_tree[i] = is_current(txn, old);
-    u->known[i] = u->has_tree[i] && !again;
-    u->keep_record[i] = u->known[i] && same_stat(old, now);
-    return !u->keep_record[i] || update_was_unread(old);
 }
 
 static bool any_gone(const struct update *u)
@@ -107,6 +31,25 @@ static bool any_gone(const struct update *u)
             return true;
     }
     return false;
+}
+
+int update_read_old_outline(struct update *u, struct err *err)
+{
+    struct store_txn *txn;
+    if (!u->manual.generation)
+        return 0;
+    int code = store_read(u->store, &txn, err);
+    if (code)
+        return code;
+    code = store_get_outline(txn, u->manual.id, u->manual.generation,
+                             &u->old_outline, err);
+    store_end(txn);
+    if (code != ERR_NOT_FOUND && code != ERR_FORMAT)
+        return code;
+    log_error("%s: the outline of its generation is damaged: it is made anew, "
+              "with other node ids",
+              u->manual.name);
+    return 0;
 }
 
 int update_scan(struct update *u, struct err *err)
