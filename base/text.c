@@ -20,6 +20,10 @@ uint32_t text_decode_wide(const char *text, size_t size, size_t at,
 void text_encode(struct buf *buf, uint32_t code_point)
 {
     utf8proc_uint8_t bytes[4];
+    if (code_point < 0x80) {
+        buf_put_byte(buf, (int)code_point);
+        return;
+    }
     if (!utf8proc_codepoint_valid((utf8proc_int32_t)code_point))
         code_point = 0xFFFD;
     utf8proc_ssize_t n =
@@ -145,10 +149,7 @@ void text_fold_compare(struct buf *buf, struct slice text)
         if (pending && buf->size > start)
             buf_put_byte(buf, ' ');
         pending = false;
-        if (c < 0x80)
-            buf_put_byte(buf, (int)text_lower(c));
-        else
-            text_encode(buf, text_lower(c));
+        text_encode(buf, text_lower(c));
     }
     buf_put(buf, "", 0);
 }

@@ -52,13 +52,22 @@ static size_t pass_key(struct slice text, size_t at)
 /* Commands whose arguments are keys, names or drawings. */
 static bool takes_keys(struct slice name)
 {
-    static const char *const names[] = {
-        "begin",   "end",    "label",           "ref",        "eqref",
-        "pageref", "cite",   "citep",           "citet",      "autoref",
-        "cref",    "Cref",   "includegraphics", "input",      "include",
-        "index",   "vspace", "hspace",          "usepackage", "bibliography"};
+#define NAME(text)                                                             \
+    {                                                                          \
+        text, sizeof text - 1                                                  \
+    }
+    static const struct slice names[] = {
+        NAME("begin"),        NAME("end"),        NAME("label"),
+        NAME("ref"),          NAME("eqref"),      NAME("pageref"),
+        NAME("cite"),         NAME("citep"),      NAME("citet"),
+        NAME("autoref"),      NAME("cref"),       NAME("Cref"),
+        NAME("input"),        NAME("include"),    NAME("includegraphics"),
+        NAME("index"),        NAME("vspace"),     NAME("hspace"),
+        NAME("bibliography"), NAME("usepackage"),
+    };
+#undef NAME
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (slice_is(name, names[i]))
+        if (slice_equal(name, names[i]))
             return true;
     return false;
 }
