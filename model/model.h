@@ -208,11 +208,18 @@ int session_open(struct model *model, struct session **ret, struct err *err);
  * `top_k` of all chunks that is what it is. */
 struct session_exact {
     size_t top_k, window; /* 0: 32, 512 */
+    size_t full;          /* the first so many layers read all */
+    bool all;             /* all layers read the last `window` tokens (0: all), but
+                             make the summaries from which others may choose */
 };
 /* Opens a session with that attention.  ERR_USAGE also: the model was not opened for
  * it, or is trained for HiLS itself. */
 int session_open_exact(struct model *model, const struct session_exact *exact,
                        struct session **ret, struct err *err);
+/* Has an `exact` session choose otherwise from now on.  Layers that read all before have
+ * no summaries of what was read: `full` must not become less. */
+void session_exact_change(struct session *session,
+                          const struct session_exact *exact);
 /* Returns "full", "exact", "hils", "star" or "hici". */
 const char *session_attention(const struct session *session);
 void session_close(struct session *session); /* NULL: ok */

@@ -55,13 +55,22 @@ int session_open_exact(struct model *model, const struct session_exact *exact,
     int code = session_open(model, ret, err);
     if (code)
         return code;
-    size_t top_k = exact->top_k ? exact->top_k : EXACT_TOP_K;
-    (*ret)->cache.hils = (struct hils_use){
-        .chunk = CACHE_PAGE,
-        .window = exact->window ? exact->window : EXACT_WINDOW,
-        .top_k = forward_hils_max(model, top_k, CACHE_PAGE),
-        .exact = true};
+    session_exact_change(*ret, exact);
     return 0;
+}
+
+void session_exact_change(struct session *session,
+                          const struct session_exact *exact)
+{
+    size_t top_k = exact->top_k ? exact->top_k : EXACT_TOP_K;
+    bool usual = !exact->window && !exact->all;
+    session->cache.hils = (struct hils_use){
+        .chunk = CACHE_PAGE,
+        .window = usual ? EXACT_WINDOW : exact->window,
+        .top_k = forward_hils_max(session->model, top_k, CACHE_PAGE),
+        .full = exact->full,
+        .all = exact->all,
+        .exact = true};
 }
 
 const char *session_attention(const struct session *session)

@@ -42,6 +42,8 @@ struct hash128 session_kind(const struct session *s)
     put_number(&text, h->window);
     put_number(&text, h->top_k);
     put_number(&text, h->exact);
+    put_number(&text, h->full);
+    put_number(&text, h->all);
     struct hash128 kind = hash_bytes(text.data, text.size);
     buf_free(&text);
     return kind;
