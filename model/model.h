@@ -209,7 +209,7 @@ int session_open(struct model *model, struct session **ret, struct err *err);
 struct session_exact {
     size_t top_k, window; /* 0: 32, 512 */
     size_t full;          /* the first so many layers read all */
-    bool all;             /* all layers read the last `window` tokens (0: all), but
+    bool all; /* all layers read the last `window` tokens (0: all), but
                              make the summaries from which others may choose */
 };
 /* Opens a session with that attention.  ERR_USAGE also: the model was not opened for
