@@ -166,21 +166,21 @@ static void look_through(struct prompt_files *files, DIR *folder)
     }
 }
 
-int prompt_files_open(const char *path, uint64_t max_bytes,
+int prompt_files_open(const char *folder, uint64_t max_bytes,
                       struct prompt_files **ret, struct err *err)
 {
-    int code = file_make_folder(path, 0700, err);
+    int code = file_make_folder(folder, 0700, err);
     if (code)
         return code;
-    DIR *folder = opendir(path);
-    if (!folder)
-        return err_errno(err, ERR_IO, "cannot open %s", path);
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return err_errno(err, ERR_IO, "cannot open %s", folder);
     struct prompt_files *files = mem_alloc(sizeof *files);
     pthread_mutex_init(&files->lock, NULL);
-    files->folder = mem_strdup(path);
+    files->folder = mem_strdup(folder);
     files->facts.max_bytes = max_bytes;
-    look_through(files, folder);
-    closedir(folder);
+    look_through(files, dir);
+    closedir(dir);
     make_room(files, 0);
     *ret = files;
     return 0;
