@@ -45,6 +45,8 @@ struct writing {
     struct cite_reader reader;
     struct evidence_reader evidence; /* of what it says in a conversation */
     struct buf text;                 /* as it came out of the reader */
+    struct prompt_section *sections; /* [section_count] that it reads */
+    size_t section_count;
 };
 
 static struct engine *engine_of(const struct writing *writing)
@@ -106,6 +108,8 @@ static int open_sources(struct writing *writing, struct err *err)
                             &counter, &writing->read, err);
     if (code)
         return code;
+    if (writing->chats)
+        context_settle(&writing->read);
     writing->sources =
         mem_alloc((writing->read.count + 1) * sizeof *writing->sources);
     for (size_t i = 0; i < writing->read.count; i++)
@@ -180,6 +184,24 @@ static bool take_piece(void *context, struct slice piece)
     return true;
 }
 
+/* The sections as they are, by which what was read of them can be kept. */
+static void note_sections(struct writing *writing)
+{
+    size_t capacity = 0;
+    for (size_t i = 0; i < writing->prompt.passages; i++) {
+        const struct context_source *source = &writing->read.sources[i];
+        for (size_t p = 0; p < source->part_count; p++) {
+            const struct passage *passage = &source->parts[p].passage;
+            const struct node *node =
+                &passage->view->outline->nodes[passage->node];
+            MEM_RESERVE(writing->sections, &capacity,
+                        writing->section_count + 1);
+            writing->sections[writing->section_count++] =
+                (struct prompt_section){node->id, node->own};
+        }
+    }
+}
+
 static int write_text(struct writing *writing, struct composed *ret,
                       struct err *err)
 {
@@ -194,6 +216,9 @@ static int write_text(struct writing *writing, struct composed *ret,
                                    .copying = writing->copying,
                                    .stops = writing->options->stops,
                                    .stop_count = writing->options->stop_count,
+                                   .sections = writing->sections,
+                                   .section_count = writing->section_count,
+                                   .asked = writing->prompt.asked,
                                    .cancel = &writing->call->request->cancelled,
                                    .piece = take_piece,
                                    .context = writing};
@@ -382,6 +407,8 @@ static int compose(struct writing *writing, struct composed *ret,
     if (!code && writing->chats)
         open_evidence(writing);
     if (!code)
+        note_sections(writing);
+    if (!code)
         code = write_text(writing, ret, err);
     if (code)
         return code;
@@ -401,6 +428,7 @@ int compose_answer(const struct call *call, const struct snapshot *snapshot,
     struct composed composed = {.answer.fresh = true};
     int code = compose(&writing, &composed, err);
     context_close(&writing.read);
+    free(writing.sections);
     free(writing.sources);
     buf_free(&writing.prompt.text);
     copying_close(writing.copying);

@@ -188,12 +188,27 @@ static void open_wanted(struct engine *engine)
     pthread_cond_broadcast(&engine->ended);
 }
 
+/* There is nothing to do: what was read goes to the disk, a piece at a time. */
+static void rest(struct engine *engine)
+{
+    pthread_mutex_unlock(&engine->lock);
+    bool filed = engine_file_prompt(engine);
+    pthread_mutex_lock(&engine->lock);
+    if (!filed && !engine->queues[QUESTIONS] && !engine->wanted &&
+        !engine->next_due && !engine->look_again &&
+        !atomic_load(&engine->stopping))
+        pthread_cond_wait(&engine->more[QUESTIONS], &engine->lock);
+}
+
 /* Questions, then a token for each answer.  Rests only when there was nothing to
  * do: the last holder may have gone while a task ran. */
 static void turn(struct engine *engine)
 {
     struct engine_task *task;
     bool performed = false;
+    pthread_mutex_unlock(&engine->lock);
+    engine_check_prompts(engine);
+    pthread_mutex_lock(&engine->lock);
     while ((task = take(engine, QUESTIONS))) {
         perform(task);
         performed = true;
@@ -205,7 +220,7 @@ static void turn(struct engine *engine)
     } else if (engine->wanted) {
         open_wanted(engine);
     } else if (!performed && !atomic_load(&engine->stopping)) {
-        pthread_cond_wait(&engine->more[QUESTIONS], &engine->lock);
+        rest(engine);
     }
 }
 
@@ -378,6 +393,11 @@ int engine_start(const struct engine_options *options, struct engine **ret,
     engine->device_name = options->device_name ? options->device_name : "cpu";
     engine->find_device = options->find_device;
     engine->device_only = options->device_only;
+    engine->check = options->check;
+    engine->look_again = options->check.stands;
+    engine->prefixes.max_bytes = options->prompt_bytes;
+    engine->prefixes.files = options->prompt_files;
+    engine->prefixes.min_parameters = options->filed_parameters;
     engine->err.position = -1;
     atomic_init(&engine->stopping, false);
     pthread_mutex_init(&engine->lock, NULL);

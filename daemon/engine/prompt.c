@@ -294,7 +294,7 @@ static int put_source(struct packing *packing,
 static int finish(struct packing *packing, struct slice tail, size_t max,
                   struct prompt *ret, struct err *err)
 {
-    struct prompt prompt = {0};
+    struct prompt prompt = {.asked = tail.size};
     int code = 0;
     while (packing->passages && !code) {
         prompt.passages = packing->passages;

@@ -48,7 +48,7 @@ static struct session *read_prompt(struct prefixes *prefixes,
         assert_int_equal(
             session_prefill(session, ids + at, some, NULL, NULL, NULL), 0);
     }
-    prefixes_keep(prefixes, model, session);
+    prefixes_keep(prefixes, model, session, NULL);
     return session;
 }
 
