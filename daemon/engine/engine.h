@@ -27,7 +27,10 @@ struct engine;
 struct engine_options {
     const char *folder; /* of the model; NULL or "": none */
     bool exact; /* read long texts with `exact` attention (model.h), if the
-                   model can */
+                   model can: */
+    struct session_exact how; /* so */
+    size_t exact_from; /* where prompt and answer have so many tokens; 0: 4096,
+                          below which choosing costs more than it saves */
     const char *device_name; /* as configured: "auto", "cuda:1"; outlives the
                                 engine; NULL: "cpu" */
     /* Returns the device's operations, or NULL and the reason; called when a

@@ -65,11 +65,10 @@ static bool is_exact(const struct session *session)
     return !strcmp(session_attention(session), "exact");
 }
 
-static int open_new(struct model *model, bool exact, struct session **ret,
-                    struct err *err)
+static int open_new(const struct prefixes *p, struct model *model, bool exact,
+                    struct session **ret, struct err *err)
 {
-    const struct session_exact usual = {0};
-    return exact ? session_open_exact(model, &usual, ret, err)
+    return exact ? session_open_exact(model, &p->how, ret, err)
                  : session_open(model, ret, err);
 }
 
@@ -213,7 +212,7 @@ int prefixes_fork(struct prefixes *p, struct model *model, bool exact,
     p->counts.prompts++;
     p->counts.tokens += count;
     if (best == p->count) {
-        code = open_new(model, exact, ret, err);
+        code = open_new(p, model, exact, ret, err);
     } else {
         struct prefix from = p->items[best];
         remove_at(p, best);
