@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "daemon/engine/prompt_files_internal.h"
 
-enum { NAME = 32, LOOK = 1 << 17 /* bytes that hold a header */ };
+enum { NAME = 32, LOOK = (1 << 17) + 64 /* bytes that hold a header */ };
 static const char suffix[] = ".kv";
 static const size_t max_file = (size_t)1 << 30;
 

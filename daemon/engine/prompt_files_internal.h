@@ -4,7 +4,7 @@
 
 #include "daemon/engine/prompt_files.h"
 
-enum { PIECE_MAX_SECTIONS = 64, PIECE_MAX_IDS = 1 << 14 };
+enum { PIECE_MAX_SECTIONS = 4096, PIECE_MAX_IDS = 1 << 14 };
 
 /* What the header says. */
 struct piece_header {
