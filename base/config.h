@@ -44,6 +44,7 @@ enum config_key {
     CONFIG_HILS_LAYERS,      /* but the first so many layers, to all */
     CONFIG_HILS_FROM,        /* from so many on */
     CONFIG_PROMPT_MEMORY_MB, /* most, of prompts that were read */
+    CONFIG_PROMPT_DISK_TYPE, /* of their keys and values */
     CONFIG_PROMPT_DISK_MB,   /* the same of those kept beside the store */
     CONFIG_TRUSTED_KEYS,     /* file of the keys whose packs are taken */
     CONFIG_KEYS

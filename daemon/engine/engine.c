@@ -400,6 +400,7 @@ int engine_start(const struct engine_options *options, struct engine **ret,
     engine->look_again = options->check.stands;
     engine->prefixes.max_bytes = options->prompt_bytes;
     engine->prefixes.files = options->prompt_files;
+    engine->prefixes.rounded = options->prompts_rounded;
     engine->prefixes.min_parameters = options->filed_parameters;
     engine->err.position = -1;
     atomic_init(&engine->stopping, false);

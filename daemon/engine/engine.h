@@ -42,6 +42,7 @@ struct engine_options {
                             MiB */
     struct prompt_files *prompt_files; /* where they outlive the engine, which
                                           outlives it; NULL: nowhere */
+    bool prompts_rounded;       /* they have keys and values of eight bits */
     uint64_t filed_parameters;  /* of models whose prompts go there, at least */
     struct section_check check; /* of sections that prompts were made of; any
                                    thread; stands NULL: they do not change */

@@ -218,7 +218,8 @@ static int unpack(const char *path, const struct prompt_piece *piece, void *ret,
     int code = file_read(path, max_file, &file, err);
     if (!code)
         code = piece_header(buf_slice(&file), &header, &at, err);
-    if (!code && (header.plain != size || header.count != piece->count ||
+    if (!code && (header.plain != size || header.rounded != piece->rounded ||
+                  header.count != piece->count ||
                   memcmp(header.ids, piece->ids,
                          piece->count * sizeof *piece->ids) != 0))
         code = err_set(err, ERR_FORMAT, "a prompt's file is another's");

@@ -8,6 +8,7 @@ enum { PIECE_MAX_SECTIONS = 4096, PIECE_MAX_IDS = 1 << 14 };
 
 /* What the header says. */
 struct piece_header {
+    bool rounded;
     size_t plain, packed; /* bytes of the body */
     struct hash128 body;
     int32_t *ids; /* [count], owned */
