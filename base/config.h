@@ -40,7 +40,11 @@ enum config_key {
     CONFIG_MEND,             /* what is damaged in the store, unasked */
     CONFIG_ALIASES,          /* search what indexes call sections */
     CONFIG_HILS,             /* how long texts are attended to */
+    CONFIG_HILS_TOKENS,      /* of these, so many */
+    CONFIG_HILS_LAYERS,      /* but the first so many layers, to all */
+    CONFIG_HILS_FROM,        /* from so many on */
     CONFIG_PROMPT_MEMORY_MB, /* most, of prompts that were read */
+    CONFIG_PROMPT_DISK_TYPE, /* of their keys and values */
     CONFIG_PROMPT_DISK_MB,   /* the same of those kept beside the store */
     CONFIG_TRUSTED_KEYS,     /* file of the keys whose packs are taken */
     CONFIG_KEYS

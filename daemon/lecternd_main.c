@@ -221,9 +221,13 @@ static int open_all(struct service *service, const struct config *config,
                                         config_text(config, CONFIG_SOCKET)};
     struct engine_options engine = {
         .exact = config_choice(config, CONFIG_HILS),
+        .how = session_exact_of(config_number(config, CONFIG_HILS_TOKENS)),
+        .exact_from = config_number(config, CONFIG_HILS_FROM),
         .prompt_bytes = config_number(config, CONFIG_PROMPT_MEMORY_MB) << 20,
+        .prompts_rounded = config_choice(config, CONFIG_PROMPT_DISK_TYPE),
         .filed_parameters = FILED_PARAMETERS,
         .check = {stands, daemon}};
+    engine.how.full = config_number(config, CONFIG_HILS_LAYERS);
     int code = choose_device(config, &engine, err);
     if (!code)
         code = store_open(&options, &daemon->store, err);

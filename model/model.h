@@ -212,6 +212,9 @@ struct session_exact {
     bool all; /* all layers read the last `window` tokens (0: all), but
                              make the summaries from which others may choose */
 };
+/* Returns the choice that reads about so many tokens, 256 at least: a window of 512 of
+ * them, or half, and chunks of 64. */
+struct session_exact session_exact_of(size_t tokens);
 /* Opens a session with that attention.  ERR_USAGE also: the model was not opened for
  * it, or is trained for HiLS itself. */
 int session_open_exact(struct model *model, const struct session_exact *exact,

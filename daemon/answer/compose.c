@@ -99,17 +99,38 @@ static int learn_model(struct writing *writing, struct composed *ret,
     return 0;
 }
 
-static int open_sources(struct writing *writing, struct err *err)
+/* The prompt of a whole sub-tree has as many tokens as were asked for. */
+static int open_whole(struct writing *writing, struct err *err)
+{
+    const struct compose_options *options = writing->options;
+    if (!writing->chats)
+        return err_set(err, ERR_MODEL,
+                       "a whole sub-tree is read by models that answer in "
+                       "their own words, with a chat template");
+    writing->answering.prompt_tokens = options->whole_tokens;
+    writing->answering.passage_tokens = options->whole_tokens;
+    return context_below(writing->snapshot, options->view, options->node,
+                         options->whole_tokens, &writing->read, err);
+}
+
+static int open_passages(struct writing *writing, struct err *err)
 {
     struct context_limits limits = {writing->answering.passages,
                                     writing->answering.passage_tokens};
     struct prompt_counter counter = {count_tokens, engine_of(writing)};
     int code = context_open(writing->snapshot, writing->passages, &limits,
                             &counter, &writing->read, err);
+    if (!code && writing->chats)
+        context_settle(&writing->read);
+    return code;
+}
+
+static int open_sources(struct writing *writing, struct err *err)
+{
+    int code = (writing->options->whole_tokens ? open_whole
+                                               : open_passages)(writing, err);
     if (code)
         return code;
-    if (writing->chats)
-        context_settle(&writing->read);
     writing->sources =
         mem_alloc((writing->read.count + 1) * sizeof *writing->sources);
     for (size_t i = 0; i < writing->read.count; i++)
@@ -137,6 +158,13 @@ static int pack(struct writing *writing, struct err *err)
     int code = prompt_pack(sources, count, slice_of(query), &limits, &counter,
                            &writing->prompt, err);
     free(sources);
+    if (!code && writing->options->whole_tokens &&
+        writing->prompt.whole < count)
+        code = err_set(err, ERR_LIMIT,
+                       "%zu of the %zu sections fit into %zu tokens: name a "
+                       "smaller part, or more tokens (the model has %zu)",
+                       writing->prompt.whole, count, limits.tokens,
+                       writing->context);
     return code;
 }
 

@@ -30,7 +30,8 @@
 enum {
     POLL_MS = 50,       /* how soon one who waits sees that he is cancelled */
     GIVE_WAY_MS = 2000, /* most, before a model is held that is of no use */
-    NICENESS = 5        /* of indexing */
+    NICENESS = 5,       /* of indexing */
+    EXACT_FROM = 4096   /* tokens (tests/bench/bench_hils.c, bench_context.c) */
 };
 enum { STAGE_QUEUED, STAGE_RUNNING, STAGE_ENDED };
 
@@ -392,11 +393,14 @@ int engine_start(const struct engine_options *options, struct engine **ret,
     engine->exact = options->exact;
     engine->device_name = options->device_name ? options->device_name : "cpu";
     engine->find_device = options->find_device;
+    engine->exact_from = options->exact_from ? options->exact_from : EXACT_FROM;
+    engine->prefixes.how = options->how;
     engine->device_only = options->device_only;
     engine->check = options->check;
     engine->look_again = options->check.stands;
     engine->prefixes.max_bytes = options->prompt_bytes;
     engine->prefixes.files = options->prompt_files;
+    engine->prefixes.rounded = options->prompts_rounded;
     engine->prefixes.min_parameters = options->filed_parameters;
     engine->err.position = -1;
     atomic_init(&engine->stopping, false);

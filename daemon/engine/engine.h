@@ -27,7 +27,10 @@ struct engine;
 struct engine_options {
     const char *folder; /* of the model; NULL or "": none */
     bool exact; /* read long texts with `exact` attention (model.h), if the
-                   model can */
+                   model can: */
+    struct session_exact how; /* so */
+    size_t exact_from; /* where prompt and answer have so many tokens; 0: 4096,
+                          below which choosing costs more than it saves */
     const char *device_name; /* as configured: "auto", "cuda:1"; outlives the
                                 engine; NULL: "cpu" */
     /* Returns the device's operations, or NULL and the reason; called when a
@@ -39,6 +42,7 @@ struct engine_options {
                             MiB */
     struct prompt_files *prompt_files; /* where they outlive the engine, which
                                           outlives it; NULL: nowhere */
+    bool prompts_rounded;       /* they have keys and values of eight bits */
     uint64_t filed_parameters;  /* of models whose prompts go there, at least */
     struct section_check check; /* of sections that prompts were made of; any
                                    thread; stands NULL: they do not change */

@@ -21,7 +21,8 @@ struct device_note {
 
 struct engine {
     char *folder; /* NULL: no model; the thread of questions exchanges it */
-    bool exact;   /* engine_options, as the next three */
+    bool exact;   /* engine_options, as the next four */
+    size_t exact_from;
     bool device_only;
     const char *device_name;
     const struct kernels *(*find_device)(const char **ret_reason);

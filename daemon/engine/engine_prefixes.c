@@ -65,11 +65,10 @@ static bool is_exact(const struct session *session)
     return !strcmp(session_attention(session), "exact");
 }
 
-static int open_new(struct model *model, bool exact, struct session **ret,
-                    struct err *err)
+static int open_new(const struct prefixes *p, struct model *model, bool exact,
+                    struct session **ret, struct err *err)
 {
-    const struct session_exact usual = {0};
-    return exact ? session_open_exact(model, &usual, ret, err)
+    return exact ? session_open_exact(model, &p->how, ret, err)
                  : session_open(model, ret, err);
 }
 
@@ -90,11 +89,26 @@ static size_t piece_bytes(const struct session *session)
            session_page_bytes(session);
 }
 
+/* The piece of this number, of which the names of those before are given. */
+static struct prompt_piece piece_at(const struct prefixes *p,
+                                    const struct model *model,
+                                    const struct session *session,
+                                    const int32_t *ids,
+                                    const struct hash128 *names, size_t number)
+{
+    return (struct prompt_piece){
+        .before = number ? names[number - 1] : session_kind(session),
+        .ids = ids + number * PREFIX_PIECE,
+        .count = PREFIX_PIECE,
+        .rounded = p->rounded && !strcmp(model_facts(model)->key_type, "f32")};
+}
+
 /* Names of the pieces [count] of `ids`. */
-static void name_pieces(const struct session *session, const int32_t *ids,
+static void name_pieces(const struct prefixes *p, const struct model *model,
+                        const struct session *session, const int32_t *ids,
                         size_t count, struct hash128 *ret)
 {
-    struct prompt_piece piece = {session_kind(session), ids, PREFIX_PIECE};
+    struct prompt_piece piece = piece_at(p, model, session, ids, NULL, 0);
     for (size_t i = 0; i < count; i++) {
         piece.before = ret[i] = prompt_piece_name(&piece);
         piece.ids += PREFIX_PIECE;
@@ -102,13 +116,12 @@ static void name_pieces(const struct session *session, const int32_t *ids,
 }
 
 /* Appends the piece of this number; false: it could not be had. */
-static bool import_piece(struct prefixes *p, struct session *session,
-                         const int32_t *ids, const struct hash128 *names,
-                         size_t number, void *pages)
+static bool import_piece(struct prefixes *p, const struct model *model,
+                         struct session *session, const int32_t *ids,
+                         const struct hash128 *names, size_t number,
+                         void *pages)
 {
-    struct prompt_piece piece = {number ? names[number - 1]
-                                        : session_kind(session),
-                                 ids + number * PREFIX_PIECE, PREFIX_PIECE};
+    struct prompt_piece piece = piece_at(p, model, session, ids, names, number);
     return !prompt_files_read(p->files, &piece, pages, piece_bytes(session),
                               NULL) &&
            !session_import(session, piece.ids, piece.count, pages, NULL);
@@ -125,13 +138,13 @@ static void go_on_from_files(struct prefixes *p, struct model *model,
     if (!are_filed(p, model, session) || from >= most)
         return;
     struct hash128 *names = mem_alloc(most * sizeof *names);
-    name_pieces(session, ids, most, names);
+    name_pieces(p, model, session, ids, most, names);
     while (at < most && prompt_files_has(p->files, names[at]))
         at++;
     size_t end = whole_pieces(model, exact, at * PREFIX_PIECE) / PREFIX_PIECE;
     void *pages = end > from ? malloc(piece_bytes(session)) : NULL;
     for (at = from; pages && at < end; at++)
-        if (!import_piece(p, session, ids, names, at, pages))
+        if (!import_piece(p, model, session, ids, names, at, pages))
             break;
     free(pages);
     session_rewind(session,
@@ -145,15 +158,14 @@ static void go_on_from_files(struct prefixes *p, struct model *model,
     free(names);
 }
 
-static int file_piece(struct prefixes *p, struct prefix *item, size_t number,
-                      struct err *err)
+static int file_piece(struct prefixes *p, const struct model *model,
+                      struct prefix *item, size_t number, struct err *err)
 {
     const int32_t *ids = session_ids(item->session);
     struct hash128 *names = mem_alloc((number + 1) * sizeof *names);
-    name_pieces(item->session, ids, number + 1, names);
-    struct prompt_piece piece = {number ? names[number - 1]
-                                        : session_kind(item->session),
-                                 ids + number * PREFIX_PIECE, PREFIX_PIECE};
+    name_pieces(p, model, item->session, ids, number + 1, names);
+    struct prompt_piece piece =
+        piece_at(p, model, item->session, ids, names, number);
     size_t size = piece_bytes(item->session);
     void *pages = malloc(size);
     int code = pages ? session_export(item->session, number * PREFIX_PIECE,
@@ -175,7 +187,7 @@ bool prefixes_file_one(struct prefixes *p, struct model *model)
         struct prefix *item = &p->items[i];
         if (item->filed >= item->tokens || !are_filed(p, model, item->session))
             continue;
-        if (file_piece(p, item, item->filed / PREFIX_PIECE, &err)) {
+        if (file_piece(p, model, item, item->filed / PREFIX_PIECE, &err)) {
             log_warn("a prompt is not kept on the disk: %s", err.message);
             item->tokens = item->filed;
         } else {
@@ -213,7 +225,7 @@ int prefixes_fork(struct prefixes *p, struct model *model, bool exact,
     p->counts.prompts++;
     p->counts.tokens += count;
     if (best == p->count) {
-        code = open_new(model, exact, ret, err);
+        code = open_new(p, model, exact, ret, err);
     } else {
         struct prefix from = p->items[best];
         remove_at(p, best);

@@ -46,7 +46,9 @@ struct prefixes {
     size_t count;
     size_t max_bytes; /* most that they remember, what several share counted for
                          each; 0: 512 MiB */
+    struct session_exact how;   /* sessions that are `exact` choose */
     struct prompt_files *files; /* NULL: none */
+    bool rounded;               /* in files keys and values have eight bits */
     uint64_t min_parameters;    /* of a model whose reading is worth files */
     struct prefixes_counts counts;
 };

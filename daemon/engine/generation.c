@@ -18,7 +18,6 @@
 #include "daemon/engine/stop_sequences.h"
 
 enum {
-    EXACT_MIN = 4096,   /* tokens of prompt and answer */
     ENGINE_MESSAGES = 8 /* most of a prompt that is kept in files */
 };
 
@@ -176,12 +175,11 @@ static void note_token(struct generation *g, int32_t id)
 
 /* ---- On the engine's thread ---- */
 
-/* Decided once: below EXACT_MIN tokens choosing costs more than it saves
- * (tests/bench/bench_hils.c). */
+/* Decided once. */
 static bool is_exact(const struct engine *engine, const struct generation *g)
 {
     return model_facts(engine->model)->exact &&
-           g->ids.count + g->prompt->max >= EXACT_MIN;
+           g->ids.count + g->prompt->max >= engine->exact_from;
 }
 
 static int open_session(struct engine *engine, struct generation *g,

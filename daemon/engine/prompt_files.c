@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "daemon/engine/prompt_files_internal.h"
 
-enum { NAME = 32, LOOK = 1 << 17 /* bytes that hold a header */ };
+enum { NAME = 32, LOOK = (1 << 17) + 64 /* bytes that hold a header */ };
 static const char suffix[] = ".kv";
 static const size_t max_file = (size_t)1 << 30;
 
@@ -218,7 +218,8 @@ static int unpack(const char *path, const struct prompt_piece *piece, void *ret,
     int code = file_read(path, max_file, &file, err);
     if (!code)
         code = piece_header(buf_slice(&file), &header, &at, err);
-    if (!code && (header.plain != size || header.count != piece->count ||
+    if (!code && (header.plain != size || header.rounded != piece->rounded ||
+                  header.count != piece->count ||
                   memcmp(header.ids, piece->ids,
                          piece->count * sizeof *piece->ids) != 0))
         code = err_set(err, ERR_FORMAT, "a prompt's file is another's");

@@ -6,10 +6,11 @@
  * share the files of their beginning, and one that was changed finds none.
  *
  *   file    8 bytes of magic, length of the header (4), its hash (16), header, body
- *   header  varints: ids, plain bytes, bytes of the body; the body's hash; the ids;
+ *   header  varints: rounded or not, ids, plain bytes, bytes of the body; the body's hash; the ids;
  *           the sections, each its node and hash
  *   body    one zstd frame: the pages' bytes, every fourth one first (floats'
- *           exponents lie together)
+ *           exponents lie together); rounded: the pages' floats in groups of 32 as
+ *           integers of 8 bits, behind the scale of each group, its largest / 127
  *
  * Nothing is synced: a file that is cut off or altered fails its hash and is removed.
  * Bounded in bytes, the piece used longest ago goes first; of a prompt the last one.
@@ -48,6 +49,7 @@ struct prompt_piece {
     struct hash128 before;
     const int32_t *ids; /* [count] */
     size_t count;
+    bool rounded; /* its pages are floats, of which eight bits are enough */
 };
 /* Names a piece. */
 struct hash128 prompt_piece_name(const struct prompt_piece *piece);

@@ -4,10 +4,11 @@
 
 #include "daemon/engine/prompt_files.h"
 
-enum { PIECE_MAX_SECTIONS = 64, PIECE_MAX_IDS = 1 << 14 };
+enum { PIECE_MAX_SECTIONS = 4096, PIECE_MAX_IDS = 1 << 14 };
 
 /* What the header says. */
 struct piece_header {
+    bool rounded;
     size_t plain, packed; /* bytes of the body */
     struct hash128 body;
     int32_t *ids; /* [count], owned */

@@ -1,4 +1,5 @@
 /* The form of a file of prompt_files.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -18,6 +19,8 @@ struct hash128 prompt_piece_name(const struct prompt_piece *piece)
     hash_write(piece->before, before);
     buf_put(&text, before, sizeof before);
     buf_put(&text, piece->ids, piece->count * sizeof *piece->ids);
+    if (piece->rounded)
+        buf_put_byte(&text, 1);
     struct hash128 name = hash_bytes(text.data, text.size);
     buf_free(&text);
     return name;
@@ -58,13 +61,71 @@ static void join(const unsigned char *from, size_t size, unsigned char *to)
     memcpy(to + 4 * each, from + 4 * each, size - 4 * each);
 }
 
-static int pack(const void *pages, size_t size, struct buf *ret,
+/* ---- Rounded to eight bits ---- */
+
+enum { GROUP = 32, GROUP_BYTES = sizeof(float) + GROUP };
+
+static size_t rounded_size(size_t size)
+{
+    size_t floats = size / sizeof(float);
+    return (floats + GROUP - 1) / GROUP * GROUP_BYTES;
+}
+
+static float largest(const float *x, size_t count)
+{
+    float most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
+    return isfinite(most) ? most : 0;
+}
+
+/* What is no number, which only what nobody reads can be, becomes 0. */
+static void round_group(const float *x, size_t count, char *to)
+{
+    float most = largest(x, count), scale = most / 127;
+    signed char *out = (signed char *)to + sizeof scale;
+    memcpy(to, &scale, sizeof scale);
+    memset(out, 0, GROUP);
+    for (size_t i = 0; i < count && scale > 0; i++)
+        if (isfinite(x[i]))
+            out[i] = (signed char)lrintf(x[i] / scale);
+}
+
+static void round_all(const float *x, size_t floats, char *to)
+{
+    for (size_t i = 0; i < floats; i += GROUP, to += GROUP_BYTES)
+        round_group(x + i, floats - i < GROUP ? floats - i : GROUP, to);
+}
+
+static void widen_all(const char *from, size_t floats, float *ret)
+{
+    for (size_t i = 0; i < floats; i += GROUP, from += GROUP_BYTES) {
+        const signed char *x = (const signed char *)from + sizeof(float);
+        float scale;
+        memcpy(&scale, from, sizeof scale);
+        for (size_t k = 0; k < GROUP && i + k < floats; k++)
+            ret[i + k] = scale * (float)x[k];
+    }
+}
+
+/* ---- Packed ---- */
+
+static void lay_out(const void *pages, size_t size, bool rounded, void *to)
+{
+    if (rounded)
+        round_all(pages, size / sizeof(float), to);
+    else
+        split(pages, size, to);
+}
+
+static int pack(const void *pages, size_t plain, bool rounded, struct buf *ret,
                 struct err *err)
 {
+    size_t size = rounded ? rounded_size(plain) : plain;
     unsigned char *planes = malloc(size + 1);
     if (!planes)
         return err_set(err, ERR_LIMIT, "no memory for a prompt's file");
-    split(pages, size, planes);
+    lay_out(pages, plain, rounded, planes);
     buf_reserve(ret, ZSTD_compressBound(size));
     size_t packed =
         ZSTD_compress(ret->data, ret->capacity, planes, size, LEVEL);
@@ -81,12 +142,16 @@ int piece_body(const struct piece_header *header, struct slice body, void *ret,
     if (body.size != header->packed ||
         !hash_equal(hash_bytes(body.data, body.size), header->body))
         return err_set(err, ERR_FORMAT, "a prompt's file is damaged");
-    unsigned char *planes = malloc(header->plain + 1);
+    size_t laid_out =
+        header->rounded ? rounded_size(header->plain) : header->plain;
+    unsigned char *planes = malloc(laid_out + 1);
     if (!planes)
         return err_set(err, ERR_LIMIT, "no memory for a prompt's file");
-    size_t size = ZSTD_decompress(planes, header->plain, body.data, body.size);
-    bool whole = size == header->plain;
-    if (whole)
+    size_t size = ZSTD_decompress(planes, laid_out, body.data, body.size);
+    bool whole = size == laid_out;
+    if (whole && header->rounded)
+        widen_all((const char *)planes, header->plain / sizeof(float), ret);
+    else if (whole)
         join(planes, size, ret);
     free(planes);
     return whole ? 0 : err_set(err, ERR_FORMAT, "a prompt's file is damaged");
@@ -102,9 +167,10 @@ int piece_encode(const struct prompt_piece *piece,
     struct buf header = {0}, body = {0};
     int code = count > PIECE_MAX_SECTIONS || piece->count > PIECE_MAX_IDS
                    ? err_set(err, ERR_LIMIT, "a prompt of too many sections")
-                   : pack(pages, size, &body, err);
+                   : pack(pages, size, piece->rounded, &body, err);
     if (code)
         return code;
+    buf_put_varint(&header, piece->rounded);
     buf_put_varint(&header, piece->count);
     buf_put_varint(&header, size);
     buf_put_varint(&header, body.size);
@@ -175,6 +241,7 @@ int piece_header(struct slice file, struct piece_header *ret, size_t *ret_at,
     *ret = (struct piece_header){0};
     if (!header.size)
         return err_set(err, ERR_FORMAT, "a prompt's file is damaged");
+    ret->rounded = read_varint(&reader);
     ret->count = read_count(&reader, 1);
     ret->plain = read_varint(&reader);
     ret->packed = read_varint(&reader);

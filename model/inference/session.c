@@ -59,6 +59,14 @@ int session_open_exact(struct model *model, const struct session_exact *exact,
     return 0;
 }
 
+struct session_exact session_exact_of(size_t tokens)
+{
+    size_t window = tokens / 2 < EXACT_WINDOW ? tokens / 2 : EXACT_WINDOW;
+    size_t top_k = (tokens - window) / CACHE_PAGE;
+    return (struct session_exact){.window = window ? window : 1,
+                                  .top_k = top_k ? top_k : 1};
+}
+
 void session_exact_change(struct session *session,
                           const struct session_exact *exact)
 {

@@ -37,7 +37,7 @@ enum { PIECE = 128, BYTES = 10000 };
 static struct prompt_piece piece_of(int32_t *ids, uint64_t seed)
 {
     fill_ids(ids, PIECE, 60, seed);
-    return (struct prompt_piece){{5, 6}, ids, PIECE};
+    return (struct prompt_piece){.before = {5, 6}, .ids = ids, .count = PIECE};
 }
 
 static void fill_bytes(unsigned char *bytes, uint64_t seed)
@@ -171,6 +171,47 @@ static void a_changed_section_takes_its_pieces_along(void **state)
     assert_int_equal(facts_of(files).changed, 1);
     assert_int_equal(get(files, 1), ERR_NOT_FOUND);
     assert_int_equal(get(files, 2), 0);
+    prompt_files_close(files);
+}
+
+/* Eight bits a number: within half a step of each group's largest, a third of the
+ * bytes, another name; what is no number becomes 0. */
+static void pieces_may_be_rounded(void **state)
+{
+    (void)state;
+    enum { FLOATS = 1000, GROUP = 32 };
+    float numbers[FLOATS], got[FLOATS];
+    int32_t ids[PIECE];
+    uint64_t seed = 3;
+    struct prompt_files *files = open_files(plenty);
+    struct prompt_piece piece = piece_of(ids, 1), whole = piece;
+    for (size_t i = 0; i < FLOATS; i++)
+        numbers[i] =
+            ((float)unit_below(&seed, 2001) - 1000) * (i < 500 ? 1e-3F : 1e3F);
+    numbers[40] = NAN;
+    memset(numbers + 64, 0, GROUP * sizeof *numbers);
+    piece.rounded = true;
+    assert_false(
+        hash_equal(prompt_piece_name(&piece), prompt_piece_name(&whole)));
+    assert_int_equal(prompt_files_write(files, &whole, sections, 2, numbers,
+                                        sizeof numbers, NULL),
+                     0);
+    uint64_t before = facts_of(files).bytes;
+    assert_int_equal(prompt_files_write(files, &piece, sections, 2, numbers,
+                                        sizeof numbers, NULL),
+                     0);
+    assert_true(3 * (facts_of(files).bytes - before) < sizeof numbers + 3000);
+    assert_int_equal(prompt_files_read(files, &piece, got, sizeof got, NULL),
+                     0);
+    for (size_t i = 0; i < FLOATS; i++) {
+        size_t from = i / GROUP * GROUP;
+        float most = 0;
+        for (size_t k = from; k < from + GROUP && k < FLOATS; k++)
+            if (isfinite(numbers[k]))
+                most = fmaxf(most, fabsf(numbers[k]));
+        float wanted = isfinite(numbers[i]) ? numbers[i] : 0;
+        assert_true(fabsf(got[i] - wanted) <= most / 127 * 0.501F);
+    }
     prompt_files_close(files);
 }
 
@@ -317,6 +358,36 @@ static void a_prompt_survives_a_restart(void **state)
     check_restart("olmo3", false);
     check_restart("qwen2", false);
     check_restart("untied", true);
+}
+
+/* Rounded ones come back near what they were, and are not taken for whole ones. */
+static void a_rounded_prompt_is_near(void **state)
+{
+    (void)state;
+    int32_t ids[COUNT];
+    size_t got;
+    fill_ids(ids, COUNT, 60, 1);
+    struct model *model = open_kind("untied", kernels_cpu());
+    size_t vocabulary = model_facts(model)->vocabulary;
+    struct prompt_files *files = open_files(plenty);
+    struct prefixes p = {.files = files, .rounded = true};
+    struct session *first = read_prompt(&p, model, false, ids, 330, &got);
+    assert_int_equal(file_all(&p, model), 2);
+    prefixes_clear(&p);
+    struct session *again = read_prompt(&p, model, false, ids, 330, &got);
+    assert_int_equal(got, 256);
+    check_near("rounded", session_logits(again), session_logits(first),
+               vocabulary, 2e-2);
+    assert_true(memcmp(session_logits(again), session_logits(first),
+                       vocabulary * sizeof(float)) != 0);
+    prefixes_clear(&p);
+    p.rounded = false;
+    check_prompt(&p, model, false, ids, 330, 0);
+    session_close(first);
+    session_close(again);
+    prefixes_clear(&p);
+    model_close(model);
+    prompt_files_close(files);
 }
 
 /* A piece that is damaged is read anew, and what follows it with it. */
@@ -490,8 +561,10 @@ int main(void)
         TEST(another_beginning_is_another_piece),
         TEST(the_piece_used_longest_ago_goes),
         TEST(a_changed_section_takes_its_pieces_along),
+        TEST(pieces_may_be_rounded),
         TEST(a_damaged_piece_is_thrown_away),
         TEST(a_prompt_survives_a_restart),
+        TEST(a_rounded_prompt_is_near),
         TEST(a_damaged_piece_is_read_anew),
         TEST(not_all_is_filed),
         TEST(changed_sections_are_forgotten),

@@ -119,12 +119,27 @@ static void the_first_layers_may_read_all(void **state)
     model_close(ref);
 }
 
+static void a_budget_is_a_window_and_chunks(void **state)
+{
+    (void)state;
+    static const size_t cases[][3] = {{2560, 512, 32}, {1024, 512, 8},
+                                      {512, 256, 4},   {256, 128, 2},
+                                      {0, 1, 1},       {4096, 512, 56}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct session_exact got = session_exact_of(cases[i][0]);
+        assert_int_equal(got.window, cases[i][1]);
+        assert_int_equal(got.top_k, cases[i][2]);
+        assert_false(got.all);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_chooses_nothing_reads_all),
         cmocka_unit_test(a_session_chooses_from_what_it_read),
         cmocka_unit_test(the_first_layers_may_read_all),
+        cmocka_unit_test(a_budget_is_a_window_and_chunks),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }
