@@ -521,9 +521,10 @@ static struct token read_verb(struct document *d, struct token call,
     size_t at = file->at;
     if (!active && at < text.size && text.data[at] == '*')
         at++;
-    char first = (char)active;
-    struct slice close =
-        active ? (struct slice){&first, 1} : character_at(text, at);
+    struct buf first = {0};
+    if (active)
+        text_encode(&first, active);
+    struct slice close = active ? buf_slice(&first) : character_at(text, at);
     if (!active)
         at += close.size;
     char open = close.size && close.data[0] == '{' ? '{' : 0;
@@ -540,6 +541,7 @@ static struct token read_verb(struct document *d, struct token call,
     file->at = closed ? end + close.size : end;
     file->state = MOUTH_MIDDLE;
     buf_put(ret, text.data + at, end - at);
+    buf_free(&first);
     return (struct token){.cat = CAT_OTHER,
                           .file = file->file,
                           .from = (uint32_t)at,
@@ -583,13 +585,23 @@ static void run_short_verb(struct tex *tex, const struct command *command,
                            struct token call)
 {
     struct slice name = tex->symbols[call.value].name;
+    size_t step;
     (void)command;
     verb(document_of(tex), call,
-         name.size == 2 ? (unsigned char)name.data[1] : '|');
+         name.size > 1 ? text_decode(name.data, name.size, 1, &step) : '|');
 }
 
 static const struct command short_verb = {"-short verb-", run_short_verb, NULL,
                                           0, NULL};
+
+/* 0: there is none. */
+static uint32_t last_character(struct slice text)
+{
+    size_t at = text.size, step;
+    while (at && (text.data[--at] & 0xC0) == 0x80)
+        ;
+    return text.size ? text_decode(text.data, text.size, at, &step) : 0;
+}
 
 /* \MakeShortVerb{\|} */
 static void run_make_short_verb(struct tex *tex, const struct command *command,
@@ -601,20 +613,15 @@ static void run_make_short_verb(struct tex *tex, const struct command *command,
     tex_skip_before(tex, "so");
     tex_read_argument(tex, &list);
     tex_write_tokens(tex, &list, &text);
-    if (text.size) {
-        char c = text.data[text.size - 1], name[2] = {'\1', c};
-        uint32_t symbol = tex_symbol(tex, (struct slice){name, 2});
-        bool on = command->value != 0;
-        if (!(c & 0x80) && c != '\\') {
-            tex_set_catcode(tex, (unsigned char)c, on ? CAT_ACTIVE : CAT_OTHER,
-                            true);
-            if (on)
-                tex->symbols[symbol].meaning =
-                    (struct meaning){.kind = MEANING_COMMAND,
-                                     .firm = true,
-                                     .command = &short_verb};
-        }
-    }
+    uint32_t c = last_character(buf_slice(&text));
+    bool on = command->value != 0;
+    if (c >= 0x80)
+        tex->wide_active = on ? c : 0;
+    else if (c && c != '\\')
+        tex_set_catcode(tex, c, on ? CAT_ACTIVE : CAT_OTHER, true);
+    if (c && c != '\\' && on)
+        tex->symbols[tex_active_symbol(tex, c)].meaning = (struct meaning){
+            .kind = MEANING_COMMAND, .firm = true, .command = &short_verb};
     tokens_free(&list);
     buf_free(&text);
 }
