@@ -420,7 +420,7 @@ static void run_class(struct tex *tex, const struct command *command,
         slice_is(buf_slice(&name), "l3doc") ||
         slice_is(buf_slice(&name), "ltxguide") ||
         slice_is(buf_slice(&name), "amsldoc"))
-        verbatim_between_bars(d);
+        verb_between_bars(d);
     if (slice_is(buf_slice(&name), "amsldoc"))
         text_add_logos(d);
     inputs_open_packages(d, buf_slice(&packages), NULL, call);

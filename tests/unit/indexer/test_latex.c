@@ -1,5 +1,5 @@
 /* What a document becomes: sections, labels, index, blocks, code, mathematics, entries. */
-#include "tests/unit/support/latex.h"
+#include "tests/unit/support/latex_in_memory.h"
 
 static void test_sections(void **state)
 {

@@ -1,5 +1,5 @@
 /* What is broken, and what would never end. */
-#include "tests/unit/support/latex.h"
+#include "tests/unit/support/latex_in_memory.h"
 
 /* What a package says to whoever runs LaTeX is none of the text. */
 static void test_messages(void **state)

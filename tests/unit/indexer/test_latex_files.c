@@ -1,6 +1,6 @@
 /* Documents of several files: what is included, packages, drivers, bibliographies, what is written
  * and read again. */
-#include "tests/unit/support/latex.h"
+#include "tests/unit/support/latex_in_memory.h"
 
 /* Code in files: whole or some lines of it, at its place in that file. */
 static void test_code_files(void **state)

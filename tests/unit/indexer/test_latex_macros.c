@@ -1,5 +1,5 @@
 /* What macros make: definitions, registers, conditionals, loops, hooks. */
-#include "tests/unit/support/latex.h"
+#include "tests/unit/support/latex_in_memory.h"
 
 static void test_macros(void **state)
 {

@@ -1,6 +1,6 @@
 /* LaTeX parsed in memory, and what comes of it as a line. */
-#ifndef TESTS_UNIT_SUPPORT_LATEX_H
-#define TESTS_UNIT_SUPPORT_LATEX_H
+#ifndef TESTS_UNIT_SUPPORT_LATEX_IN_MEMORY_H
+#define TESTS_UNIT_SUPPORT_LATEX_IN_MEMORY_H
 
 #include "tests/unit/support/unit.h"
 
