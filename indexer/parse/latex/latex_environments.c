@@ -1,5 +1,4 @@
 /* \begin and \end, groups, and the document that one of them is. */
-
 #include "indexer/parse/latex/latex_internal.h"
 
 static void call_macro(struct document *d, uint32_t symbol, struct token call)

@@ -1,5 +1,4 @@
 /* Lists and their items; the questions of exams. */
-
 #include "indexer/parse/latex/latex_internal.h"
 
 enum { LIST_BULLETS, LIST_NUMBERS, LIST_TERMS };

@@ -1,5 +1,4 @@
 /* Theorems: numbered as declared, or as others are, and boxes of the same make. */
-
 #include "indexer/parse/latex/latex_internal.h"
 
 enum { MAX_THEOREMS = 1000 };

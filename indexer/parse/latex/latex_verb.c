@@ -1,5 +1,4 @@
 /* Code within a line: \verb, characters that stand for it, addresses. */
-
 #include "indexer/parse/latex/latex_internal.h"
 #include "base/text.h"
 

@@ -341,7 +341,14 @@ static void test_dtx_drivers(void **state)
         "\\DocInput{s.dtx}\\end{document}\n% \\fi\n"
         "% \\section{A}One.\n% \\begin{macrocode}\nx\n% "
         "\\end{macrocode}\n";
+    /* What the driver has put away is a comment. */
+    static const char whole[] =
+        "% \\iffalse\n\\documentclass{ltxdoc}\n^^A\\OnlyDescription\n"
+        "\\begin{document}\n\\DocInput{w.dtx}\\end{document}\n% \\fi\n"
+        "% \\section{A}One.\\StopEventually{}\n% \\section{B}Two.\n"
+        "%    \\begin{macrocode}\nx\n%    \\end{macrocode}\n";
     static const struct memory_file files[] = {
+        {"w.dtx", whole},
         {"a.dtx", own},
         {"b.dtx", "% \\section{B}Two.\n%    \\begin{macrocode}\ny\n"
                   "%    \\end{macrocode}\n"},
@@ -352,6 +359,8 @@ static void test_dtx_drivers(void **state)
               "# 1 A | paragraph: One. | code: x | # 2 B | paragraph: Two. | "
               "code: y");
     expect_of(spaced, files, "# 1 A | paragraph: One. | code: x");
+    expect_of(whole, files,
+              "# 1 A | paragraph: One. | # 2 B | paragraph: Two. | code: x");
     struct buf reports = {0};
     struct tree *tree = parse(spaced, files, &reports);
     assert_int_equal(tree->file_count, 1);
