@@ -83,6 +83,7 @@ static struct document *document_new(const struct latex_reader *reader)
     groups_add(d);
     theorems_add(d);
     lists_add(d);
+    glossary_add(d);
     tabular_add(d);
     verbatim_add(d);
     verb_add(d);

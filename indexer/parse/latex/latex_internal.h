@@ -303,6 +303,7 @@ void blocks_add(struct document *d);   /* latex_blocks.c */
 void groups_add(struct document *d);   /* latex_environments.c */
 void theorems_add(struct document *d); /* latex_theorems.c */
 void lists_add(struct document *d);    /* latex_lists.c */
+void glossary_add(struct document *d); /* latex_glossary.c */
 void tabular_add(
     struct document *
         d); /* latex_boxes.c: the group that saves what is in it ends, by its own brace or with

@@ -399,10 +399,37 @@ static void test_contents_lines(void **state)
         "paragraph: a c");
 }
 
+/* Entries print what they have, wherever they were declared. */
+static void test_glossaries(void **state)
+{
+    static const struct memory_file files[] = {
+        {"terms.tex",
+         "\\newglossaryentry{cap}{\n  name=capability, "
+         "plural={capabilities},\n  "
+         "description={A \\emph{token}, to an object}}\n"
+         "\\newglossaryentry{loop}{name={\\gls{loop}\\gls{loop}}}\n"
+         "\\newacronym{tcb}{TCB}{Thread Control Block}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of(
+        "\\input{terms}\\section{A \\glsentrytext{cap}}\\Gls{cap} and "
+        "\\glspl{cap}, \\glspl[x]{tcb}; \\acrlong{tcb} "
+        "(\\acrshort{tcb}), \\gls{none}: \\glsdesc{cap}. \\ac{mpi}",
+        files,
+        "# A capability | paragraph: Capability and capabilities, TCBs; "
+        "Thread Control Block (TCB), none: A token, to an object. mpi");
+    expect("\\acrodef{mpi}[MPI]{Message Passing}\\acrodef{os}{system}"
+           "\\ac{mpi} \\acl{mpi} \\ac{os}",
+           "paragraph: MPI Message Passing os");
+    expect_of("\\input{terms}\\gls{loop} x\n\nAfter.", files,
+              "paragraph: After.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_macros),
+        cmocka_unit_test(test_glossaries),
         cmocka_unit_test(test_uncalled),
         cmocka_unit_test(test_registers),
         cmocka_unit_test(test_xparse),
