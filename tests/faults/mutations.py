@@ -41,7 +41,7 @@ def e2e(names):
     return (["all", "build/manuals/postgresql"], f"python3 tests/e2e.py {B} build/manuals/postgresql {names}", f"e2e, {names}")
 
 
-SIMULATE = ([f"{B}/simulate"], f"{B}/simulate --count 3000", "simulate")
+SIMULATE = ([f"{B}/simulate"], f"{B}/simulate --count 3000 --first", "simulate")
 REPLAY = ([f"{B}/tests/fuzz/fuzz_protocol", f"{B}/tests/fuzz/fuzz_pack"], None, "replay")
 
 # rule: (what is changed, file, text, what it becomes, tests)

@@ -1,10 +1,11 @@
 /* The daemon's loop of following files, its index thread, its parsers and its store, in
  * one process without real time: what happens outside is scripted by a seed.
  *
- *     simulate [--from SEED] [--count N] [--tell]
+ *     simulate [--from SEED] [--count N] [--first] [--tell]
  *
  * Each seed ends with an index that is equal to one made afresh; before, whenever the
- * daemon says that it is up to date, it is so.  --tell: what happens when. */
+ * daemon says that it is up to date, it is so.  --first: the first seed that fails is the
+ * last.  --tell: what happens when. */
 #include <errno.h>
 #include <ftw.h>
 #include <getopt.h>
@@ -207,6 +208,8 @@ static void run_script(void)
     wait_until_visible(&service, most);
     check_afresh(&service, folder);
     service_stop(&service);
+    for (int i = 0; fibres_left() && i < 1000; i++)
+        fibre_sleep(MS); /* parsers that were killed come to their ends */
     if (fibres_left())
         simulation_fails("%u threads are left", fibres_left());
 }
@@ -304,6 +307,7 @@ static void report(uint64_t count, uint64_t failed)
 int main(int argc, char **argv)
 {
     uint64_t from = 1, count = 0, failed = 0;
+    bool first = false;
     static const struct option known[] = {
         {"from", required_argument, NULL, 'f'},
         {"count", required_argument, NULL, 'c'},
@@ -313,6 +317,7 @@ int main(int argc, char **argv)
         switch (option) {
         case 'f': from = strtoull(optarg, NULL, 10); break;
         case 'c': count = strtoull(optarg, NULL, 10); break;
+        case '1': first = true; break;
         case 't': simulation_tells = true; break;
         default: return 2;
         }
@@ -326,6 +331,8 @@ int main(int argc, char **argv)
         uint64_t batch = left < BATCH ? left : BATCH;
         bool fine = try_batch(seed, batch);
         failed += !fine;
+        if (failed && first)
+            break;
         if (fine && results->seed != seed + batch - 1)
             printf("after seed %llu the process ended\n",
                    (unsigned long long)results->seed);
