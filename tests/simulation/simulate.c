@@ -311,6 +311,7 @@ int main(int argc, char **argv)
     static const struct option known[] = {
         {"from", required_argument, NULL, 'f'},
         {"count", required_argument, NULL, 'c'},
+        {"first", no_argument, NULL, '1'},
         {"tell", no_argument, NULL, 't'},
         {NULL, 0, NULL, 0}};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) >= 0;)
