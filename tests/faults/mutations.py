@@ -3,7 +3,8 @@
 
     mutations.py --folder DIR [--only WORD] [--list] [--jobs 1] [--make 'NVCC=']
 
-DIR becomes a copy of the tracked tree and is kept: with a compiler cache each mutation takes seconds. Each is a text
+DIR becomes a copy of the tracked tree and is kept: with a compiler cache each mutation takes seconds. First each test that
+is used must pass (--trust leaves that out). Each is a text
 of one file that stands there once, what it becomes, and tests in order, of which the first that fails has
 caught it. A mutation whose text is not found is an error of this table. Prints a row for each; ends with status 1 if one
 was caught by nothing.
@@ -11,6 +12,7 @@ was caught by nothing.
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -42,7 +44,6 @@ def e2e(names):
 
 
 SIMULATE = ([f"{B}/simulate"], f"{B}/simulate --count 3000 --first", "simulate")
-REPLAY = ([f"{B}/tests/fuzz/fuzz_protocol", f"{B}/tests/fuzz/fuzz_pack"], None, "replay")
 
 # rule: (what is changed, file, text, what it becomes, tests)
 TABLE = {
@@ -68,7 +69,8 @@ TABLE = {
         ("a file that the disk does not give has failed", "indexer/index_records.c",
          "if (r->unread && u->has_tree[i] && file->state == FILE_INDEXED) {", "if (false) {", [nth("update", "read", 40)])],
     "errors are told": [
-        ("a first page that cannot be read is damage", "memory/store/store_prepare.c", None, None, [nth("start", "read")]),
+        ("a first page that cannot be read is damage", "memory/store/store_prepare.c",
+         "*ret_failed = *ret_failed || size < 0;", "(void)ret_failed;", [nth("start", "read")]),
         ("no thread to parse with is nothing", "indexer/parsers.c", "if (count && !parsers->thread_count) {", "if (false) {",
          [nth("update", "thread")]),
         ("the store is not opened anew", "memory/store/store_env.c", "if (!atomic_load(&old->panicked) || old->users ||",
@@ -145,7 +147,7 @@ def run(command, folder, seconds):
 def copy_tree(folder):
     os.makedirs(folder, exist_ok=True)
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
-    subprocess.run(["rsync", "-a", "--from0", "--files-from=-", f"{ROOT}/", folder], input=files, check=True)
+    subprocess.run(["rsync", "-rlp", "--checksum", "--from0", "--files-from=-", f"{ROOT}/", folder], input=files, check=True)
     os.makedirs(f"{folder}/build", exist_ok=True)
     for name in ("faiss", "manuals"):
         source = os.path.realpath(f"{ROOT}/build/{name}")
@@ -182,34 +184,49 @@ def caught_by(args, tests):
     return None
 
 
+def wanted(args):
+    for rule, mutations in TABLE.items():
+        for what, file, old, new, tests in mutations:
+            if args.only in f"{rule} | {what} | {' '.join(test[2] for test in tests)}":
+                yield rule, what, file, old, new, tests
+
+
+def check_tests(args):
+    tests = {test[1]: test for mutation in wanted(args) for test in mutation[5]}
+    for targets, command, name in tests.values():
+        if make(args, targets).returncode or run(command, args.folder, 900).returncode:
+            raise SystemExit(f"{name} fails as it is: {command}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--trust", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--make", default="NVCC=")
     args = parser.parse_args()
     args.folder = os.path.abspath(args.folder)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # so that what is changed is put back
     copy_tree(args.folder)
+    if not args.trust and not args.list:
+        check_tests(args)
     survived = 0
-    for rule, mutations in TABLE.items():
-        for what, file, old, new, tests in mutations:
-            if old is None or args.only not in f"{rule} | {what} | {' '.join(test[2] for test in tests)}":
-                continue
-            if args.list:
-                print(f"| {rule} | {what} | {file} |")
-                continue
-            path = os.path.join(args.folder, file)
-            since, text = time.time(), change(path, old, new)
-            try:
-                by = caught_by(args, tests)
-            finally:
-                with open(path, "w", encoding="utf-8") as out:
-                    out.write(text)
-            survived += by is None or by.startswith("(")
-            print(f"| {rule} | {what} | {by or 'NOTHING'} | {time.time() - since:.0f} s", flush=True)
+    for rule, what, file, old, new, tests in wanted(args):
+        if args.list:
+            print(f"| {rule} | {what} | {file} |")
+            continue
+        path = os.path.join(args.folder, file)
+        since, text = time.time(), change(path, old, new)
+        try:
+            by = caught_by(args, tests)
+        finally:
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(text)
+        survived += by is None or by.startswith("(")
+        print(f"| {rule} | {what} | {by or 'NOTHING'} | {time.time() - since:.0f} s", flush=True)
     return survived > 0
 
 
