@@ -117,7 +117,9 @@ static void edit(struct service *service)
         if (chance_in(2))
             fibre_sleep(chance_between(1000, 300 * MS));
     }
-    if (service && chance_in(2))
+    if (!service && chance_in(2))
+        fibre_sleep(chance_between(SECOND, 100 * SECOND));
+    else if (service && chance_in(2))
         check_now(service);
 }
 
@@ -190,6 +192,8 @@ static void run_script(void)
     for (uint64_t i = chance_below(4); i; i--)
         files_change();
     files_finish();
+    if (chance_in(2)) /* files' times are long past */
+        fibre_sleep(chance_between(SECOND, 100 * SECOND));
     service_start(&service, store, manual);
     for (uint64_t acts = 1 + chance_below(8); acts; acts--) {
         act(&service);
