@@ -103,8 +103,8 @@ TABLE = {
         ("a skeleton is kept under another's name", "indexer/index_outline.c", "skeletons_find(u->skeletons, file->tree)",
          "skeletons_find(u->skeletons, u->files[u->indexed[0]].tree)", [SIMULATE])],
     "a parser's death costs its file": [
-        ("a dead parser is asked again", "indexer/parser.c",
-         "if (parser->pid && waitpid(parser->pid, &status, WNOHANG) == parser->pid) {", "if (false) {", [unit("indexer/test_parser"), SIMULATE]),
+        ("one that says more than it was asked is asked again", "indexer/parser.c", "                        is_out_of_step(parser)))", "                        false))",
+         [unit("indexer/test_parser"), SIMULATE]),
         ("half an answer is one", "indexer/parser.c", "if (reply.number != request.number || reply.size > max)", "if (false)",
          [unit("indexer/test_parser")]),
         ("a parser that cannot be started is the file's fault", "indexer/parsers.c",
@@ -112,8 +112,12 @@ TABLE = {
     "memories are those of what is indexed": [
         ("none are made after an update", "daemon/jobs/jobs.c", "job->wanted = job->wanted ? job->wanted : ticket;\n        job->memory_at = 0;\n    }\n    pthread",
          "    }\n    pthread", [SIMULATE]),
-        ("interrupted ones are forgotten", "daemon/jobs/jobs_memories.c", "    job->wanted = ticket;\n", "", [SIMULATE]),
-        ("those that fail are not tried again", "daemon/jobs/jobs_memories.c", "job->memory_at = clock_ms() + job->memory_delay;", "", [SIMULATE])],
+        ("one is taken that another model made", "memory/embeddings/plan.c", "    put_hash(scratch, build->facts.model);\n", "",
+         [unit("memory/test_memories")]),
+        ("one is taken that another text gave", "memory/embeddings/plan.c", "    put_hash(scratch, segment->text);\n", "",
+         [unit("memory/test_memories"), SIMULATE]),
+        ("a plan is taken of a section that has changed", "memory/embeddings/plan_cache.c", "found && hash_equal(found->merkle, merkle)", "found",
+         [unit("memory/test_memories"), SIMULATE])],
     "what is quoted stands there now": [
         ("a text is quoted that the file has no more", "daemon/answer/quote.c", "bool found = folded.size > quote->text.size &&\n                 quote_find(buf_slice(&reading->text), places,\n                            buf_slice(&folded), &span);",
          "bool found = folded.size > quote->text.size;\n    span = (struct span){0, 1};\n    (void)places;", [e2e("quoting"), unit("daemon/test_cite")]),
