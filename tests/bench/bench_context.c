@@ -15,7 +15,8 @@
  *              the first `full` layers reading all
  *     int8     all is read, of what lay in files as 8 bits by groups of 32
  *     read     as exact with 2,560, but all before was read so, too
- * few: the same of some ways, none of which reads all anew.
+ * few: the same of some ways, none of which reads all anew, and of those that stand
+ *     among TOKENS as WINDOW/CHUNKS/FULL-LAYERS.
  * needles: ten facts, and five that name another, are put into so many tokens of the
  *     text, evenly; all is read with full attention, and with `exact` of 2,560; then
  *     each is asked for, and the likeliest tokens are compared with what was said.
@@ -206,6 +207,19 @@ static void compare_ways(struct session *base, struct session *chosen,
         measure(chosen, ids, tokens, &read, &usual, full);
 }
 
+/* "512/24/2": behind what was measured last. */
+static void measure_other(struct session *base, const int32_t *ids,
+                          size_t tokens, const char *word)
+{
+    struct session_exact how = {0};
+    char *at;
+    how.window = strtoul(word, &at, 10);
+    how.top_k = strtoul(at + 1, &at, 10);
+    how.full = strtoul(at + 1, &at, 10);
+    struct way way = {"other", how.window + PAGE * how.top_k, how.full};
+    measure(base, ids, tokens, &way, &how, 0);
+}
+
 static void take_ids(const char *path, struct ids *ret)
 {
     struct err err = {.position = -1};
@@ -235,8 +249,13 @@ static int perplexity(int argc, char **argv, bool some)
     struct pool *pool = open_model(argv[0], 0);
     take_ids(argv[1], &ids);
     open_both(&base, &chosen);
+    size_t tokens = 0;
     for (int i = 2; i < argc; i++) {
-        size_t tokens = strtoul(argv[i], NULL, 10);
+        if (strchr(argv[i], '/')) {
+            measure_other(base, ids.items, tokens, argv[i]);
+            continue;
+        }
+        tokens = strtoul(argv[i], NULL, 10);
         size_t had = session_length(base);
         if (tokens > ids.count || tokens % PAGE || tokens < had + LAST)
             return 2;
