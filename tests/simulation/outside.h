@@ -19,6 +19,7 @@ struct world {
     uint64_t doubled;     /* the same */
     uint64_t lost;        /* the same, silently */
     size_t queue;         /* events that the kernel keeps; then they are lost */
+    int64_t lateness;     /* ns: most that the loop comes late */
     bool shared;          /* the file system is one that others write to */
     unsigned max_watches; /* 0: any number */
     bool no_inotify;
@@ -30,6 +31,11 @@ struct world {
     uint64_t model_failures; /* one in so many calls */
 };
 extern struct world world;
+
+/* The clock of the day, ns since 1970: it jumps, as others do not. */
+int64_t day_now(void);
+void day_jumps(int64_t ns);
+void day_begin(void);
 
 /* A call to the outside: it takes a little time, and others may have a turn. */
 void outside_call(void);
