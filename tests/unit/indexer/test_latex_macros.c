@@ -411,13 +411,12 @@ static void test_glossaries(void **state)
          "\\newacronym{tcb}{TCB}{Thread Control Block}"},
         {NULL, NULL}};
     (void)state;
-    expect_of(
-        "\\input{terms}\\section{A \\glsentrytext{cap}}\\Gls{cap} and "
-        "\\glspl{cap}, \\glspl[x]{tcb}; \\acrlong{tcb} "
-        "(\\acrshort{tcb}), \\gls{none}: \\glsdesc{cap}. \\ac{mpi}",
-        files,
-        "# A capability | paragraph: Capability and capabilities, TCBs; "
-        "Thread Control Block (TCB), none: A token, to an object. mpi");
+    expect_of("\\input{terms}\\section{A \\glsentrytext{cap}}\\Gls{cap} and "
+              "\\glspl{cap}, \\glspl[x]{tcb}; \\acrlong{tcb} "
+              "(\\acrshort{tcb}), \\gls{none}: \\glsdesc{cap}. \\ac{mpi}",
+              files,
+              "# A capability | paragraph: Capability and capabilities, TCBs; "
+              "Thread Control Block (TCB), none: A token, to an object. mpi");
     expect("\\acrodef{mpi}[MPI]{Message Passing}\\acrodef{os}{system}"
            "\\ac{mpi} \\acl{mpi} \\ac{os}",
            "paragraph: MPI Message Passing os");
