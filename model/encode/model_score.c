@@ -57,18 +57,43 @@ int model_pair(const struct model *m, struct slice question,
 
 /* ---- Scores ---- */
 
-/* out . tanh(dense . state + bias) + bias */
+static double gelu(double x)
+{
+    return x * 0.5 * erfc(-x * sqrt(0.5));
+}
+
+/* LayerNorm, in place; bias NULL: none. */
+static void normalise(const struct scoring *s, double *x, size_t width,
+                      double eps)
+{
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < width; i++)
+        mean += x[i] / (double)width;
+    for (size_t i = 0; i < width; i++)
+        square += (x[i] - mean) * (x[i] - mean) / (double)width;
+    for (size_t i = 0; i < width; i++)
+        x[i] = (x[i] - mean) / sqrt(square + eps) * (double)s->host_norm[i] +
+               (s->host_norm_bias ? (double)s->host_norm_bias[i] : 0);
+}
+
+/* out . f(dense . state + bias) + bias, where f is tanh, or gelu and a norm. */
 static float score_of(const struct model *m, const float *state)
 {
     const struct scoring *s = &m->weights.scoring;
     size_t width = m->config.width;
-    double score = (double)s->host_out_bias[0];
+    double *inner = mem_alloc(width * sizeof *inner);
+    double score = s->host_out_bias ? (double)s->host_out_bias[0] : 0;
     for (size_t i = 0; i < width; i++) {
-        double sum = (double)s->host_dense_bias[i];
+        double sum = s->host_dense_bias ? (double)s->host_dense_bias[i] : 0;
         for (size_t j = 0; j < width; j++)
             sum += (double)s->host_dense[i * width + j] * (double)state[j];
-        score += (double)s->host_out[i] * tanh(sum);
+        inner[i] = s->host_norm ? gelu(sum) : tanh(sum);
     }
+    if (s->host_norm)
+        normalise(s, inner, width, (double)m->config.eps);
+    for (size_t i = 0; i < width; i++)
+        score += (double)s->host_out[i] * inner[i];
+    free(inner);
     return (float)score;
 }
 
@@ -113,10 +138,12 @@ static int score_pass(struct model *m, const struct forward_part *parts,
     float *state = mem_alloc(m->config.width * sizeof *state);
     int code = forward(m, parts, count, m->config.layers, cancel, err);
     for (size_t i = 0, row = 0; i < count && !code; i++) {
-        code = forward_state(m, row, state, err);
+        size_t rows = forward_rows(&parts[i]);
+        code = m->config.score_mean ? forward_mean(m, row, rows, state, err)
+                                    : forward_state(m, row, state, err);
         if (!code)
             ret[i] = score_of(m, state);
-        row += forward_rows(&parts[i]);
+        row += rows;
     }
     free(state);
     return code;

@@ -28,7 +28,7 @@ static int enter(struct model *m, const struct norm *norm, size_t rows,
     struct workspace *w = &m->work;
     *ret = w->x;
     int place = m->config.architecture->norm_place;
-    if (place != NORM_BEFORE && place != NORM_BOTH)
+    if ((place != NORM_BEFORE && place != NORM_BOTH) || !norm->weight)
         return 0;
     *ret = w->h;
     return forward_normalise(m, w->h, w->x, norm, rows, m->config.width);
@@ -88,7 +88,7 @@ static int attend_part(struct model *m, const struct cache *cache,
     if (c->architecture->encoder)
         return m->kernels->attention_bidirectional(
             &m->run, out, q, w->k + row * narrow, w->v + row * narrow, rows,
-            rows, c->heads, c->key_heads, c->head);
+            rows, c->heads, c->key_heads, c->head, c->window[layer]);
     struct kernel_pages pages = {.keys = w->tables,
                                  .values = w->tables + 1,
                                  .key_at = row * narrow,
@@ -224,9 +224,11 @@ static int gate(struct model *m, const float *in, const struct layer_weights *l,
         code = forward_multiply(m, w->up, in, &l->up, rows, false);
     if (code)
         return code;
-    return (c->architecture->gelu_gate ? m->kernels->geglu
-                                       : m->kernels->swiglu)(
-        &m->run, w->gate, w->gate, w->up, rows * c->inner);
+    if (c->architecture->gate == GATE_SILU)
+        return m->kernels->swiglu(&m->run, w->gate, w->gate, w->up,
+                                  rows * c->inner);
+    return m->kernels->geglu(&m->run, w->gate, w->gate, w->up, rows * c->inner,
+                             c->architecture->gate == GATE_GELU);
 }
 
 /* gelu(up), in gate; the bias is part of that operation. */
@@ -248,8 +250,8 @@ static int feed_forward(struct model *m, size_t layer, size_t rows)
     const float *in;
     int code = enter(m, &l->inner_norm, rows, &in);
     if (!code)
-        code = m->config.architecture->gated ? gate(m, in, l, rows)
-                                             : bend(m, in, l, rows);
+        code = m->config.architecture->gate ? gate(m, in, l, rows)
+                                            : bend(m, in, l, rows);
     if (!code)
         code = leave(m, norm_after(m, &l->inner_norm, &l->inner_norm_after),
                      m->work.gate, &l->down, rows);

@@ -49,11 +49,15 @@ struct model_config {
     struct rotary rotary[2]; /* config_rotary says of which layers */
     bool bias, inner_bias;   /* of all products of attention; of the others */
     bool qkv_bias;           /* of q, k and v */
+    bool norm_bias;          /* of LayerNorms */
     bool writes;             /* has a head: logits */
     bool scores;             /* has one that tells how well a passage answers a
-                                question */
+                                question, */
+    bool score_mean;         /* of the mean of all tokens, not of the first, */
+    bool score_bias;         /* with a bias in its dense part */
     bool tied;               /* the head is the embedding */
-    size_t *window;          /* [layers] keys a query sees; 0: all, or what
+    size_t *window; /* [layers] keys a query sees, an encoder's those so
+                                far before and behind it; 0: all, or what
                                 `attention` says */
     struct attention_config attention;
     int32_t eos_ids[CONFIG_MAX_EOS_IDS]; /* ids that end an answer */

@@ -4,10 +4,11 @@
     tests/golden/models/bert-rerank         two types of tokens, WordPiece of tests/golden/tokenizers/bert
     tests/golden/gguf/bert-rerank.gguf      the same weights in one file, as llama.cpp's converter names them
     tests/golden/models/roberta-rerank      one type of tokens, a head of two layers
+    tests/golden/models/modernbert-rerank   ModernBERT, a head with a norm of the mean, biases of norms and head
 
-    make_rerankers.py tests/golden      (needs torch, transformers, tokenizers, gguf)
+    make_rerankers.py tests/golden [MODEL ...]     (needs torch, transformers, tokenizers, gguf)
 
-pairs.json: [{question, passage, ids, second (where the passage begins), score}]; of roberta-rerank without texts."""
+pairs.json: [{question, passage, ids, second (where the passage begins), score}]; of the last two without texts."""
 import json
 import os
 import shutil
@@ -18,7 +19,8 @@ import numpy
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
-from transformers import (BertConfig, BertForSequenceClassification, XLMRobertaConfig, XLMRobertaForSequenceClassification)
+from transformers import (BertConfig, BertForSequenceClassification, ModernBertConfig, ModernBertForSequenceClassification,
+                          XLMRobertaConfig, XLMRobertaForSequenceClassification)
 
 from make_gguf import NAMES, close, fill, write_config, write_wordpiece
 
@@ -56,13 +58,13 @@ def bert_pairs(model, tokenizer):
         yield {"question": question, "passage": passage, "ids": before + behind, "second": len(before), "score": float(score)}
 
 
-def roberta_pairs(model, generator):
+def random_pairs(model, generator, between):
     for question, passage in ((4, 9), (1, 1), (12, 40)):
         draw = [torch.randint(3, model.config.vocab_size, (n,), generator=generator).tolist() for n in (question, passage)]
-        ids = [0] + draw[0] + [2, 2] + draw[1] + [2]
+        ids = [0] + draw[0] + between + draw[1] + [2]
         with torch.no_grad():
             score = model(torch.tensor([ids])).logits[0, 0]
-        yield {"ids": ids, "second": question + 3, "score": float(score)}
+        yield {"ids": ids, "second": question + 1 + len(between), "score": float(score)}
 
 
 def gguf_name(name):
@@ -86,7 +88,7 @@ def save_gguf(path, model, tokenizer):
     close(writer)
 
 
-def main(golden):
+def make_bert(golden):
     generator = torch.Generator().manual_seed(2804)
     words = os.path.join(golden, "tokenizers/bert/tokenizer.json")
     bert = BertForSequenceClassification(BertConfig(vocab_size=400, max_position_embeddings=128, **SMALL)).float().eval()
@@ -96,14 +98,37 @@ def main(golden):
     shutil.copy(words, folder)
     save_pairs(os.path.join(folder, "pairs.json"), list(bert_pairs(bert, Tokenizer.from_file(words))))
     save_gguf(os.path.join(golden, "gguf/bert-rerank.gguf"), bert, words)
+    return generator
+
+
+def make_roberta(golden, generator):
     roberta = XLMRobertaForSequenceClassification(
         XLMRobertaConfig(vocab_size=100, max_position_embeddings=82, type_vocab_size=1, pad_token_id=1, layer_norm_eps=1e-5,
                          **SMALL)).float().eval()
     fill(roberta, generator, False)
     folder = os.path.join(golden, "models/roberta-rerank")
     save(folder, roberta)
-    save_pairs(os.path.join(folder, "pairs.json"), list(roberta_pairs(roberta, generator)))
+    save_pairs(os.path.join(folder, "pairs.json"), list(random_pairs(roberta, generator, [2, 2])))
+
+
+def make_modernbert(golden):
+    generator = torch.Generator().manual_seed(2805)
+    config = ModernBertConfig(vocab_size=100, max_position_embeddings=82, local_attention=10, classifier_pooling="mean",
+                              classifier_bias=True, norm_bias=True, pad_token_id=1, bos_token_id=0, eos_token_id=2, cls_token_id=0,
+                              sep_token_id=2, **SMALL)
+    modernbert = ModernBertForSequenceClassification(config).float().eval()
+    fill(modernbert, generator, False)
+    folder = os.path.join(golden, "models/modernbert-rerank")
+    save(folder, modernbert)
+    save_pairs(os.path.join(folder, "pairs.json"), list(random_pairs(modernbert, generator, [2])))
+
+
+def main(golden, names):
+    if not names or "bert" in names:
+        make_roberta(golden, make_bert(golden))
+    if not names or "modernbert" in names:
+        make_modernbert(golden)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2:])

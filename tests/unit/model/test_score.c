@@ -11,6 +11,7 @@ static const struct {
     {MODELS "bert-rerank/pairs.json", MODELS "bert-rerank"},
     {MODELS "bert-rerank/pairs.json", "tests/golden/gguf/bert-rerank.gguf"},
     {MODELS "roberta-rerank/pairs.json", MODELS "roberta-rerank"},
+    {MODELS "modernbert-rerank/pairs.json", MODELS "modernbert-rerank"},
 };
 
 struct pairs {
@@ -149,6 +150,13 @@ static void others_do_not_score(void **state)
     save_edited("bert-rerank",
                 "s/\"0\": \"LABEL_0\"/\"0\": \"a\", \"1\": \"b\"/");
     REFUSED(ERR_FORMAT, "classifier of 2 labels");
+    save_edited("modernbert-rerank", "s/\"mean\"/\"max\"/");
+    REFUSED(ERR_FORMAT, "classifier_pooling \"max\"");
+    save_edited("modernbert-rerank", "s/_activation\": \"gelu\"/_activation\": "
+                                     "\"relu\"/");
+    REFUSED(ERR_FORMAT, "\"relu\" is not supported");
+    save_with("modernbert-rerank", "\"mlp_bias\": true");
+    REFUSED(ERR_FORMAT, "\"mlp_bias\"");
 }
 
 static int make_all(void **state)
