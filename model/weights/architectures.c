@@ -8,7 +8,7 @@
     .head = "lm_head", .layer = "layers.", .q = "self_attn.q_proj",            \
     .k = "self_attn.k_proj", .v = "self_attn.v_proj", .o = "self_attn.o_proj", \
     .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj",     \
-    .unused = {"rotary_emb.inv_freq"}
+    .score = "score", .unused = {"rotary_emb.inv_freq"}
 
 #define NORMS_BEFORE                                                           \
     .attention_norm = "input_layernorm",                                       \
@@ -87,7 +87,7 @@ static const struct tensor_names
     gguf_llama_names = {GGUF_NAMES, .paired = true},
     gguf_qwen2_names = {GGUF_NAMES},
     gguf_qwen3_names = {GGUF_NAMES, .q_norm = "attn_q_norm",
-                        .k_norm = "attn_k_norm"},
+                        .k_norm = "attn_k_norm", .score = "cls.output"},
     gguf_gemma3_names = {GGUF_NAMES, .q_norm = "attn_q_norm",
                          .k_norm = "attn_k_norm",
                          .attention_norm_after = "post_attention_norm",

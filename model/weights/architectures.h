@@ -71,7 +71,8 @@ struct tensor_names {
     const char *dense[2]; /* what a text's vector goes through, one after the
                              other, [n, D] and [D, n]; both may be absent */
     const char *score_dense, *score; /* of a reranker: [D, D] and [1, D], with
-                                        biases */
+                                        biases; a decoder's has the latter alone,
+                                        without one, and [2, D] for two labels */
     const char *score_norm;          /* between them; NULL: none */
     bool score_bare;      /* no prefix precedes `score_dense` either */
     const char *landmark; /* of the model, its embedding alone */

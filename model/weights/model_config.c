@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "model/json_members.h"
+#include "model/weights/scoring_config.h"
 
 /* Of answers, where config.json has no word about them. */
 enum { MAX_PROMPT = 4096, PASSAGES = 8, PASSAGE_TOKENS = 512 };
@@ -206,52 +207,6 @@ static bool has_head(const cJSON *root)
     return size < tail || strcmp(name + size - tail, bare) != 0;
 }
 
-/* ModernBERT's head, of which there are kinds. */
-static int take_classifier(const cJSON *root, struct model_config *c,
-                           struct err *err)
-{
-    const char *pooling = "cls", *act = "gelu";
-    c->score_bias = false;
-    int code = member_text(root, "classifier_pooling", &pooling, err);
-    if (!code)
-        code = member_text(root, "classifier_activation", &act, err);
-    if (!code)
-        code = member_bool(root, "classifier_bias", &c->score_bias, err);
-    c->score_mean = !strcmp(pooling, "mean");
-    if (!code && !c->score_mean && strcmp(pooling, "cls") != 0)
-        code = err_set(err, ERR_FORMAT,
-                       "classifier_pooling \"%.60s\" is not supported (cls and "
-                       "mean are)",
-                       pooling);
-    if (!code && strcmp(act, "gelu") != 0)
-        code = err_set(err, ERR_FORMAT,
-                       "classifier_activation \"%.60s\" is not supported (gelu "
-                       "is)",
-                       act);
-    return code;
-}
-
-/* A classifier of sequences with one label is a reranker. */
-static int take_scores(const cJSON *root, struct model_config *c,
-                       struct err *err)
-{
-    static const char classifier[] = "ForSequenceClassification";
-    const char *name = cJSON_GetStringValue(
-        cJSON_GetArrayItem(member_find(root, "architectures"), 0));
-    size_t size = name ? strlen(name) : 0, tail = sizeof classifier - 1;
-    int labels = cJSON_GetArraySize(member_find(root, "id2label"));
-    c->scores = c->names->score && size > tail &&
-                !strcmp(name + size - tail, classifier);
-    c->score_bias = true;
-    if (c->scores && labels != 1)
-        return err_set(err, ERR_FORMAT,
-                       "a classifier of %d labels is not supported (of one, a "
-                       "reranker, it is)",
-                       labels ? labels : 2);
-    return c->scores && c->names->score_norm ? take_classifier(root, c, err)
-                                             : 0;
-}
-
 static int take_kind(const cJSON *root, bool gguf, struct model_config *c,
                      struct err *err)
 {
@@ -279,7 +234,7 @@ static int take_kind(const cJSON *root, bool gguf, struct model_config *c,
     if (!code && member_find(root, "quantization_config"))
         code = err_set(err, ERR_FORMAT, "quantised weights are not supported");
     c->writes = !c->architecture->encoder && (c->tied || has_head(root));
-    return code ? code : take_scores(root, c, err);
+    return code ? code : scoring_from(root, c, err);
 }
 
 /* ---- Windows ---- */
@@ -385,6 +340,10 @@ static int take_attention(const cJSON *root, struct model_config *c,
         code = take_windows(root, c, err);
     if (code || c->attention.kind == ATTENTION_FULL)
         return code;
+    if (c->scores)
+        return err_set(err, ERR_FORMAT,
+                       "a reranker with \"lectern_attention\" is not "
+                       "supported");
     if (c->architecture->encoder)
         return err_set(err, ERR_FORMAT,
                        "\"lectern_attention\" is for decoders, not for %s",
@@ -535,5 +494,8 @@ int model_config_of_gguf(struct slice config, struct model_config *ret,
 void model_config_free(struct model_config *config)
 {
     free(config->window);
+    free(config->scoring.prompt);
+    free(config->scoring.words[0]);
+    free(config->scoring.words[1]);
     *config = (struct model_config){0};
 }

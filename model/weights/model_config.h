@@ -28,6 +28,25 @@ struct answering {
                     say that there is none: nothing else may be written */
 };
 
+/* What makes a reranker's score of what the last layer leaves. */
+enum score_kind {
+    SCORE_HEAD,   /* the family's head, over the first token or the mean */
+    SCORE_LINEAR, /* one row of weights over the last token, as the others: */
+    SCORE_LABELS, /* of two rows the one less the other */
+    SCORE_WORDS   /* the same of the rows of two tokens, of what makes logits */
+};
+
+struct scoring_config {
+    int kind;       /* enum score_kind */
+    bool mean;      /* SCORE_HEAD: of all tokens, not the first; */
+    bool bias;      /* its dense part has one */
+    char *prompt;   /* of the others: the text that is read, with {query} and
+                     then {document} in it; else NULL */
+    bool reversed;  /* SCORE_LABELS: the second row is that of "yes" */
+    char *words[2]; /* SCORE_WORDS: that for "yes" and that for "no", */
+    int32_t word_ids[2]; /* found when the tokenizer is */
+};
+
 struct model_config {
     const struct architecture *architecture;
     const struct tensor_names *names; /* of its weights */
@@ -51,11 +70,10 @@ struct model_config {
     bool qkv_bias;           /* of q, k and v */
     bool norm_bias;          /* of LayerNorms */
     bool writes;             /* has a head: logits */
-    bool scores;             /* has one that tells how well a passage answers a
-                                question, */
-    bool score_mean;         /* of the mean of all tokens, not of the first, */
-    bool score_bias;         /* with a bias in its dense part */
-    bool tied;               /* the head is the embedding */
+    bool scores;             /* tells how well a passage answers a question, and
+                                does nothing else */
+    struct scoring_config scoring;
+    bool tied;      /* the head is the embedding */
     size_t *window; /* [layers] keys a query sees, an encoder's those so
                                 far before and behind it; 0: all, or what
                                 `attention` says */

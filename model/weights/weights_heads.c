@@ -74,10 +74,59 @@ static void loader_score_norm(struct loader *loader,
             loader_host(loader, part_name_end(&bias, ".bias"), c->width, 0);
 }
 
+/* out = one - two, which is freed. */
+static void subtract(float *one, float *two, size_t width)
+{
+    for (size_t i = 0; one && two && i < width; i++)
+        one[i] -= two[i];
+    free(two);
+}
+
+static float *host_row(struct loader *loader, const struct tensor *tensor,
+                       size_t row, size_t width, const char *name)
+{
+    if (!tensor || !loader->take || loader->code)
+        return NULL;
+    float *values = malloc(width * sizeof *values);
+    if (values)
+        loader_row(loader, tensor, row, width, values);
+    else
+        loader_fail(loader, KERNEL_NO_MEMORY, name);
+    return values;
+}
+
+/* A decoder's: a row, or one less another. */
+static void loader_score_rows(struct loader *loader,
+                              const struct model_config *c,
+                              struct scoring *scoring)
+{
+    const struct tensor_names *names = c->names;
+    const struct scoring_config *s = &c->scoring;
+    struct part_name part = {0};
+    bool words = s->kind == SCORE_WORDS;
+    size_t rows = words ? c->vocabulary : s->kind == SCORE_LABELS ? 2 : 1;
+    size_t yes = words ? (size_t)s->word_ids[0] : s->reversed;
+    size_t no = words ? (size_t)s->word_ids[1] : !s->reversed;
+    if (words && c->tied)
+        part = part_name(loader, names->embedding);
+    else
+        part_name_end(&part, words ? names->head : names->score);
+    const char *name = part_name_end(&part, ".weight");
+    const struct tensor *t = loader_ask_matrix(loader, name, rows, c->width);
+    scoring->host_out = host_row(loader, t, yes, c->width, name);
+    if (rows > 1)
+        subtract(scoring->host_out, host_row(loader, t, no, c->width, name),
+                 c->width);
+}
+
 void loader_scoring(struct loader *loader, const struct model_config *c,
                     struct model_weights *w)
 {
     const struct tensor_names *names = c->names;
+    if (c->scoring.kind != SCORE_HEAD) {
+        loader_score_rows(loader, c, &w->scoring);
+        return;
+    }
     struct part_name dense = {0}, out = {0};
     if (names->score_bare)
         part_name_end(&dense, names->score_dense);
@@ -87,7 +136,7 @@ void loader_scoring(struct loader *loader, const struct model_config *c,
     struct part_name dense_bias = dense, out_bias = out;
     w->scoring.host_dense = host_matrix(
         loader, part_name_end(&dense, ".weight"), c->width, c->width);
-    if (c->score_bias)
+    if (c->scoring.bias)
         w->scoring.host_dense_bias = loader_host(
             loader, part_name_end(&dense_bias, ".bias"), c->width, 0);
     if (names->score_norm)
