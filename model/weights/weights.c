@@ -397,6 +397,19 @@ static const char *prefix_of(const struct loader *loader,
                : names->prefixes[0];
 }
 
+/* Reads every byte, and lets go of them: rows of an embedding that never come up,
+ * and matrices that were copied, are read for this alone. */
+static struct hash128 hash_all(const struct weight_files *files,
+                               const struct gguf *gguf)
+{
+    struct hash128 hash = weight_files_hash(files);
+    for (size_t i = 0; i < files->count; i++)
+        safetensors_let_go(files->files[i]);
+    if (gguf)
+        gguf_let_go(gguf);
+    return hash;
+}
+
 int model_weights_open(const char *path, const struct gguf *gguf,
                        const struct model_config *config,
                        const struct kernels *kernels, struct kernel_run *run,
@@ -422,7 +435,7 @@ int model_weights_open(const char *path, const struct gguf *gguf,
     if (!code)
         describe(&w, &loader, config->names);
     if (!code && !check)
-        w.hash = weight_files_hash(w.files);
+        w.hash = hash_all(w.files, gguf);
     buf_free(&loader.complaints);
     if (code)
         model_weights_close(&w, config, run);
