@@ -60,6 +60,24 @@ $(PRELOADS): $O/tests/faults/%.so: tests/faults/%.c tests/faults/record.h tests/
 faults: $(addprefix $O/,$(PROGRAMS)) $(PRELOADS)  ## short runs of kills, power cuts, full disks and damage (docs/log has the long ones)
 	@sh tests/faults/short.sh $O
 
+# The daemon in one process, with these of its calls to the outside put in the place of
+# the C library's.
+OUTSIDE := pthread_create pthread_join pthread_timedjoin_np pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait \
+        pthread_cond_timedwait pthread_cond_signal pthread_cond_broadcast store_write store_commit store_end clock_gettime \
+        clock_getcpuclockid time nanosleep setpriority inotify_init1 inotify_add_watch inotify_rm_watch read __read_chk stat open \
+        fstatfs close uv_timer_init uv_timer_start uv_update_time uv_poll_init uv_poll_start uv_is_closing uv_close socketpair \
+        posix_spawn_file_actions_adddup2 posix_spawn send recv __recv_chk poll waitpid kill _exit model_embed
+SIMULATION := $(call objects,tests/simulation)
+# The parser as one object, whose names are its own.
+$O/parser.o: $(STAMP) $(PARSE_PARTS)
+	$(Q)ld -r -o $@.tmp $(filter %.o,$^) && objcopy --keep-global-symbol=serve_load --keep-global-symbol=serve_all $@.tmp $@ && rm $@.tmp
+$O/simulate: LDFLAGS_ALL += $(addprefix -Wl$(comma)--wrap=,$(OUTSIDE))
+$O/simulate: $(STAMP) $(SIMULATION) $O/parser.o $O/all.a $(FAISS_C)
+	$(call link,$(PARSE_LIBS) $(ALL_LIBS))
+SEEDS ?= $(if $(filter asan,$(BUILD)),200,1500)
+simulate: $O/simulate  ## the daemon following files in scripted worlds, SEEDS of them from SEED on; each is replayed by its number
+	@$O/simulate --from $(or $(SEED),1) --count $(SEEDS)
+
 # Without a fuzzer a target is linked with replay.c.
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst %,$O/tests/fuzz/fuzz_%,html latex tree)
@@ -92,4 +110,4 @@ fuzz-nightly:  ## the same for NIGHTLY_SECONDS each, and then each corpus is min
 replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora
 	@sh tests/fuzz/replay.sh $O
 
-.PHONY: test unit e2e layers format format-check tidy check demo bench faults fuzzers fuzz fuzz-nightly replay
+.PHONY: test unit e2e layers format format-check tidy check demo bench faults simulate fuzzers fuzz fuzz-nightly replay

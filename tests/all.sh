@@ -26,6 +26,7 @@ make --no-print-directory build/manuals/postgresql || exit 1
 for build in release asan; do
     step "build ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build all
     step "units ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build unit
+    step "simulation ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build simulate
     step "end to end ($build)" make --no-print-directory -s BUILD=$build e2e
 done
 step "build (gpu, by the stand-ins alone)" make --no-print-directory -s -j"$jobs" BUILD=gpu O=build/gpu-plain DNNL= NVCC= CFLAGS='-O0 -U_FORTIFY_SOURCE' gpu-programs

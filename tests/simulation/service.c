@@ -1,0 +1,212 @@
+#include "tests/simulation/service.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "daemon/engine/engine.h"
+#include "daemon/jobs/jobs.h"
+#include "daemon/jobs/request.h"
+#include "daemon/verbs/verbs.h"
+#include "tests/simulation/fibres.h"
+#include "tests/simulation/outside.h"
+
+#define MODEL "tests/golden/models/memory"
+
+enum { SWEEP_MS = 300000, POLL_MS = 30000 };
+
+static void must(int code, const struct err *err, const char *what)
+{
+    if (code)
+        simulation_fails("%s: %s", what, err->message);
+}
+
+static void no_wake(void *context)
+{
+    (void)context;
+}
+
+static void open_store(struct service *service)
+{
+    struct err err;
+    struct daemon *daemon = &service->daemon;
+    struct store_options options = {.folder = service->store,
+                                    .max_bytes = 64 << 20};
+    struct engine_options none = {.folder = NULL};
+    struct engine_options memories = {.folder = world.model ? MODEL : NULL};
+    must(store_open(&options, &daemon->store, &err), &err, "open");
+    must(library_open(daemon->store, &daemon->library, &err), &err, "library");
+    must(engine_start(&memories, &daemon->engine, &err), &err, "engine");
+    must(engine_start(&none, &daemon->answer_engine, &err), &err, "engine");
+    must(engine_start(&none, &daemon->rank_engine, &err), &err, "engine");
+}
+
+static void start_threads(struct service *service)
+{
+    struct err err;
+    struct daemon *daemon = &service->daemon;
+    daemon->parser = (struct parser_options){.program = "lectern-parse"};
+    daemon->policy = (struct memory_policy){.segment_tokens = 256};
+    daemon->started_ms = clock_ms();
+    daemon->watch = watch_new(WATCH_AUTO);
+    daemon->sweep_ms = SWEEP_MS;
+    daemon->poll_ms = POLL_MS;
+    daemon->response_queue = response_queue_new(no_wake, NULL);
+    service->skeletons = skeletons_new(1 << 20);
+    struct jobs_options options = {
+        .store = daemon->store,
+        .library = daemon->library,
+        .response_queue = daemon->response_queue,
+        .engine = daemon->engine,
+        .answer_engine = daemon->answer_engine,
+        .rank_engine = daemon->rank_engine,
+        .policy = daemon->policy,
+        .index = {.parser = daemon->parser,
+                  .watch = daemon->watch,
+                  .skeletons = service->skeletons,
+                  .parsers = 1 + (unsigned)chance_below(3)}};
+    daemon->jobs = jobs_new(&options);
+    if (service->manual)
+        jobs_update(daemon->jobs, service->manual, "m", false);
+    must(jobs_start(daemon->jobs, &err), &err, "jobs");
+    must(watching_start(daemon, &service->loop, &service->watching, &err), &err,
+         "watching");
+    service->loop_fibre = fibre_start(loop_run, NULL);
+}
+
+static void start(struct service *service)
+{
+    service->daemon = (struct daemon){0};
+    simulation_says("the daemon starts");
+    loop_begin();
+    events_begin();
+    open_store(service);
+    start_threads(service);
+}
+
+void service_start(struct service *service, const char *store, const char *root)
+{
+    struct err err;
+    struct manual manual;
+    const struct source_root folder = {.path = root};
+    *service = (struct service){0};
+    snprintf(service->store, sizeof service->store, "%s", store);
+    snprintf(service->root, sizeof service->root, "%s", root);
+    start(service);
+    must(index_register(service->daemon.store, &folder, "m", NULL, &manual,
+                        &err),
+         &err, "add");
+    service->manual = manual.id;
+    manual_free(&manual);
+    jobs_update(service->daemon.jobs, service->manual, "m", false);
+}
+
+static void stop_loop(struct service *service)
+{
+    watching_stop(service->watching);
+    loop_end();
+    while (!fibre_has_ended(service->loop_fibre))
+        fibre_sleep(MS);
+    fibre_forget(service->loop_fibre);
+    watching_free(service->watching);
+}
+
+void service_stop(struct service *service)
+{
+    struct daemon *daemon = &service->daemon;
+    simulation_says("the daemon stops");
+    stop_loop(service);
+    int64_t deadline = clock_ms() + 3600 * 1000;
+    jobs_cancel(daemon->jobs);
+    engine_cancel(daemon->engine);
+    if (!jobs_stop(daemon->jobs, deadline) ||
+        !engine_stop(daemon->engine, deadline) ||
+        !engine_stop(daemon->answer_engine, deadline) ||
+        !engine_stop(daemon->rank_engine, deadline))
+        simulation_fails("a thread does not end");
+    response_queue_free(daemon->response_queue);
+    watch_free(daemon->watch);
+    skeletons_free(service->skeletons);
+    library_close(daemon->library);
+    store_close(daemon->store);
+}
+
+void service_restart(struct service *service,
+                     void (*meanwhile)(struct service *service))
+{
+    service_stop(service);
+    meanwhile(NULL);
+    start(service);
+}
+
+void service_hears(struct service *service)
+{
+    watching_read(service->watching);
+}
+
+static cJSON *ask_status(struct service *service)
+{
+    struct err err = {.position = -1};
+    struct buf result = {0};
+    struct json json = json_to(&result);
+    struct call call = {.daemon = &service->daemon};
+    must(verb_status(&call, &json, &err), &err, "status");
+    buf_put_byte(&result, '\0');
+    cJSON *status = cJSON_Parse(result.data);
+    simulation_says("status: %.700s", result.data);
+    buf_free(&result);
+    return status;
+}
+
+static bool is_text(const cJSON *object, const char *name, const char *text)
+{
+    return !strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(object, name)),
+                   text);
+}
+
+static const cJSON *manual_of(const cJSON *status)
+{
+    return cJSON_GetArrayItem(cJSON_GetObjectItem(status, "manuals"), 0);
+}
+
+bool service_is_current(struct service *service)
+{
+    cJSON *status = ask_status(service);
+    const cJSON *manual = manual_of(status);
+    bool current = cJSON_IsFalse(cJSON_GetObjectItem(manual, "stale")) &&
+                   is_text(manual, "state", "idle") &&
+                   is_text(status, "state", "idle");
+    cJSON_Delete(status);
+    return current;
+}
+
+bool service_has_memories(struct service *service)
+{
+    cJSON *status = ask_status(service);
+    bool current = is_text(manual_of(status), "memories", "current");
+    cJSON_Delete(status);
+    return current;
+}
+
+void service_update(struct service *service, bool force)
+{
+    simulation_says("update%s", force ? " --force" : "");
+    jobs_update(service->daemon.jobs, service->manual, "m", force);
+}
+
+void service_retry(struct service *service)
+{
+    simulation_says("retry");
+    jobs_retry(service->daemon.jobs, service->manual, "m");
+}
+
+void service_rests(struct service *service, int64_t ns)
+{
+    struct err err;
+    simulation_says("held");
+    if (jobs_hold(service->daemon.jobs, NULL, &err))
+        return;
+    fibre_sleep(ns);
+    jobs_go_on(service->daemon.jobs);
+}

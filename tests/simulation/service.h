@@ -1,0 +1,37 @@
+/* The daemon without its socket: store, library, jobs, watching, as lecternd_main.c puts
+ * them together; the script is its client. */
+#ifndef TESTS_SIMULATION_SERVICE_H
+#define TESTS_SIMULATION_SERVICE_H
+
+#include "daemon/daemon.h"
+#include "daemon/net/watching.h"
+#include "indexer/skeletons.h"
+
+struct service {
+    struct daemon daemon;
+    struct watching *watching;
+    struct skeletons *skeletons;
+    uv_loop_t loop;
+    unsigned loop_fibre;
+    uint32_t manual;
+    char store[192], root[192];
+};
+
+void service_start(struct service *service, const char *store,
+                   const char *root);
+void service_stop(struct service *service);
+/* Stops it, calls `meanwhile`, and starts it. */
+void service_restart(struct service *service,
+                     void (*meanwhile)(struct service *service));
+
+/* As each request does: what has happened is known. */
+void service_hears(struct service *service);
+/* What `status` says: nothing is stale, nothing failed. */
+bool service_is_current(struct service *service);
+bool service_has_memories(struct service *service);
+void service_update(struct service *service, bool force);
+void service_retry(struct service *service);
+/* The index thread is held for so long, as by `compact`. */
+void service_rests(struct service *service, int64_t ns);
+
+#endif
