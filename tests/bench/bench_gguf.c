@@ -106,9 +106,8 @@ int main(int count, char **words)
     must(model_open(words[1], &options, &model, &err), &err);
     double opened = clock_seconds() - start;
     must(session_open(model, &session, &err), &err);
-    struct times prompt =
-        prefill(session, model_facts(model)->vocabulary,
-                number(count, words, 2, 512), &err);
+    struct times prompt = prefill(session, model_facts(model)->vocabulary,
+                                  number(count, words, 2, 512), &err);
     struct times one_by_one =
         decode(session, number(count, words, 3, 128), &err);
     limit = larger(limit, read_limit(memory));

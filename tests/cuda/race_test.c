@@ -170,8 +170,7 @@ static void run_bidirectional(size_t n, size_t heads, size_t d, size_t window)
     size_t wide = n * heads * d;
     assert_int_equal(table->attention_bidirectional(
                          &run, piece(wide * 4), numbers(wide), numbers(wide),
-                         numbers(wide), n, n, heads, heads, d,
-                         window),
+                         numbers(wide), n, n, heads, heads, d, window),
                      0);
     release_all();
 }
@@ -221,14 +220,12 @@ static void run_norms(void)
     assert_int_equal(
         table->layer_norm(&run, x, x, weight, bias, ROWS, D, 1e-6F), 0);
     assert_int_equal(table->gelu(&run, x, bias, ROWS, D), 0);
-    assert_int_equal(
-        table->swiglu(&run, x, x, numbers((size_t)ROWS * D), (size_t)ROWS * D,
-                     false),
-        0);
-    assert_int_equal(
-        table->geglu(&run, x, x, numbers((size_t)ROWS * D), (size_t)ROWS * D,
-                     false),
-        0);
+    assert_int_equal(table->swiglu(&run, x, x, numbers((size_t)ROWS * D),
+                                   (size_t)ROWS * D, false),
+                     0);
+    assert_int_equal(table->geglu(&run, x, x, numbers((size_t)ROWS * D),
+                                  (size_t)ROWS * D, false),
+                     0);
     release_all();
 }
 

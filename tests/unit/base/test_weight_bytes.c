@@ -14,7 +14,7 @@ enum {
     EACH = 4096
 };
 
-static char folder[200], path[256];
+static char folder[256], path[300];
 
 static void write_file(off_t size)
 {
