@@ -33,12 +33,6 @@ void buf_put(struct buf *buf, const void *bytes, size_t size)
     buf->data[buf->size] = '\0';
 }
 
-void buf_put_byte(struct buf *buf, int byte)
-{
-    char c = (char)byte;
-    buf_put(buf, &c, 1);
-}
-
 void buf_put_text(struct buf *buf, const char *text)
 {
     buf_put(buf, text, strlen(text));

@@ -46,7 +46,13 @@ void buf_free(struct buf *buf);  /* and empties it for reuse */
 void buf_clear(struct buf *buf); /* keeps the memory */
 void buf_reserve(struct buf *buf, size_t extra);
 void buf_put(struct buf *buf, const void *bytes, size_t size);
-void buf_put_byte(struct buf *buf, int byte);
+static inline void buf_put_byte(struct buf *buf, int byte)
+{
+    if (buf->capacity - buf->size < 2)
+        buf_reserve(buf, 1);
+    buf->data[buf->size++] = (char)byte;
+    buf->data[buf->size] = '\0';
+}
 void buf_put_text(struct buf *buf, const char *text);
 void buf_put_slice(struct buf *buf, struct slice slice);
 void buf_printf(struct buf *buf, const char *format, ...)

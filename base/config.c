@@ -44,6 +44,7 @@ static const char *const watches[] = {"auto", "inotify", "poll", "off", NULL};
 
 static const char *const answers[] = {"no", "yes", NULL};
 
+static const char *const disk_types[] = {"whole", "int8", NULL};
 static const char *const hils[] = {"off", "exact", NULL};
 
 static const struct key {
@@ -82,6 +83,16 @@ static const struct key {
                              MAX_INTERVAL},
     [CONFIG_MEND] = {"mend", KIND_CHOICE, "yes", NULL, 0, 0, answers},
     [CONFIG_ALIASES] = {"aliases", KIND_CHOICE, "yes", NULL, 0, 0, answers},
+    [CONFIG_HILS_TOKENS] = {"hils_tokens", KIND_NUMBER, "2560", NULL, 256,
+                            1 << 20},
+    [CONFIG_HILS_LAYERS] = {"hils_layers", KIND_NUMBER, "0", NULL, 0, 1000},
+    [CONFIG_HILS_FROM] = {"hils_from", KIND_NUMBER, "4096", NULL, 1, 1 << 24},
+    [CONFIG_PROMPT_MEMORY_MB] = {"prompt_memory_mb", KIND_NUMBER, "512", NULL,
+                                 1, 1 << 20},
+    [CONFIG_PROMPT_DISK_TYPE] = {"prompt_disk_type", KIND_CHOICE, "whole", NULL,
+                                 0, 0, disk_types},
+    [CONFIG_PROMPT_DISK_MB] = {"prompt_disk_mb", KIND_NUMBER, "1024", NULL, 0,
+                               1 << 24},
     [CONFIG_HILS] = {"hils", KIND_CHOICE, "off", NULL, 0, 0, hils},
     [CONFIG_TRUSTED_KEYS] = {"trusted_keys", KIND_PATH, NULL,
                              default_trusted_keys, 0, 0},

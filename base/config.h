@@ -18,29 +18,35 @@
 #include "base/log.h"
 
 enum config_key {
-    CONFIG_SOCKET,          /* path of the daemon's socket */
-    CONFIG_STORE,           /* folder of the index */
-    CONFIG_PARSERS,         /* parser processes */
-    CONFIG_PARSER,          /* path of lectern-parse */
-    CONFIG_PARSE_SECONDS,   /* most time for one file */
-    CONFIG_PARSE_MEMORY_MB, /* most memory of a parser */
-    CONFIG_LOG,             /* error, warn, info or debug */
-    CONFIG_MODEL,           /* the model, for all roles, or "none" */
-    CONFIG_MEMORY_MODEL,    /* instead of it, for memories; "": it */
-    CONFIG_ANSWER_MODEL,    /* instead of it, for answers; "": it */
-    CONFIG_RERANK_MODEL,    /* for reranking what was found; "": none */
-    CONFIG_DEVICE,          /* what the model runs on */
-    CONFIG_AGGREGATE,       /* how the memories of parts become one */
-    CONFIG_RECALL,          /* what an inner node is encoded with */
-    CONFIG_SEGMENT_TOKENS,  /* most tokens of a segment */
-    CONFIG_LINKS,           /* which links of a manual are followed */
-    CONFIG_WATCH,           /* how changed files are noticed */
-    CONFIG_SWEEP_SECONDS,   /* between rescans beside inotify */
-    CONFIG_POLL_SECONDS,    /* between rescans without it */
-    CONFIG_MEND,            /* what is damaged in the store, unasked */
-    CONFIG_ALIASES,         /* search what indexes call sections */
-    CONFIG_HILS,            /* how long texts are attended to */
-    CONFIG_TRUSTED_KEYS,    /* file of the keys whose packs are taken */
+    CONFIG_SOCKET,           /* path of the daemon's socket */
+    CONFIG_STORE,            /* folder of the index */
+    CONFIG_PARSERS,          /* parser processes */
+    CONFIG_PARSER,           /* path of lectern-parse */
+    CONFIG_PARSE_SECONDS,    /* most time for one file */
+    CONFIG_PARSE_MEMORY_MB,  /* most memory of a parser */
+    CONFIG_LOG,              /* error, warn, info or debug */
+    CONFIG_MODEL,            /* the model, for all roles, or "none" */
+    CONFIG_MEMORY_MODEL,     /* instead of it, for memories; "": it */
+    CONFIG_ANSWER_MODEL,     /* instead of it, for answers; "": it */
+    CONFIG_RERANK_MODEL,     /* for reranking what was found; "": none */
+    CONFIG_DEVICE,           /* what the model runs on */
+    CONFIG_AGGREGATE,        /* how the memories of parts become one */
+    CONFIG_RECALL,           /* what an inner node is encoded with */
+    CONFIG_SEGMENT_TOKENS,   /* most tokens of a segment */
+    CONFIG_LINKS,            /* which links of a manual are followed */
+    CONFIG_WATCH,            /* how changed files are noticed */
+    CONFIG_SWEEP_SECONDS,    /* between rescans beside inotify */
+    CONFIG_POLL_SECONDS,     /* between rescans without it */
+    CONFIG_MEND,             /* what is damaged in the store, unasked */
+    CONFIG_ALIASES,          /* search what indexes call sections */
+    CONFIG_HILS,             /* how long texts are attended to */
+    CONFIG_HILS_TOKENS,      /* of these, so many */
+    CONFIG_HILS_LAYERS,      /* but the first so many layers, to all */
+    CONFIG_HILS_FROM,        /* from so many on */
+    CONFIG_PROMPT_MEMORY_MB, /* most, of prompts that were read */
+    CONFIG_PROMPT_DISK_TYPE, /* of their keys and values */
+    CONFIG_PROMPT_DISK_MB,   /* the same of those kept beside the store */
+    CONFIG_TRUSTED_KEYS,     /* file of the keys whose packs are taken */
     CONFIG_KEYS
 };
 

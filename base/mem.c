@@ -49,10 +49,8 @@ char *mem_strdup(const char *text)
     return mem_strndup(text, strlen(text));
 }
 
-void *mem_reserve(void *array, size_t *capacity, size_t count, size_t size)
+void *mem_grow(void *array, size_t *capacity, size_t count, size_t size)
 {
-    if (count <= *capacity)
-        return array;
     size_t grown = *capacity ? *capacity * 2 : 16;
     if (grown < count)
         grown = count;

@@ -24,10 +24,14 @@ char *mem_strndup(const char *text, size_t size);
 #define MEM_RESERVE(array, capacity, count)                                    \
     ((array) = mem_reserve((array), (capacity), (count), sizeof *(array)))
 /* Returns the array of `size`-byte items, grown; its old address is gone. */
-__attribute__((warn_unused_result)) void *mem_reserve(void *array,
-                                                      size_t *capacity,
-                                                      size_t count,
-                                                      size_t size);
+__attribute__((warn_unused_result)) void *mem_grow(void *array,
+                                                   size_t *capacity,
+                                                   size_t count, size_t size);
+__attribute__((warn_unused_result)) static inline void *mem_reserve(
+    void *array, size_t *capacity, size_t count, size_t size)
+{
+    return count <= *capacity ? array : mem_grow(array, capacity, count, size);
+}
 
 /* False when the result does not fit. */
 static inline bool mem_add(size_t a, size_t b, size_t *result)

@@ -20,6 +20,10 @@ uint32_t text_decode_wide(const char *text, size_t size, size_t at,
 void text_encode(struct buf *buf, uint32_t code_point)
 {
     utf8proc_uint8_t bytes[4];
+    if (code_point < 0x80) {
+        buf_put_byte(buf, (int)code_point);
+        return;
+    }
     if (!utf8proc_codepoint_valid((utf8proc_int32_t)code_point))
         code_point = 0xFFFD;
     utf8proc_ssize_t n =
@@ -135,6 +139,7 @@ void text_fold_compare(struct buf *buf, struct slice text)
 {
     size_t start = buf->size;
     bool pending = false;
+    buf_reserve(buf, text.size);
     for (size_t at = 0, step; at < text.size; at += step) {
         uint32_t c = text_decode(text.data, text.size, at, &step);
         if (!text_is_letter(c) && !text_is_digit(c)) {

@@ -290,7 +290,8 @@ int arguments_parse(struct cli *cli, char **argv, struct err *err)
 {
     bool only_words = false;
     struct options *o = &cli->options;
-    o->count = o->depth = o->max_tokens = o->top_k = o->seed = o->port = -1;
+    o->count = o->depth = o->context = o->max_tokens = o->top_k = o->seed =
+        o->port = -1;
     o->temperature = o->top_p = o->min_p = o->penalty = (double)NAN;
     /* Errors about the arguments themselves obey --json, too. */
     for (char **arg = argv + 1; *arg && strcmp(*arg, "--") != 0; arg++)

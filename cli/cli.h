@@ -55,6 +55,7 @@ enum option_id {
     OPTION_COMPARE,
     OPTION_FORMAT,
     OPTION_SESSION,
+    OPTION_CONTEXT,
     OPTION_KIND,
     OPTION_TEMPERATURE,
     OPTION_TOP_K,
@@ -112,7 +113,7 @@ struct options {
         print, stop;
     bool follow_links, yes, installed, ignore_case;
     bool foreground, repair, files, untrusted;
-    long count, depth, max_tokens, top_k, seed, port;
+    long count, depth, max_tokens, context, top_k, seed, port;
     double temperature, top_p, min_p, penalty;
     struct text_list ignore, stop_sequences,
         manuals; /* manual: the first of them */

@@ -144,6 +144,10 @@ const struct option_spec cli_options[OPTIONS] = {
                     "add the manual pages of a section, as 1 or 3, as one "
                     "manual (needs mandoc)",
                     0, 0},
+    [OPTION_CONTEXT] = {0, "context", "N", KIND_NUMBER, AT(context),
+                        "have the model read all that is below --under, in the "
+                        "manual's order, instead of passages: at most N tokens",
+                        256, 1 << 20},
     [OPTION_SESSION] = {0, "session", "ID", KIND_TEXT, AT(session),
                         "conversation: the question may refer to those asked "
                         "before under the same ID",
@@ -198,9 +202,9 @@ const struct command cli_commands[] = {
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",
      SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(BRIEF) | BIT(FULL) |
-         BIT(MAX_TOKENS) | BIT(STRICT) | BIT(SESSION) | BIT(TEMPERATURE) |
-         BIT(TOP_K) | BIT(TOP_P) | BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) |
-         BIT(STOP_SEQUENCE),
+         BIT(MAX_TOKENS) | BIT(STRICT) | BIT(SESSION) | BIT(CONTEXT) |
+         BIT(TEMPERATURE) | BIT(TOP_K) | BIT(TOP_P) | BIT(MIN_P) |
+         BIT(PENALTY) | BIT(SEED) | BIT(STOP_SEQUENCE),
      1, SIZE_MAX, false, cmd_ask},
     {"search", "WORDS...",
      "find sections: '\"exact phrase\" word -word' as one argument",

@@ -17,6 +17,7 @@ struct jobs;
 struct response_queue;
 struct conversations;
 struct hmt_cache;
+struct prompt_files;
 
 struct daemon {
     const struct config *config;
@@ -30,6 +31,7 @@ struct daemon {
     struct response_queue *response_queue;
     struct conversations *conversations;
     struct hmt_cache *hmt_cache;
+    struct prompt_files *prompt_files; /* NULL: none */
     struct parser_options parser;
     struct memory_policy policy;
     struct watch *watch;

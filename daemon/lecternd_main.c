@@ -14,6 +14,7 @@
 #include "daemon/lecternd_malloc.h"
 #include "base/version.h"
 #include "daemon/engine/engine.h"
+#include "daemon/engine/prompt_files.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/answer/hmt_cache.h"
 #include "daemon/jobs/request.h"
@@ -27,9 +28,11 @@ enum {
     STOP_MS = 800,             /* for the threads, once the loop has ended */
     MAX_SKELETONS = 128 << 20, /* bytes */
     MAX_HEAPS = 4,
-    LARGE_BUFFER = 1 << 20, /* bytes; has pages of its own */
-    SPARE = 64 << 20,       /* bytes, for when there is no memory */
-    MAX_UNUSED = 4 << 20    /* bytes at the end of a heap */
+    LARGE_BUFFER = 1 << 20,      /* bytes; has pages of its own */
+    SPARE = 64 << 20,            /* bytes, for when there is no memory */
+    FILED_PARAMETERS = 64 << 20, /* of a model that reads more slowly than
+                                    files are read */
+    MAX_UNUSED = 4 << 20         /* bytes at the end of a heap */
 };
 
 struct options {
@@ -179,6 +182,36 @@ static int choose_device(const struct config *config,
     return 0;
 }
 
+/* A section is what it was. */
+static bool stands(void *context, const struct prompt_section *section)
+{
+    const struct daemon *daemon = context;
+    struct snapshot *snapshot = library_snapshot(daemon->library);
+    const struct view *view;
+    uint32_t node;
+    bool same = snapshot_find(snapshot, section->node, &view, &node) &&
+                hash_equal(view->outline->nodes[node].own, section->own);
+    snapshot_unref(snapshot);
+    return same;
+}
+
+/* Without files prompts are read again. */
+static void open_prompt_files(struct daemon *daemon,
+                              const struct config *config)
+{
+    struct err err = {.position = -1};
+    struct buf path = {0};
+    uint64_t most = config_number(config, CONFIG_PROMPT_DISK_MB);
+    file_join(&path, config_text(config, CONFIG_STORE), "prompts");
+    if (prompt_files_open(path.data, most << 20, &daemon->prompt_files, &err))
+        log_warn("no prompts are kept on the disk: %s", err.message);
+    if (!most && daemon->prompt_files) { /* it has removed what was there */
+        prompt_files_close(daemon->prompt_files);
+        daemon->prompt_files = NULL;
+    }
+    buf_free(&path);
+}
+
 static int open_all(struct service *service, const struct config *config,
                     struct err *err)
 {
@@ -186,8 +219,15 @@ static int open_all(struct service *service, const struct config *config,
     struct store_options options = {.folder = config_text(config, CONFIG_STORE),
                                     .address =
                                         config_text(config, CONFIG_SOCKET)};
-    struct engine_options engine = {.exact =
-                                        config_choice(config, CONFIG_HILS)};
+    struct engine_options engine = {
+        .exact = config_choice(config, CONFIG_HILS),
+        .how = session_exact_of(config_number(config, CONFIG_HILS_TOKENS)),
+        .exact_from = config_number(config, CONFIG_HILS_FROM),
+        .prompt_bytes = config_number(config, CONFIG_PROMPT_MEMORY_MB) << 20,
+        .prompts_rounded = config_choice(config, CONFIG_PROMPT_DISK_TYPE),
+        .filed_parameters = FILED_PARAMETERS,
+        .check = {stands, daemon}};
+    engine.how.full = config_number(config, CONFIG_HILS_LAYERS);
     int code = choose_device(config, &engine, err);
     if (!code)
         code = store_open(&options, &daemon->store, err);
@@ -196,6 +236,9 @@ static int open_all(struct service *service, const struct config *config,
     if (!code)
         code = listener_open(config_text(config, CONFIG_SOCKET),
                              &service->listener, err);
+    if (!code)
+        open_prompt_files(daemon, config);
+    engine.prompt_files = daemon->prompt_files;
     if (!code)
         code = roles_start(daemon, config, engine, err);
     if (!code)
@@ -265,6 +308,7 @@ static void close_all(struct service *service, int status)
     response_queue_free(daemon->response_queue);
     conversations_free(daemon->conversations);
     hmt_cache_free(daemon->hmt_cache);
+    prompt_files_close(daemon->prompt_files);
     watch_free(daemon->watch);
     skeletons_free(service->skeletons);
     library_close(daemon->library);

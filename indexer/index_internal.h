@@ -56,7 +56,11 @@ void update_take_result(struct update *u, size_t i,
 int update_parse(struct update *u, struct err *err);
 int update_prune_trees(struct update *u, struct err *err);
 
-/* index_outline.c: makes the outline; and gives its new nodes ids. */
+/* index_outline.c: reads the skeleton of a tree, which u->skeletons owns then; makes the
+ * outline; and gives its new nodes ids. */
+int update_read_skeleton(struct update *u, struct store_txn *txn,
+                         struct hash128 name, struct tree **ret,
+                         struct err *err);
 int update_build_outline(struct update *u, struct err *err);
 int update_give_ids(struct update *u, struct store_txn *txn, struct err *err);
 

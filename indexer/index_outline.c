@@ -1,11 +1,14 @@
 /* The files' trees joined into an outline, its nodes with the ids that they had. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "indexer/assemble.h"
 #include "indexer/index_internal.h"
+#include "indexer/inputs.h"
+#include "indexer/parsers.h"
 
-static int read_skeleton(struct update *u, struct store_txn *txn,
+int update_read_skeleton(struct update *u, struct store_txn *txn,
                          struct hash128 name, struct tree **ret,
                          struct err *err)
 {
@@ -20,6 +23,14 @@ static int read_skeleton(struct update *u, struct store_txn *txn,
     return 0;
 }
 
+/* By which files of the same content are known: of a part, too, by its own. */
+static struct hash128 content_name(const struct file *file)
+{
+    return strcmp(file->inputs, INPUTS_OF_PART)
+               ? file->tree
+               : parsers_tree_name(file->content, file->path);
+}
+
 static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
 {
     struct store_txn *txn;
@@ -28,10 +39,12 @@ static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
         return code;
     for (uint32_t i = 0; i < u->indexed_count && !code; i++) {
         const struct file *file = &u->files[u->indexed[i]];
-        pieces[i] = (struct piece){
-            file->path, skeletons_find(u->skeletons, file->tree), file->tree};
+        pieces[i] =
+            (struct piece){file->path, skeletons_find(u->skeletons, file->tree),
+                           content_name(file)};
         if (!pieces[i].skeleton)
-            code = read_skeleton(u, txn, file->tree, &pieces[i].skeleton, err);
+            code = update_read_skeleton(u, txn, file->tree, &pieces[i].skeleton,
+                                        err);
     }
     store_end(txn);
     return code;

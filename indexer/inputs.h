@@ -51,6 +51,10 @@ void inputs_free(struct inputs *inputs);
 bool inputs_open(void *context, struct slice names, struct slice *ret_bytes,
                  struct buf *ret_path);
 
+/* The record of a file that is read in what includes it and not by itself: that it
+ * includes nothing, by a name that none has. */
+#define INPUTS_OF_PART "\t\t00000000000000000000000000000000\n"
+
 /* Would the names in a record be resolved as they were, to files of the same
  * content?  `content` has the hash of each file of the scan, 0, 0 where it is
  * not known. */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "indexer/inputs.h"
+#include "indexer/mentions.h"
 #include "indexer/source.h"
 
 /* Results that may wait: bounds memory when the store is slower. */
@@ -24,9 +25,9 @@ struct parsers {
     size_t waiting_count;
     size_t waiting_bytes;
     pthread_mutex_t lock;
-    pthread_cond_t room, ready;
-    pthread_t *threads;
-    unsigned thread_count;
+    pthread_cond_t room, ready, work;
+    pthread_t *threads; /* [thread_count of max_threads] */
+    unsigned thread_count, max_threads;
 };
 
 static struct hash128 name_by(unsigned version, struct hash128 content,
@@ -64,8 +65,7 @@ static bool is_as_met(const struct parsers_task *task)
                task->mtime_ns;
 }
 
-/* A file that is nothing by itself. */
-static struct tree *part_tree(void)
+struct tree *parsers_part_tree(void)
 {
     struct slice none = {"", 0};
     struct tree *tree = tree_new(false);
@@ -153,11 +153,17 @@ static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
     ret->name = parsers_tree_name(ret->content, path);
     ret->unchanged = parsers->tasks[task].has_known && !parsers->force &&
                      hash_equal(ret->content, parsers->tasks[task].known);
+    if (parsers->tasks[task].look) {
+        if (!source_unpack(path, &bytes, &ret->err))
+            mentions_find(buf_slice(&bytes), &ret->mentions);
+        buf_free(&bytes);
+        return;
+    }
     /* A document may include other files than the one of the same bytes. */
     if (!ret->unchanged && source_format(path) != PARSER_LATEX)
         ret->stored = !parsers->force && is_stored(parsers->store, ret->name);
     if (!ret->unchanged && source_is_part(path)) {
-        ret->tree = part_tree();
+        ret->tree = parsers_part_tree();
     } else if (!ret->unchanged && !ret->stored &&
                !source_unpack(path, &bytes, &ret->err)) {
         int code = parse(parsers, parser, &parsers->tasks[task],
@@ -171,7 +177,9 @@ static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
 static bool take_task(struct parsers *parsers, size_t *ret_task)
 {
     pthread_mutex_lock(&parsers->lock);
-    bool more = !parsers->stopping && parsers->begun < parsers->count;
+    while (!parsers->stopping && parsers->begun == parsers->count)
+        pthread_cond_wait(&parsers->work, &parsers->lock);
+    bool more = !parsers->stopping;
     if (more)
         *ret_task = parsers->begun++;
     pthread_mutex_unlock(&parsers->lock);
@@ -193,8 +201,10 @@ static bool has_room(const struct parsers *parsers, size_t bytes)
 
 static void drop_result(const struct parsers_result *result)
 {
-    struct buf inputs = result->inputs, reports = result->reports;
+    struct buf inputs = result->inputs, reports = result->reports,
+               mentions = result->mentions;
     tree_free(result->tree);
+    buf_free(&mentions);
     buf_free(&inputs);
     buf_free(&reports);
 }
@@ -230,38 +240,47 @@ static void *run(void *context)
     return NULL;
 }
 
-int parsers_start(struct store *store, const struct parser_options *options,
-                  unsigned threads, bool force, const struct source_root *root,
-                  const struct scan *scan, const struct parsers_task *tasks,
-                  size_t count, struct parsers **ret, struct err *err)
+struct parsers *parsers_new(struct store *store,
+                            const struct parser_options *options,
+                            unsigned threads, bool force,
+                            const struct source_root *root,
+                            const struct scan *scan)
 {
-    int failed = 0;
     struct parsers *parsers = mem_alloc(sizeof *parsers);
     parsers->store = store;
     parsers->options = *options;
     parsers->force = force;
     parsers->root = root;
     parsers->scan = scan;
-    parsers->tasks = tasks;
-    parsers->count = count;
+    parsers->max_threads = threads ? threads : 1;
+    parsers->threads =
+        mem_alloc(parsers->max_threads * sizeof *parsers->threads);
     pthread_mutex_init(&parsers->lock, NULL);
     pthread_cond_init(&parsers->room, NULL);
     pthread_cond_init(&parsers->ready, NULL);
-    if (threads < 1)
-        threads = 1;
-    if (threads > count)
-        threads = (unsigned)count;
-    parsers->threads = mem_alloc(threads * sizeof *parsers->threads);
-    while (parsers->thread_count < threads &&
+    pthread_cond_init(&parsers->work, NULL);
+    return parsers;
+}
+
+int parsers_give(struct parsers *parsers, const struct parsers_task *tasks,
+                 size_t count, struct err *err)
+{
+    int failed = 0;
+    pthread_mutex_lock(&parsers->lock);
+    parsers->tasks = tasks;
+    parsers->count = count;
+    parsers->begun = parsers->given = 0;
+    pthread_cond_broadcast(&parsers->work);
+    pthread_mutex_unlock(&parsers->lock);
+    while (parsers->thread_count < parsers->max_threads &&
+           parsers->thread_count < count &&
            !(failed = pthread_create(&parsers->threads[parsers->thread_count],
                                      NULL, run, parsers)))
         parsers->thread_count++;
     if (count && !parsers->thread_count) {
-        parsers_stop(parsers);
         errno = failed;
         return err_errno(err, ERR_IO, "cannot start a thread that parses");
     }
-    *ret = parsers;
     return 0;
 }
 
@@ -287,12 +306,14 @@ void parsers_stop(struct parsers *parsers)
     pthread_mutex_lock(&parsers->lock);
     parsers->stopping = true;
     pthread_cond_broadcast(&parsers->room);
+    pthread_cond_broadcast(&parsers->work);
     pthread_mutex_unlock(&parsers->lock);
     for (unsigned i = 0; i < parsers->thread_count; i++)
         pthread_join(parsers->threads[i], NULL);
     for (size_t i = 0; i < parsers->waiting_count; i++)
         drop_result(&parsers->waiting[i]);
     pthread_cond_destroy(&parsers->ready);
+    pthread_cond_destroy(&parsers->work);
     pthread_cond_destroy(&parsers->room);
     pthread_mutex_destroy(&parsers->lock);
     free(parsers->threads);

@@ -14,6 +14,7 @@
 struct parsers_task {
     const char *path; /* absolute */
     const char *name; /* the same, relative to the root */
+    bool look;        /* it is read, not parsed */
     bool has_known;   /* `known` is the hash of what is indexed */
     struct hash128 known;
     uint64_t size; /* the file as it was when the scan met it */
@@ -28,11 +29,12 @@ struct parsers_result {
     bool unchanged;         /* content is `known` */
     bool moved;  /* what was read is not, or not surely, what the scan met */
     bool stored; /* the store has a tree of that name already */
-    struct tree *tree;  /* else this; NULL when failed */
-    struct buf inputs;  /* the record of what it includes (indexer/inputs.h) */
-    struct buf reports; /* what is wrong in a document that is read, a line
+    struct tree *tree;   /* else this; NULL when failed */
+    struct buf mentions; /* of a look: what it names (indexer/mentions.h) */
+    struct buf inputs;   /* the record of what it includes (indexer/inputs.h) */
+    struct buf reports;  /* what is wrong in a document that is read, a line
                            each */
-    struct err err;     /* code 0: fine */
+    struct err err;      /* code 0: fine */
     bool unread; /* the disk did not give the file, or one that it includes */
     bool broken; /* err is not the file's: no parser, no descriptors, cancelled:
                                   no file would fare better */
@@ -49,18 +51,27 @@ struct hash128 parsers_file_tree(const struct file *file);
 /* The record names that, or what it was by an earlier version of the parser. */
 bool parsers_is_tree(const struct file *file);
 
+/* The tree of a file that is nothing by itself.  The caller frees it. */
+struct tree *parsers_part_tree(void);
+
 struct parsers;
 
-/* Starts `threads` parsers on the tasks (as many as the system lets it), which must
- * outlive them, as must the scan of the folder `root`: what documents include is
- * looked for in it.  ERR_IO: not one thread. */
-int parsers_start(struct store *store, const struct parser_options *options,
-                  unsigned threads, bool force, const struct source_root *root,
-                  const struct scan *scan, const struct parsers_task *tasks,
-                  size_t count, struct parsers **ret, struct err *err);
+/* Parsers, at most so many threads, for files of the folder `root`, of which the scan
+ * must outlive them: what documents include is looked for in it. */
+struct parsers *parsers_new(struct store *store,
+                            const struct parser_options *options,
+                            unsigned threads, bool force,
+                            const struct source_root *root,
+                            const struct scan *scan);
+
+/* Begins with the tasks, which must stay until all of their results are taken, as
+ * must those of the tasks before have been.  ERR_IO: not one thread could be started. */
+int parsers_give(struct parsers *parsers, const struct parsers_task *tasks,
+                 size_t count, struct err *err);
 
 /* The next result in the order of completion; waits for one.  False: all have
- * been given.  The caller owns ret->tree, inputs and reports. */
+ * been given.  The caller owns ret->tree, mentions, inputs and
+ * reports. */
 bool parsers_next(struct parsers *parsers, struct parsers_result *ret);
 
 /* Ends it; tasks not yet begun are left undone. */

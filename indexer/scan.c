@@ -436,6 +436,22 @@ size_t scan_find_by_end(const struct scan *scan, struct slice name)
     return count == 1 ? found : SIZE_MAX;
 }
 
+void scan_mark_named(const struct scan *scan, struct slice name, bool *ret)
+{
+    enum { MAX_MARKED = 100 };
+    size_t first = first_by_end(scan, scan->by_end_folded, name, true);
+    for (size_t i = first; i < scan->count && i < first + MAX_MARKED; i++) {
+        struct slice path = end_of(scan, scan->by_end_folded[i]);
+        if (path.size < name.size)
+            break;
+        struct slice end = {path.data + path.size - name.size, name.size};
+        if (compare_backwards(end, name, true) != 0)
+            break;
+        if (path.size == name.size || end.data[-1] == '/')
+            ret[scan->by_end_folded[i]] = true;
+    }
+}
+
 void scan_free(struct scan *scan)
 {
     for (size_t i = 0; i < scan->count; i++) {

@@ -44,6 +44,9 @@ size_t scan_find_folded(const struct scan *scan, struct slice path);
  * there is none, but for capital and small letters; SIZE_MAX: there is none, or
  * several. */
 size_t scan_find_by_end(const struct scan *scan, struct slice name);
+/* Sets ret[i] of the files of that name, without .gz and whatever their folders and
+ * capital letters are; of very many in several folders not all. */
+void scan_mark_named(const struct scan *scan, struct slice name, bool *ret);
 
 /* Told of what a scan is about to look at, so that who watches it from then on
  * misses nothing. */

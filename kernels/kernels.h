@@ -184,8 +184,10 @@ struct kernel_top_k {
 };
 
 struct kernels {
-    const char *name; /* "ref", "cpu", "cuda" */
-    bool bf16_pages;  /* keys and values in pages may be KERNEL_BF16 */
+    const char *name;    /* "ref", "cpu", "cuda" */
+    const char *variant; /* instructions in use, by which last bits may
+                            differ: "avx512"; NULL: one kind alone */
+    bool bf16_pages;     /* keys and values in pages may be KERNEL_BF16 */
 
     /* ---- The device (ref, cpu: none) ---- */
 

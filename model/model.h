@@ -208,11 +208,21 @@ int session_open(struct model *model, struct session **ret, struct err *err);
  * `top_k` of all chunks that is what it is. */
 struct session_exact {
     size_t top_k, window; /* 0: 32, 512 */
+    size_t full;          /* the first so many layers read all */
+    bool all; /* all layers read the last `window` tokens (0: all), but
+                             make the summaries from which others may choose */
 };
+/* Returns the choice that reads about so many tokens, 256 at least: a window of 512 of
+ * them, or half, and chunks of 64. */
+struct session_exact session_exact_of(size_t tokens);
 /* Opens a session with that attention.  ERR_USAGE also: the model was not opened for
  * it, or is trained for HiLS itself. */
 int session_open_exact(struct model *model, const struct session_exact *exact,
                        struct session **ret, struct err *err);
+/* Has an `exact` session choose otherwise from now on.  Layers that read all before have
+ * no summaries of what was read: `full` must not become less. */
+void session_exact_change(struct session *session,
+                          const struct session_exact *exact);
 /* Returns "full", "exact", "hils", "star" or "hici". */
 const char *session_attention(const struct session *session);
 void session_close(struct session *session); /* NULL: ok */
@@ -240,6 +250,25 @@ int session_fork(struct session *from, size_t length, struct session **ret,
 int session_reserve(struct session *session, size_t count, struct err *err);
 /* Returns the bytes of the KV cache, shared pages included. */
 size_t session_bytes(const struct session *session);
+
+/* ---- Pages of keys and values that lie elsewhere ---- */
+
+/* Returns the tokens of a page; 0: the session's pages cannot lie elsewhere, since its
+ * model was made for other attention than full, or a vector stands before its tokens. */
+size_t session_page_tokens(const struct session *session);
+size_t session_page_bytes(const struct session *session);
+/* Hashes what the bytes of a page depend on besides the tokens up to its end: model,
+ * program, backend, layout, choice. */
+struct hash128 session_kind(const struct session *session);
+/* Copies the pages of `count` tokens from the one at `from` on, both multiples of a
+ * page, to ret [count / page, page bytes]. */
+int session_export(struct session *session, size_t from, size_t count,
+                   void *ret, struct err *err);
+/* Appends tokens by their pages instead of reading them: what a session of the same
+ * kind exported after the same tokens.  The last logits are then not there.  ERR_USAGE:
+ * no whole pages, or an id that is none. */
+int session_import(struct session *session, const int32_t *ids, size_t count,
+                   const void *pages, struct err *err);
 
 /* Prefills: reads tokens.  ret_logits [count, vocabulary], one row a token; NULL: only
  * the last row, which session_logits returns.  ERR_USAGE for an id that is

@@ -48,6 +48,7 @@ static int build(struct cli *cli, struct buf *params, struct err *err)
                    : cli->options.full ? "full"
                                        : NULL);
     cli_param_number(&json, "max_tokens", cli->options.max_tokens);
+    cli_param_number(&json, "context", cli->options.context);
     build_sampling(&cli->options, &json);
     cli_param_true(&json, "stream", is_streamed(cli));
     cli_param_true(&json, "strict", cli->options.strict);

@@ -29,6 +29,26 @@ static void put_store(struct buf *out, const cJSON *status)
     buf_put_byte(out, '\n');
 }
 
+/* How much of what was asked of the model was read before. */
+static void put_prompts(struct buf *out, const cJSON *status)
+{
+    const cJSON *prompts = cJSON_GetObjectItemCaseSensitive(status, "prompts");
+    const cJSON *memory = cJSON_GetObjectItemCaseSensitive(prompts, "memory");
+    const cJSON *disk = cJSON_GetObjectItemCaseSensitive(prompts, "disk");
+    double asked = json_get_double(prompts, "tokens", 0);
+    double reused = json_get_double(memory, "tokens", 0) +
+                    json_get_double(disk, "tokens", 0);
+    buf_put_text(out, "prompts   ");
+    output_put_bytes(out, json_get_double(memory, "bytes", 0));
+    buf_put_text(out, " in memory, ");
+    output_put_bytes(out, json_get_double(disk, "bytes", 0));
+    buf_put_text(out, " on the disk");
+    if (asked > 0)
+        buf_printf(out, "; %.0f %% of what was asked was read before",
+                   100 * reused / asked);
+    buf_put_byte(out, '\n');
+}
+
 static void put_watch(struct buf *out, const cJSON *status)
 {
     const cJSON *watch = cJSON_GetObjectItemCaseSensitive(status, "watch");
@@ -172,6 +192,7 @@ int cmd_status(struct cli *cli, struct err *err)
         put_daemon(&out, status);
         put_models(&out, status);
         put_store(&out, status);
+        put_prompts(&out, status);
         put_watch(&out, status);
         buf_printf(&out, "manuals   %d\n", cJSON_GetArraySize(manuals));
         cJSON_ArrayForEach (manual, manuals)

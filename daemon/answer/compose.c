@@ -45,6 +45,8 @@ struct writing {
     struct cite_reader reader;
     struct evidence_reader evidence; /* of what it says in a conversation */
     struct buf text;                 /* as it came out of the reader */
+    struct prompt_section *sections; /* [section_count] that it reads */
+    size_t section_count;
 };
 
 static struct engine *engine_of(const struct writing *writing)
@@ -97,13 +99,36 @@ static int learn_model(struct writing *writing, struct composed *ret,
     return 0;
 }
 
-static int open_sources(struct writing *writing, struct err *err)
+/* The prompt of a whole sub-tree has as many tokens as were asked for. */
+static int open_whole(struct writing *writing, struct err *err)
+{
+    const struct compose_options *options = writing->options;
+    if (!writing->chats)
+        return err_set(err, ERR_MODEL,
+                       "a whole sub-tree is read by models that answer in "
+                       "their own words, with a chat template");
+    writing->answering.prompt_tokens = options->whole_tokens;
+    writing->answering.passage_tokens = options->whole_tokens;
+    return context_below(writing->snapshot, options->view, options->node,
+                         options->whole_tokens, &writing->read, err);
+}
+
+static int open_passages(struct writing *writing, struct err *err)
 {
     struct context_limits limits = {writing->answering.passages,
                                     writing->answering.passage_tokens};
     struct prompt_counter counter = {count_tokens, engine_of(writing)};
     int code = context_open(writing->snapshot, writing->passages, &limits,
                             &counter, &writing->read, err);
+    if (!code && writing->chats)
+        context_settle(&writing->read);
+    return code;
+}
+
+static int open_sources(struct writing *writing, struct err *err)
+{
+    int code = (writing->options->whole_tokens ? open_whole
+                                               : open_passages)(writing, err);
     if (code)
         return code;
     writing->sources =
@@ -133,6 +158,13 @@ static int pack(struct writing *writing, struct err *err)
     int code = prompt_pack(sources, count, slice_of(query), &limits, &counter,
                            &writing->prompt, err);
     free(sources);
+    if (!code && writing->options->whole_tokens &&
+        writing->prompt.whole < count)
+        code = err_set(err, ERR_LIMIT,
+                       "%zu of the %zu sections fit into %zu tokens: name a "
+                       "smaller part, or more tokens (the model has %zu)",
+                       writing->prompt.whole, count, limits.tokens,
+                       writing->context);
     return code;
 }
 
@@ -180,6 +212,24 @@ static bool take_piece(void *context, struct slice piece)
     return true;
 }
 
+/* The sections as they are, by which what was read of them can be kept. */
+static void note_sections(struct writing *writing)
+{
+    size_t capacity = 0;
+    for (size_t i = 0; i < writing->prompt.passages; i++) {
+        const struct context_source *source = &writing->read.sources[i];
+        for (size_t p = 0; p < source->part_count; p++) {
+            const struct passage *passage = &source->parts[p].passage;
+            const struct node *node =
+                &passage->view->outline->nodes[passage->node];
+            MEM_RESERVE(writing->sections, &capacity,
+                        writing->section_count + 1);
+            writing->sections[writing->section_count++] =
+                (struct prompt_section){node->id, node->own};
+        }
+    }
+}
+
 static int write_text(struct writing *writing, struct composed *ret,
                       struct err *err)
 {
@@ -194,6 +244,9 @@ static int write_text(struct writing *writing, struct composed *ret,
                                    .copying = writing->copying,
                                    .stops = writing->options->stops,
                                    .stop_count = writing->options->stop_count,
+                                   .sections = writing->sections,
+                                   .section_count = writing->section_count,
+                                   .asked = writing->prompt.asked,
                                    .cancel = &writing->call->request->cancelled,
                                    .piece = take_piece,
                                    .context = writing};
@@ -382,6 +435,8 @@ static int compose(struct writing *writing, struct composed *ret,
     if (!code && writing->chats)
         open_evidence(writing);
     if (!code)
+        note_sections(writing);
+    if (!code)
         code = write_text(writing, ret, err);
     if (code)
         return code;
@@ -401,6 +456,7 @@ int compose_answer(const struct call *call, const struct snapshot *snapshot,
     struct composed composed = {.answer.fresh = true};
     int code = compose(&writing, &composed, err);
     context_close(&writing.read);
+    free(writing.sections);
     free(writing.sources);
     buf_free(&writing.prompt.text);
     copying_close(writing.copying);

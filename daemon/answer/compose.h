@@ -16,6 +16,11 @@ struct compose_options {
     const struct slice *stops; /* [stop_count] texts that end it, none empty */
     size_t stop_count;
     bool live; /* its text is sent as events while it comes */
+    /* All that is written below a node is read, in so many tokens at most, instead
+     * of passages; 0: passages. */
+    size_t whole_tokens;
+    const struct view *view;
+    uint32_t node;
     bool
         confident; /* nothing is written when no answer of the model's will do */
 };
@@ -34,7 +39,7 @@ struct composed {
 };
 
 /* An answer from the passages; *ret stays valid as long as the snapshot, freed by
- * answer_free(&ret->answer).  `passages`: at least one.  ERR_MODEL, ERR_LIMIT
+ * answer_free(&ret->answer).  `passages`: at least one, unless a sub-tree is read.  ERR_MODEL, ERR_LIMIT
  * and ERR_CANCELLED beside what answer_cite returns. */
 int compose_answer(const struct call *call, const struct snapshot *snapshot,
                    const struct passages *passages,

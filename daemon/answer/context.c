@@ -272,6 +272,25 @@ int context_open(const struct snapshot *snapshot,
     return code;
 }
 
+static int compare_places(const void *a, const void *b)
+{
+    const struct context_part *x = ((const struct context_source *)a)->parts;
+    const struct context_part *y = ((const struct context_source *)b)->parts;
+    uint32_t of_x = x->passage.view->manual.id,
+             of_y = y->passage.view->manual.id;
+    if (of_x != of_y)
+        return of_x < of_y ? -1 : 1;
+    return (x->passage.node > y->passage.node) -
+           (x->passage.node < y->passage.node);
+}
+
+void context_settle(struct context *context)
+{
+    if (context->count > 2)
+        qsort(context->sources + 1, context->count - 1,
+              sizeof *context->sources, compare_places);
+}
+
 void context_close(struct context *context)
 {
     for (size_t s = 0; s < context->count; s++)

@@ -46,6 +46,14 @@ int context_open(const struct snapshot *snapshot,
                  const struct context_limits *limits,
                  const struct prompt_counter *counter, struct context *ret,
                  struct err *err);
+/* Opens all sections of a sub-tree, a source each, in the manual's order.  ERR_LIMIT:
+ * they have more words than `tokens`; ERR_NOT_FOUND: nothing is written there. */
+int context_below(const struct snapshot *snapshot, const struct view *view,
+                  uint32_t node, size_t tokens, struct context *ret,
+                  struct err *err);
+/* Puts all sources but the first in the order of manuals and their places, so that
+ * prompts of the same sources begin alike, whatever was asked. */
+void context_settle(struct context *context);
 void context_close(struct context *context);
 
 struct prompt_source context_prompt(const struct context_source *source);

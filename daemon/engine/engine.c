@@ -30,7 +30,8 @@
 enum {
     POLL_MS = 50,       /* how soon one who waits sees that he is cancelled */
     GIVE_WAY_MS = 2000, /* most, before a model is held that is of no use */
-    NICENESS = 5        /* of indexing */
+    NICENESS = 5,       /* of indexing */
+    EXACT_FROM = 4096   /* tokens (tests/bench/bench_hils.c, bench_context.c) */
 };
 enum { STAGE_QUEUED, STAGE_RUNNING, STAGE_ENDED };
 
@@ -188,12 +189,27 @@ static void open_wanted(struct engine *engine)
     pthread_cond_broadcast(&engine->ended);
 }
 
+/* There is nothing to do: what was read goes to the disk, a piece at a time. */
+static void rest(struct engine *engine)
+{
+    pthread_mutex_unlock(&engine->lock);
+    bool filed = engine_file_prompt(engine);
+    pthread_mutex_lock(&engine->lock);
+    if (!filed && !engine->queues[QUESTIONS] && !engine->wanted &&
+        !engine->next_due && !engine->look_again &&
+        !atomic_load(&engine->stopping))
+        pthread_cond_wait(&engine->more[QUESTIONS], &engine->lock);
+}
+
 /* Questions, then a token for each answer.  Rests only when there was nothing to
  * do: the last holder may have gone while a task ran. */
 static void turn(struct engine *engine)
 {
     struct engine_task *task;
     bool performed = false;
+    pthread_mutex_unlock(&engine->lock);
+    engine_check_prompts(engine);
+    pthread_mutex_lock(&engine->lock);
     while ((task = take(engine, QUESTIONS))) {
         perform(task);
         performed = true;
@@ -205,7 +221,7 @@ static void turn(struct engine *engine)
     } else if (engine->wanted) {
         open_wanted(engine);
     } else if (!performed && !atomic_load(&engine->stopping)) {
-        pthread_cond_wait(&engine->more[QUESTIONS], &engine->lock);
+        rest(engine);
     }
 }
 
@@ -377,7 +393,15 @@ int engine_start(const struct engine_options *options, struct engine **ret,
     engine->exact = options->exact;
     engine->device_name = options->device_name ? options->device_name : "cpu";
     engine->find_device = options->find_device;
+    engine->exact_from = options->exact_from ? options->exact_from : EXACT_FROM;
+    engine->prefixes.how = options->how;
     engine->device_only = options->device_only;
+    engine->check = options->check;
+    engine->look_again = options->check.stands;
+    engine->prefixes.max_bytes = options->prompt_bytes;
+    engine->prefixes.files = options->prompt_files;
+    engine->prefixes.rounded = options->prompts_rounded;
+    engine->prefixes.min_parameters = options->filed_parameters;
     engine->err.position = -1;
     atomic_init(&engine->stopping, false);
     pthread_mutex_init(&engine->lock, NULL);

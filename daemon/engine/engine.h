@@ -17,6 +17,7 @@
 
 #include <stdatomic.h>
 
+#include "daemon/engine/engine_prefixes.h"
 #include "memory/embeddings/embedder.h"
 #include "model/encode/hmt.h"
 
@@ -26,14 +27,25 @@ struct engine;
 struct engine_options {
     const char *folder; /* of the model; NULL or "": none */
     bool exact; /* read long texts with `exact` attention (model.h), if the
-                   model can */
+                   model can: */
+    struct session_exact how; /* so */
+    size_t exact_from; /* where prompt and answer have so many tokens; 0: 4096,
+                          below which choosing costs more than it saves */
     const char *device_name; /* as configured: "auto", "cuda:1"; outlives the
                                 engine; NULL: "cpu" */
     /* Returns the device's operations, or NULL and the reason; called when a
      * model is opened. */
     const struct kernels *(*find_device)(const char **ret_reason);
-    bool device_only; /* fail if the device cannot take the model, instead of
+    bool device_only;    /* fail if the device cannot take the model, instead of
                          using the CPU */
+    size_t prompt_bytes; /* of prompts' beginnings that are remembered; 0: 512
+                            MiB */
+    struct prompt_files *prompt_files; /* where they outlive the engine, which
+                                          outlives it; NULL: nowhere */
+    bool prompts_rounded;       /* they have keys and values of eight bits */
+    uint64_t filed_parameters;  /* of models whose prompts go there, at least */
+    struct section_check check; /* of sections that prompts were made of; any
+                                   thread; stands NULL: they do not change */
 };
 
 /* Starts the threads.  The model is opened by the first call that needs it.
@@ -98,6 +110,16 @@ struct engine_state {
 };
 void engine_state(struct engine *engine, struct engine_state *ret);
 
+/* Has what prompts' beginnings were made of looked at again: those with a section that
+ * does not stand are dropped, soon, by the engine's thread.  Any thread. */
+void engine_sections_changed(struct engine *engine);
+/* Describes what is remembered of prompts. */
+struct engine_prompts {
+    size_t count, bytes, max_bytes; /* of sessions */
+    struct prefixes_counts counts;
+};
+void engine_prompts(struct engine *engine, struct engine_prompts *ret);
+
 /* Makes the embedder that memory encodes with.  `indexing`: its work goes after all
  * other work, and needs a reference to an open model; `cancel` (NULL: never) ends it.
  * The caller keeps *ret as long as the embedder is used. */
@@ -126,6 +148,11 @@ struct engine_prompt {
     const struct hmt
         *hmt;   /* memory that the prompt is read behind; NULL: none */
     bool alone; /* reuse no KV cache of an earlier prompt */
+    /* What it was made of, where its beginning may be kept in files: sections, and
+     * the bytes at its end (of the text, or of the last message) that are the
+     * asker's, which are not.  NULL: it may not. */
+    const struct prompt_section *sections; /* [section_count] */
+    size_t section_count, asked;
     size_t max; /* tokens to write */
     struct sampling sampling;
     struct copying *copying;   /* constrains decoding to sentences of the prompt

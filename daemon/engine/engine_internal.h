@@ -21,7 +21,8 @@ struct device_note {
 
 struct engine {
     char *folder; /* NULL: no model; the thread of questions exchanges it */
-    bool exact;   /* engine_options, as the next three */
+    bool exact;   /* engine_options, as the next four */
+    size_t exact_from;
     bool device_only;
     const char *device_name;
     const struct kernels *(*find_device)(const char **ret_reason);
@@ -60,6 +61,9 @@ struct engine {
     struct generation *generations[MAX_ANSWERS]; /* [under_way] oldest first */
     size_t under_way;
     struct prefixes prefixes; /* of `model` */
+    struct section_check check;
+    bool look_again;               /* at the sections of prompts */
+    struct engine_prompts prompts; /* as `prefixes` was last */
 };
 
 /* One piece of work, which is run, or an answer.  It lies with the caller, who
@@ -88,6 +92,13 @@ struct cancel engine_cancel_of(struct engine_task *task);
 /* On the engine's thread, without the lock: the answer is there, or failed with
  * what is in task->err; the task is then its caller's. */
 void engine_end(struct engine_task *task, int code);
+
+/* On the thread of questions, without the lock: what others see of `prefixes`. */
+void engine_note_prompts(struct engine *engine);
+/* The same: drops the beginnings whose sections have changed, if it is due; and
+ * files a piece, if nothing else is to be done.  True: something was. */
+bool engine_check_prompts(struct engine *engine);
+bool engine_file_prompt(struct engine *engine);
 
 /* Waits, with the lock, for something to end. */
 void engine_wait(struct engine *engine, int64_t until_ms);

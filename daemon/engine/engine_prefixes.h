@@ -1,5 +1,6 @@
 /* The beginnings of the last prompts as sessions that have read them: a prompt
- * that begins alike is read on from there.
+ * that begins alike is read on from there.  With files (prompt_files.h) what took
+ * long to read also outlives the sessions, and the daemon.
  *
  * A prompt is read in pieces, counted from its start, and what is kept ends with a
  * piece: so the rest is read in the passes in which all would have been, and the
@@ -7,21 +8,49 @@
 #ifndef DAEMON_ENGINE_ENGINE_PREFIXES_H
 #define DAEMON_ENGINE_ENGINE_PREFIXES_H
 
+#include "daemon/engine/prompt_files.h"
 #include "model/model.h"
 
 enum {
     PREFIX_PIECE = 128,      /* tokens, between which others have their turn */
     PREFIX_LONG_FROM = 8192, /* where each chooses what it reads, longer ones */
     PREFIX_LONG_PIECE = 2048, /* follow: a long prompt takes less time so */
-    PREFIXES = 8              /* most that are kept */
+    PREFIXES = 16             /* most that are kept */
 };
 
-/* Most bytes that they remember, what several share counted for each. */
-static const size_t prefixes_max_bytes = (size_t)512 << 20;
+/* What a prompt was made of. */
+struct prefix_origin {
+    const struct prompt_section *sections; /* [count] */
+    size_t count;
+    size_t tokens; /* the first so many say nothing of who asked, and may lie in
+                      files; 0: none */
+};
+
+struct prefix {
+    struct session *session;
+    struct prompt_section *sections; /* [count], owned */
+    size_t count;
+    size_t tokens; /* as above, in whole pieces */
+    size_t filed;  /* of these, are in files */
+};
+
+struct prefixes_counts {
+    uint64_t prompts, tokens; /* that were asked for */
+    uint64_t from_memory,
+        in_memory; /* prompts that began with sessions; tokens */
+    uint64_t from_files, in_files; /* and with files besides */
+};
 
 struct prefixes {
-    struct session *items[PREFIXES]; /* [count] the one used last first */
+    struct prefix items[PREFIXES]; /* [count] the one used last first */
     size_t count;
+    size_t max_bytes; /* most that they remember, what several share counted for
+                         each; 0: 512 MiB */
+    struct session_exact how;   /* sessions that are `exact` choose */
+    struct prompt_files *files; /* NULL: none */
+    bool rounded;               /* in files keys and values have eight bits */
+    uint64_t min_parameters;    /* of a model whose reading is worth files */
+    struct prefixes_counts counts;
 };
 
 /* Tokens of the piece that begins at `at`, where another has ended.  A long one of
@@ -36,9 +65,18 @@ int prefixes_fork(struct prefixes *prefixes, struct model *model, bool exact,
                   const int32_t *ids, size_t count, struct session **ret,
                   struct err *err);
 /* Keeps what the session has read of a prompt, all of it in pieces but for the
- * last one; drops the one used longest ago where that is too much. */
+ * last one; drops the one used longest ago where that is too much.  `origin`:
+ * NULL: of nothing that files may hold. */
 void prefixes_keep(struct prefixes *prefixes, struct model *model,
-                   struct session *session);
+                   struct session *session, const struct prefix_origin *origin);
+/* Writes one piece that is to lie in a file.  False: there is none. */
+bool prefixes_file_one(struct prefixes *prefixes, struct model *model);
+/* Drops those of which a section does not stand, and their files. */
+void prefixes_forget(struct prefixes *prefixes,
+                     const struct section_check *check);
+/* Bytes that they have, and may have. */
+size_t prefixes_bytes(const struct prefixes *prefixes);
+size_t prefixes_most(const struct prefixes *prefixes);
 /* Before the model is closed. */
 void prefixes_clear(struct prefixes *prefixes);
 

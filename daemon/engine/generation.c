@@ -10,13 +10,16 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "daemon/answer/extractive.h"
 #include "daemon/engine/engine_prefixes.h"
 #include "daemon/engine/stop_sequences.h"
 
-enum { EXACT_MIN = 4096 /* tokens of prompt and answer */ };
+enum {
+    ENGINE_MESSAGES = 8 /* most of a prompt that is kept in files */
+};
 
 struct generation {
     const struct engine_prompt *prompt;
@@ -25,6 +28,7 @@ struct generation {
     const struct tokenizer *tokenizer;
     struct ids ids; /* of the prompt */
     size_t before;  /* positions of the session that are not in `ids` */
+    size_t common;  /* tokens of the prompt before what its asker wrote */
     struct session *session; /* the engine's thread has it */
     size_t context;          /* of the model */
     struct engine_answer answer;
@@ -171,12 +175,11 @@ static void note_token(struct generation *g, int32_t id)
 
 /* ---- On the engine's thread ---- */
 
-/* Decided once: below EXACT_MIN tokens choosing costs more than it saves
- * (tests/bench/bench_hils.c). */
+/* Decided once. */
 static bool is_exact(const struct engine *engine, const struct generation *g)
 {
     return model_facts(engine->model)->exact &&
-           g->ids.count + g->prompt->max >= EXACT_MIN;
+           g->ids.count + g->prompt->max >= engine->exact_from;
 }
 
 static int open_session(struct engine *engine, struct generation *g,
@@ -195,6 +198,7 @@ static int open_session(struct engine *engine, struct generation *g,
         return code;
     g->answer.reused_tokens = session_length(g->session) - g->before;
     g->answer.attention = session_attention(g->session);
+    engine_note_prompts(engine);
     struct sampling sampling = sampling_of(g);
     return session_sampling(g->session, &sampling, err);
 }
@@ -203,6 +207,15 @@ static int open_session(struct engine *engine, struct generation *g,
 static size_t read_of(const struct generation *g)
 {
     return g->session ? session_length(g->session) - g->before : 0;
+}
+
+static void keep_beginning(struct engine *engine, const struct generation *g)
+{
+    const struct engine_prompt *prompt = g->prompt;
+    struct prefix_origin origin = {prompt->sections, prompt->section_count,
+                                   g->common};
+    prefixes_keep(&engine->prefixes, engine->model, g->session, &origin);
+    engine_note_prompts(engine);
 }
 
 static int try_piece(struct engine *engine, struct generation *g,
@@ -223,7 +236,7 @@ static int try_piece(struct engine *engine, struct generation *g,
         return code;
     /* What follows a beginning of a whole changes it. */
     if (!whole && !g->prompt->hmt && !g->prompt->alone)
-        prefixes_keep(&engine->prefixes, engine->model, g->session);
+        keep_beginning(engine, g);
     return session_reserve(g->session, g->prompt->max, err);
 }
 
@@ -387,44 +400,78 @@ void generating_round(struct engine *engine)
 /* ---- For those who ask ---- */
 
 /* What a manual says is text, also where a tokenizer would take it for more. */
-static int check_no_special(const struct generation *g, size_t from,
-                            struct err *err)
+static int check_no_special(const struct generation *g, const struct ids *ids,
+                            size_t from, struct err *err)
 {
-    for (size_t i = from; i < g->ids.count; i++)
-        if (tokenizer_is_special(g->tokenizer, g->ids.items[i]))
+    for (size_t i = from; i < ids->count; i++)
+        if (tokenizer_is_special(g->tokenizer, ids->items[i]))
             return err_set(err, ERR_LIMIT,
                            "a passage or the question holds what the model "
                            "takes for a special token");
     return 0;
 }
 
-static int encode_chat(struct generation *g, struct err *err)
+static int encode_chat(const struct generation *g,
+                       const struct engine_prompt *prompt, struct ids *ret,
+                       struct err *err)
 {
     const struct chat *chat = model_chat(g->model);
     if (!chat)
         return err_set(err, ERR_MODEL, "the model has no chat template");
-    return chat_encode(chat, g->tokenizer, g->prompt->messages,
-                       g->prompt->message_count, &g->ids, err);
+    return chat_encode(chat, g->tokenizer, prompt->messages,
+                       prompt->message_count, ret, err);
 }
 
 /* The prompt with what the tokenizer puts before a text, but nothing behind:
  * the answer goes on from there.  Behind memories it is no text's beginning. */
-static int encode_prompt(struct generation *g, struct err *err)
+static int encode_text(const struct generation *g,
+                       const struct engine_prompt *prompt, struct ids *ret,
+                       struct err *err)
 {
-    const struct engine_prompt *prompt = g->prompt;
     struct engine_wrapping wrapping = {0};
     int code =
         prompt->hmt ? 0 : engine_wrapping(g->tokenizer, NULL, &wrapping, err);
     for (size_t i = 0; i < wrapping.before; i++)
-        ids_put(&g->ids, wrapping.ids.items[i]);
+        ids_put(ret, wrapping.ids.items[i]);
     for (size_t i = 0; i < prompt->before_count; i++)
-        ids_put(&g->ids, prompt->before[i]);
+        ids_put(ret, prompt->before[i]);
     if (!code)
-        code = tokenizer_encode(g->tokenizer, g->prompt->text, false, &g->ids,
-                                err);
+        code = tokenizer_encode(g->tokenizer, prompt->text, false, ret, err);
     if (!code)
-        code = check_no_special(g, wrapping.before, err);
+        code = check_no_special(g, ret, wrapping.before, err);
     engine_wrapping_free(&wrapping);
+    return code;
+}
+
+static int encode(const struct generation *g,
+                  const struct engine_prompt *prompt, struct ids *ret,
+                  struct err *err)
+{
+    return (prompt->message_count ? encode_chat : encode_text)(g, prompt, ret,
+                                                               err);
+}
+
+/* What the prompt has in common with itself without what was asked. */
+static int find_common(struct generation *g, struct err *err)
+{
+    struct engine_prompt without = *g->prompt;
+    struct chat_message messages[ENGINE_MESSAGES];
+    struct ids ids = {0};
+    if (!without.sections || without.message_count > ENGINE_MESSAGES)
+        return 0;
+    struct slice *last = &without.text;
+    if (without.message_count) {
+        memcpy(messages, without.messages,
+               without.message_count * sizeof *messages);
+        without.messages = messages;
+        last = &messages[without.message_count - 1].content;
+    }
+    last->size -= without.asked < last->size ? without.asked : last->size;
+    int code = encode(g, &without, &ids, err);
+    while (!code && g->common < ids.count && g->common < g->ids.count &&
+           ids.items[g->common] == g->ids.items[g->common])
+        g->common++;
+    ids_free(&ids);
     return code;
 }
 
@@ -461,8 +508,9 @@ int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
         return code;
     g.tokenizer = model_tokenizer(g.model);
     g.context = model_facts(g.model)->context;
-    code =
-        prompt->message_count ? encode_chat(&g, err) : encode_prompt(&g, err);
+    code = encode(&g, prompt, &g.ids, err);
+    if (!code)
+        code = find_common(&g, err);
     if (!code)
         code = check_model(&g, g.model, err);
     if (!code)

@@ -257,8 +257,16 @@ struct packing {
     const struct prompt_counter *counter;
     struct buf text; /* of the passages */
     size_t *ends;    /* [passages] in the text */
+    bool *whole;     /* [passages] nothing of the source is left out */
     size_t passages;
 };
+
+static bool is_whole(const struct window *window)
+{
+    size_t last = window->source->count - 1;
+    return !window->first && !window->from && window->last == last &&
+           window->to == block_text(window, last).size;
+}
 
 /* 1: the source is in, with at most `room` tokens; 0: it does not fit. */
 static int put_source(struct packing *packing,
@@ -282,6 +290,7 @@ static int put_source(struct packing *packing,
         buf_put_slice(&packing->text, buf_slice(&head));
         put_window(&packing->text, &window);
         buf_put_text(&packing->text, "\n\n");
+        packing->whole[packing->passages] = is_whole(&window);
         packing->ends[packing->passages++] = packing->text.size;
         *ret_tokens = room - window.room;
     }
@@ -294,7 +303,7 @@ static int put_source(struct packing *packing,
 static int finish(struct packing *packing, struct slice tail, size_t max,
                   struct prompt *ret, struct err *err)
 {
-    struct prompt prompt = {0};
+    struct prompt prompt = {.asked = tail.size};
     int code = 0;
     while (packing->passages && !code) {
         prompt.passages = packing->passages;
@@ -306,6 +315,8 @@ static int finish(struct packing *packing, struct slice tail, size_t max,
                                        buf_slice(&prompt.text), &prompt.tokens,
                                        err);
         if (!code && prompt.tokens <= max) {
+            for (size_t i = 0; i < prompt.passages; i++)
+                prompt.whole += packing->whole[i];
             *ret = prompt;
             return 0;
         }
@@ -350,6 +361,7 @@ int prompt_pack(const struct prompt_source *sources, size_t count,
     struct packing packing = {.counter = counter};
     struct buf tail = {0};
     packing.ends = mem_alloc((count + 1) * sizeof *packing.ends);
+    packing.whole = mem_alloc((count + 1) * sizeof *packing.whole);
     buf_put_text(&tail, "Question: ");
     put_line(&tail, question);
     buf_put_text(&tail, "\nAnswer:");
@@ -359,5 +371,6 @@ int prompt_pack(const struct prompt_source *sources, size_t count,
     buf_free(&tail);
     buf_free(&packing.text);
     free(packing.ends);
+    free(packing.whole);
     return code;
 }

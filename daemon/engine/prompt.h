@@ -45,6 +45,8 @@ struct prompt {
     struct buf text; /* freed by the caller */
     size_t passages; /* the first so many of the sources */
     size_t tokens;
+    size_t whole; /* passages that are the whole source */
+    size_t asked; /* bytes at the end of the text: the question's */
 };
 
 /* ERR_LIMIT when not even the first source fits beside the question. */

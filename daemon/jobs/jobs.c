@@ -237,6 +237,10 @@ int jobs_refresh(struct jobs *jobs, struct err *err)
     pthread_mutex_lock(&jobs->refreshing);
     int code = library_refresh(jobs->options.library, err);
     pthread_mutex_unlock(&jobs->refreshing);
+    if (jobs->options.engine)
+        engine_sections_changed(jobs->options.engine);
+    if (jobs->options.answer_engine)
+        engine_sections_changed(jobs->options.answer_engine);
     pthread_mutex_lock(&jobs->lock);
     jobs->refreshed = jobs->refreshed || !code;
     pthread_cond_broadcast(&jobs->changed);

@@ -34,7 +34,8 @@
  *   ask     *query, manual, manuals, under, file, n, mode, kind, explain, weights,
  *           answer, extent, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
  *           seed, stop: [texts], stream: bool, strict, session (a name: what it
- *           asks may follow up what was asked under that name before)
+ *           asks may follow up what was asked under that name before), context (a
+ *           number of tokens: all below `under` is read, in so many at most)
  *   whole   *query, *method (full, hmt), manual, under, file, max_tokens: an
  *           answer from a document as a whole, for comparison
  *   grep    *pattern, manual, manuals, under, n, ignore_case

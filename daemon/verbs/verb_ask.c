@@ -41,6 +41,10 @@ struct asking {
     enum extent extent;
     struct slice stops[MAX_STOPS];
     size_t stop_count;
+    size_t whole_tokens; /* most of all that is below `node`, which is read
+                            instead of passages; 0: passages */
+    const struct view *view;
+    uint32_t node;
     const char *session; /* its name; NULL: the question stands alone */
     struct conversation_past
         past; /* what is followed up; none unless it does */
@@ -201,6 +205,29 @@ static void put_session(struct json *json, const struct asking *asking)
     json_end(json, '}');
 }
 
+/* ---- A whole sub-tree ---- */
+
+/* With the snapshot. */
+static int read_whole(struct asking *asking, struct err *err)
+{
+    const cJSON *params = asking->call->params;
+    const char *under = json_get_text(params, "under", NULL);
+    int64_t tokens = json_get_int(params, "context", 0);
+    uint64_t id;
+    if (!tokens)
+        return 0;
+    if (!under || asking->wanted == WANT_PASSAGES || !has_model(asking->call))
+        return err_set(err, ERR_USAGE,
+                       "context: a model reads what is below a node: name it "
+                       "with `under`, and have an answer written");
+    if (!node_parse(under, &id) ||
+        !snapshot_find(asking->snapshot, id, &asking->view, &asking->node))
+        return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
+                       under);
+    asking->whole_tokens = (size_t)tokens;
+    return 0;
+}
+
 /* ---- What the answer is made of ---- */
 
 static void send_route(const struct asking *asking)
@@ -299,7 +326,7 @@ static int quote_besides(struct asking *asking, struct err *err)
 static int write_answer(struct asking *asking, struct err *err)
 {
     const struct call *call = asking->call;
-    bool must = asking->wanted == WANT_GENERATED;
+    bool must = asking->wanted == WANT_GENERATED || asking->whole_tokens;
     double start = clock_seconds();
     struct compose_options options = {
         .max = (size_t)json_get_int(call->params, "max_tokens", DEFAULT_TOKENS),
@@ -307,6 +334,9 @@ static int write_answer(struct asking *asking, struct err *err)
         .stops = asking->stops,
         .stop_count = asking->stop_count,
         .live = must,
+        .whole_tokens = asking->whole_tokens,
+        .view = asking->view,
+        .node = asking->node,
         .confident = !must};
     struct composed *written = &asking->written;
     struct err why = {.position = -1};
@@ -358,8 +388,8 @@ static int quote_passages(struct asking *asking, struct err *err)
 static void send_answer(const struct asking *asking)
 {
     const struct answer *answer = &asking->answer;
-    bool live =
-        asking->wanted == WANT_GENERATED && !strcmp(asking->kind, "generated");
+    bool live = (asking->wanted == WANT_GENERATED || asking->whole_tokens) &&
+                !strcmp(asking->kind, "generated");
     if (!event_wanted(asking->call))
         return;
     if (!live && answer->text.size)
@@ -375,7 +405,8 @@ static void send_answer(const struct asking *asking)
 static int answer(struct asking *asking, struct err *err)
 {
     int code = find(asking, err);
-    if (!code && asking->passages.count && asking->wanted != WANT_PASSAGES &&
+    bool reads = asking->passages.count || asking->whole_tokens;
+    if (!code && reads && asking->wanted != WANT_PASSAGES &&
         has_model(asking->call))
         code = write_answer(asking, err);
     if (!code && !asking->kind)
@@ -483,7 +514,9 @@ int verb_ask(struct call *call, struct json *json, struct err *err)
     if (code)
         return code;
     asking.snapshot = library_snapshot(call->daemon->library);
-    code = answer(&asking, err);
+    code = read_whole(&asking, err);
+    if (!code)
+        code = answer(&asking, err);
     if (!code) {
         put_result(json, &asking);
         remember(&asking);

@@ -5,7 +5,9 @@
 #include "base/config.h"
 #include "base/file.h"
 #include "base/version.h"
+#include "daemon/engine/engine.h"
 #include "daemon/jobs/jobs.h"
+#include "daemon/roles.h"
 #include "daemon/verbs/verb_model.h"
 #include "daemon/verbs/result.h"
 #include "memory/vectors/dense.h"
@@ -267,6 +269,40 @@ static void put_store(struct json *json, struct store *store)
     json_end(json, '}');
 }
 
+/* What is remembered of prompts, of both models. */
+static void put_prompts(struct json *json, const struct daemon *daemon)
+{
+    struct prompt_files_facts files = {0};
+    struct engine_prompts prompts;
+    engine_prompts(roles_answers(daemon), &prompts);
+    if (daemon->prompt_files)
+        prompt_files_facts(daemon->prompt_files, &files);
+    json_key(json, "prompts");
+    json_begin(json, '{');
+    json_field_int(json, "asked", (int64_t)prompts.counts.prompts);
+    json_field_int(json, "tokens", (int64_t)prompts.counts.tokens);
+    json_key(json, "memory");
+    json_begin(json, '{');
+    json_field_int(json, "prompts", (int64_t)prompts.count);
+    json_field_int(json, "bytes", (int64_t)prompts.bytes);
+    json_field_int(json, "max", (int64_t)prompts.max_bytes);
+    json_field_int(json, "hits", (int64_t)prompts.counts.from_memory);
+    json_field_int(json, "tokens", (int64_t)prompts.counts.in_memory);
+    json_end(json, '}');
+    json_key(json, "disk");
+    json_begin(json, '{');
+    json_field_int(json, "files", (int64_t)files.count);
+    json_field_int(json, "bytes", (int64_t)files.bytes);
+    json_field_int(json, "max", (int64_t)files.max_bytes);
+    json_field_int(json, "hits", (int64_t)prompts.counts.from_files);
+    json_field_int(json, "tokens", (int64_t)prompts.counts.in_files);
+    json_field_int(json, "evicted", (int64_t)files.evicted);
+    json_field_int(json, "changed", (int64_t)files.changed);
+    json_field_int(json, "damaged", (int64_t)files.damaged);
+    json_end(json, '}');
+    json_end(json, '}');
+}
+
 /* How many vectors are searched, and by what. */
 static void put_vectors(struct json *json, const struct snapshot *snapshot)
 {
@@ -300,6 +336,7 @@ static void put_daemon(struct json *json, const struct call *call)
     put_store(json, call->daemon->store);
     put_watch(json, call->daemon->watch);
     put_vectors(json, snapshot);
+    put_prompts(json, call->daemon);
     if (json_get_bool(call->params, "config", false)) {
         json_key(json, "config");
         config_put_json(call->daemon->config, json);

@@ -9,6 +9,7 @@ enum {
     MAX_TEXT = 1 << 16,
     MAX_LEVELS = 100000,
     MAX_TOKENS = 4096,
+    MAX_CONTEXT = 1 << 20,
     MAX_TOP_K = 1000000,
     MAX_SAMPLING = 100
 };
@@ -37,7 +38,7 @@ static const struct param ask_params[] = {
     NUMBER("top_p", 1), NUMBER("min_p", 1),
     NUMBER("repetition_penalty", MAX_SAMPLING),
     INT("seed", 0, INT64_C(1) << 53), {"stop", PARAM_TEXTS, false, 0, 0},
-    BOOL("stream"), BOOL("strict"), TEXT("session"), END};
+    BOOL("stream"), BOOL("strict"), TEXT("session"), INT("context", 256, MAX_CONTEXT), END};
 static const struct param whole_params[] = {
     NEEDED_TEXT("query"), NEEDED_TEXT("method"), TEXT("manual"), TEXT("under"),
     TEXT("file"), INT("max_tokens", 1, MAX_TOKENS), END};

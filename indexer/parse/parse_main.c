@@ -5,6 +5,7 @@
  * first byte, then answers requests (indexer/wire.h) until the other end is
  * closed. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include "indexer/parse/jail.h"
 #include "indexer/parse/serve.h"
 #include "indexer/wire.h"
+
+enum { LARGE_BUFFER = 32 << 20, MAX_UNUSED = 64 << 20 }; /* bytes */
 
 static bool number(const char *text, uint64_t *ret_value)
 {
@@ -43,6 +46,9 @@ int main(int argc, char **argv)
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     close_range(WIRE_FD + 1, ~0U, 0);
+    /* What one file has taken the next one takes again. */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BUFFER);
+    mallopt(M_TRIM_THRESHOLD, MAX_UNUSED);
     serve_load();
     struct err err = {.position = -1};
     if (jail_enter(&jail, &err)) {

@@ -59,9 +59,14 @@ static const struct block_lanes *block_lanes_for(enum cpu_level level)
 
 static void use(enum cpu_level level)
 {
+    static const char *const names[] = {[CPU_PLAIN] = "plain",
+                                        [CPU_AVX2] = "avx2",
+                                        [CPU_AVX512] = "avx512",
+                                        [CPU_AMX] = "amx"};
     cpu_lanes = lanes_for(level);
     cpu_block_lanes = block_lanes_for(level);
     cpu_amx = level == CPU_AMX;
+    table.variant = names[level];
 }
 
 static void choose(void)
@@ -74,9 +79,9 @@ static void choose(void)
 
 static void fill(void)
 {
-    choose();
     table = *kernels_ref();
     table.name = "cpu";
+    choose();
     cpu_fill_matmuls(&table);
     cpu_fill_transformer(&table);
     cpu_fill_attention(&table);

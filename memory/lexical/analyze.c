@@ -111,11 +111,49 @@ static void give_whole(struct run *run, struct slice text, bool part)
     run->each(run->context, &at);
 }
 
-/* Signs that, at the ends of a run, belong to the sentence around it and not
- * to the identifier. */
+/* What a sign of ASCII does. */
+enum {
+    WRAPS =
+        1, /* at the ends of a run it is the sentence's, not the identifier's */
+    ENDS = 2,   /* no identifier goes on through it */
+    HOLDS = 4,  /* it holds smaller ones: std::vector<int>, f(my_name) */
+    OPENS = 8,  /* it may stand before a word, */
+    CLOSES = 16 /* or behind one */
+};
+
+static const uint8_t sign_uses[0x80] = {
+    ['\0'] = WRAPS,
+    ['('] = WRAPS | HOLDS | OPENS,
+    ['['] = WRAPS | HOLDS | OPENS,
+    ['{'] = WRAPS | HOLDS | OPENS,
+    [')'] = WRAPS | HOLDS | CLOSES,
+    [']'] = WRAPS | HOLDS | CLOSES,
+    ['}'] = WRAPS | HOLDS | CLOSES,
+    ['"'] = WRAPS | ENDS | OPENS | CLOSES,
+    ['\''] = WRAPS | ENDS | OPENS | CLOSES,
+    ['`'] = WRAPS | ENDS | OPENS | CLOSES,
+    [','] = WRAPS | ENDS | CLOSES,
+    [';'] = WRAPS | ENDS | CLOSES,
+    [':'] = WRAPS | CLOSES,
+    ['.'] = WRAPS | CLOSES,
+    ['!'] = WRAPS | CLOSES,
+    ['?'] = WRAPS | CLOSES,
+    ['<'] = WRAPS | HOLDS,
+    ['>'] = WRAPS,
+    ['*'] = WRAPS,
+    ['|'] = ENDS,
+    ['='] = HOLDS,
+    ['&'] = HOLDS,
+};
+
+static inline bool does(unsigned char c, uint8_t use)
+{
+    return c < 0x80 && sign_uses[c] & use;
+}
+
 static bool is_wrapping(char c)
 {
-    return strchr("()[]{}<>\"'`,;:.!?*", c) != NULL;
+    return does((unsigned char)c, WRAPS);
 }
 
 /* Takes wrapping signs off both ends; dots and dashes before a word stay
@@ -277,9 +315,10 @@ static void give_names(struct run *run, struct slice text)
 }
 
 /* Calls `give` for what stands between breaks. */
-static void split(struct run *run, struct slice text,
-                  bool (*is_break)(struct slice text, size_t at, uint32_t c),
-                  void (*give)(struct run *run, struct slice text))
+static inline void split(struct run *run, struct slice text,
+                         bool (*is_break)(struct slice text, size_t at,
+                                          uint32_t c),
+                         void (*give)(struct run *run, struct slice text))
 {
     for (size_t at = 0, from = 0, step; at < text.size; at += step) {
         uint32_t c = text_decode(text.data, text.size, at, &step);
@@ -294,27 +333,28 @@ static void split(struct run *run, struct slice text,
     }
 }
 
-/* An identifier never goes on through these; */
 static bool ends_identifier(struct slice text, size_t at, uint32_t c)
 {
     (void)text;
     (void)at;
-    return c < 0x80 ? c && strchr("\"'`,;|", (int)c) : !is_word(c);
+    return c < 0x80 ? sign_uses[c] & ENDS : !is_word(c);
 }
 
-/* these hold smaller ones: std::vector<int>, f(my_name).  "->" does not. */
+/* "->" holds nothing. */
 static bool ends_inner(struct slice text, size_t at, uint32_t c)
 {
     if (c == '>')
         return !at || text.data[at - 1] != '-';
-    return c < 0x80 && c && strchr("()[]{}<=&", (int)c);
+    return c < 0x80 && sign_uses[c] & HOLDS;
 }
 
 static void give_inner(struct run *run, struct slice text)
 {
-    struct shape shape = shape_of(text);
-    if (text.size < run->piece.size && (shape.joined || shape.humps))
-        give_whole(run, text, true);
+    if (text.size < run->piece.size) {
+        struct shape shape = shape_of(text);
+        if (shape.joined || shape.humps)
+            give_whole(run, text, true);
+    }
     give_names(run, text);
 }
 
@@ -330,6 +370,8 @@ static size_t size_before(struct slice text, const char *signs)
 static void give_both(struct run *run, struct slice text)
 {
     static const char *const marks[] = {"[no-]", "[no]"};
+    if (!memchr(text.data, '[', text.size))
+        return;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         size_t size = strlen(marks[i]);
         const char *at = memmem(text.data, text.size, marks[i], size);
@@ -365,9 +407,17 @@ static void give_piece(struct run *run, struct slice text)
     give_parts(run, text);
 }
 
+static bool has_word(struct slice text)
+{
+    for (size_t at = 0, step; at < text.size; at += step)
+        if (is_word(text_decode(text.data, text.size, at, &step)))
+            return true;
+    return false;
+}
+
 static void give_run(struct run *run, struct slice text)
 {
-    if (shape_of(text).any_word)
+    if (has_word(text))
         split(run, text, ends_identifier, give_piece);
     else
         give_signs(run, text);
@@ -377,9 +427,9 @@ static void give_run(struct run *run, struct slice text)
  * sentence: most of a text.  False: the run is another. */
 static bool give_simple(struct run *run, struct slice text)
 {
-    while (text.size && memchr("(\"'[{`", text.data[0], 6))
+    while (text.size && does((unsigned char)text.data[0], OPENS))
         text.data++, text.size--;
-    while (text.size && memchr(".,;:!?)\"'`]}", text.data[text.size - 1], 12))
+    while (text.size && does((unsigned char)text.data[text.size - 1], CLOSES))
         text.size--;
     unsigned char first = text.size ? (unsigned char)text.data[0] : 0;
     unsigned char second = text.size > 1 ? (unsigned char)text.data[1] : 'a';
@@ -423,12 +473,19 @@ static bool may_hold_cjk(struct slice text)
     return false;
 }
 
+static bool is_ascii(struct slice text)
+{
+    return text_ascii_run(text.data, text.size, 0) == text.size;
+}
+
 static void give_scripts(struct run *run, struct slice text)
 {
     if (give_simple(run, text))
         return;
-    text = visible(&run->maker->run, text);
-    if (!may_hold_cjk(text)) {
+    bool plain = is_ascii(text);
+    if (!plain)
+        text = visible(&run->maker->run, text);
+    if (plain || !may_hold_cjk(text)) {
         give_run(run, text);
         return;
     }

@@ -259,13 +259,23 @@ static void write_posting(struct writer *writer, uint64_t id, uint64_t packed)
     writer->last = id;
 }
 
+/* Nodes come in the order of their ids, most of the time. */
+static bool ascends(const struct posting_list *list)
+{
+    for (size_t i = 1; i < list->count; i++)
+        if (by_id(&list->items[i - 1], &list->items[i]) > 0)
+            return false;
+    return true;
+}
+
 static void merge(struct slice old, struct posting_list *list, struct buf *out)
 {
     struct reader in = reader_of(old.data, old.size);
     struct writer writer = {out, 0};
     uint64_t id = 0, packed = 0;
     bool have = false;
-    qsort(list->items, list->count, sizeof *list->items, by_id);
+    if (!ascends(list))
+        qsort(list->items, list->count, sizeof *list->items, by_id);
     for (size_t i = 0; i <= list->count; i++) {
         const struct posting *item = i < list->count ? &list->items[i] : NULL;
         for (;;) {

@@ -12,8 +12,9 @@ bool forward_is_hils(const struct model *m, const struct cache *cache,
 {
     if (!cache || !cache->hils.chunk)
         return false;
-    return cache->hils.exact ? !m->config.window[layer]
-                             : hils_layer(&m->config.attention, layer);
+    return cache->hils.exact
+               ? !m->config.window[layer] && layer >= cache->hils.full
+               : hils_layer(&m->config.attention, layer);
 }
 
 /* ---- How a cache's layers choose ---- */
@@ -204,6 +205,18 @@ static int summarise(struct model *m, const struct cache *cache, size_t row,
 
 /* ---- Attention ---- */
 
+/* What would be chosen from is made, and all is read, or the window. */
+static int attend_all(struct model *m, const struct cache *cache, size_t row,
+                      size_t rows, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    struct kernel_pages pages = cache_pages(m, cache, layer);
+    size_t at = row * c->heads * c->head;
+    return m->kernels->attention(&m->run, m->work.mixed + at, m->work.q + at,
+                                 &pages, rows, cache->length + rows, c->heads,
+                                 c->key_heads, c->head, cache->hils.window);
+}
+
 int forward_hils_attend(struct model *m, const struct cache *cache, size_t row,
                         size_t rows, size_t layer)
 {
@@ -228,6 +241,8 @@ int forward_hils_attend(struct model *m, const struct cache *cache, size_t row,
     const float *q = w->q + row * wide;
     const float *qhat = choosing(m, cache) + row * wide;
     int code = summarise(m, cache, row, rows, layer);
+    if (!code && h->all)
+        return attend_all(m, cache, row, rows, layer);
     if (!code)
         code = m->kernels->hils_choose(&m->run, w->chosen, q, qhat, &pages,
                                        &summaries, w->slots + row, landmarks,

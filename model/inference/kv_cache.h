@@ -49,7 +49,11 @@ struct page_pool {
 /* How a cache's layers choose what they read; chunk 0: they read all. */
 struct hils_use {
     size_t chunk, window, top_k;
-    bool exact; /* of layers without a window; chosen tokens weigh their own */
+    bool exact;  /* of layers without a window; chosen tokens weigh their own */
+    size_t full; /* the first so many layers read all (`exact`) */
+    bool
+        all; /* nothing is chosen, summaries are made: the last `window` slots are
+                 read, 0: all of them (`exact`) */
     bool softmax1;
 };
 

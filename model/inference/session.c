@@ -1,38 +1,14 @@
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/inference/forward.h"
-#include "model/inference/sample.h"
+#include "model/inference/session_internal.h"
 
 enum { LOGIT_ROWS = 32 };
 
 enum { EXACT_TOP_K = 32, EXACT_WINDOW = 512 };
 
-/* `logits` are those of the token at length - 1 when `fresh`; they stay on the
- * device until somebody asks for them, or for the likeliest of them.  The tokens
- * from `kept` on, if any, must be read again before the next: a chunk that was
- * forgotten in part has no summary, nor has it what its summary is made of.
- * With HiCI attention the first `text` tokens are read as a whole; as published
- * all of them depend on its end, and are read again when that is forgotten. */
-struct session {
-    struct model *model;
-    struct cache cache; /* of the first `kept` tokens */
-    int32_t *ids;       /* [length] that were read */
-    size_t length, kept, text, id_capacity;
-    float *begin;  /* [width] stands in the first token's place; NULL: none */
-    float *logits; /* [vocabulary], on the device */
-    bool fresh;
-    /* Of the fresh ones, as far as they were asked for: */
-    bool here, listed;
-    float *host_logits; /* [vocabulary] */
-    struct kernel_top_k top_k;
-    struct sampler sampler;
-};
-
-/* Room for `count` tokens. */
-static int reserve(struct session *s, size_t count, struct err *err)
+int session_room(struct session *s, size_t count, struct err *err)
 {
     MEM_RESERVE(s->ids, &s->id_capacity, count);
     return cache_reserve(s->model, &s->cache, cache_slots(&s->cache, count),
@@ -79,13 +55,30 @@ int session_open_exact(struct model *model, const struct session_exact *exact,
     int code = session_open(model, ret, err);
     if (code)
         return code;
-    size_t top_k = exact->top_k ? exact->top_k : EXACT_TOP_K;
-    (*ret)->cache.hils = (struct hils_use){
-        .chunk = CACHE_PAGE,
-        .window = exact->window ? exact->window : EXACT_WINDOW,
-        .top_k = forward_hils_max(model, top_k, CACHE_PAGE),
-        .exact = true};
+    session_exact_change(*ret, exact);
     return 0;
+}
+
+struct session_exact session_exact_of(size_t tokens)
+{
+    size_t window = tokens / 2 < EXACT_WINDOW ? tokens / 2 : EXACT_WINDOW;
+    size_t top_k = (tokens - window) / CACHE_PAGE;
+    return (struct session_exact){.window = window ? window : 1,
+                                  .top_k = top_k ? top_k : 1};
+}
+
+void session_exact_change(struct session *session,
+                          const struct session_exact *exact)
+{
+    size_t top_k = exact->top_k ? exact->top_k : EXACT_TOP_K;
+    bool usual = !exact->window && !exact->all;
+    session->cache.hils = (struct hils_use){
+        .chunk = CACHE_PAGE,
+        .window = usual ? EXACT_WINDOW : exact->window,
+        .top_k = forward_hils_max(session->model, top_k, CACHE_PAGE),
+        .full = exact->full,
+        .all = exact->all,
+        .exact = true};
 }
 
 const char *session_attention(const struct session *session)
@@ -159,7 +152,7 @@ int session_soft_prefix(struct session *s, const float *vector, struct err *err)
         return err_set(err, ERR_USAGE,
                        "a vector stands before all tokens, and in no model "
                        "of STAR or HiCI attention");
-    int code = reserve(s, 1, err);
+    int code = session_room(s, 1, err);
     if (code)
         return code;
     s->begin = mem_alloc(width * sizeof *s->begin);
@@ -220,7 +213,7 @@ int session_reserve(struct session *session, size_t count, struct err *err)
 {
     size_t length = session->length;
     size_t room = session->model->config.context - length;
-    return reserve(session, length + (count < room ? count : room), err);
+    return session_room(session, length + (count < room ? count : room), err);
 }
 
 size_t session_bytes(const struct session *session)
@@ -384,7 +377,7 @@ int session_prefill(struct session *s, const int32_t *ids, size_t count,
     int code = check(s, ids, count, err);
     if (code || !count)
         return code;
-    code = reserve(s, before + count, err);
+    code = session_room(s, before + count, err);
     if (code)
         return code;
     memcpy(s->ids + before, ids, count * sizeof *ids);
@@ -407,7 +400,7 @@ static int catch_up(struct session *s, const struct cancel *cancel,
     if (s->kept == s->length)
         return 0;
     s->fresh = false;
-    int code = reserve(s, s->length, err);
+    int code = session_room(s, s->length, err);
     if (!code)
         code = read_up_to(s, s->length, s->length, cancel, NULL, err);
     if (!code && fresh)
@@ -424,7 +417,7 @@ static int prepare_step(struct session *s, int32_t id,
     if (!code)
         code = catch_up(s, cancel, err);
     if (!code)
-        code = reserve(s, s->length + 1, err);
+        code = session_room(s, s->length + 1, err);
     if (code)
         return code;
     s->ids[s->length] = id;
@@ -479,131 +472,5 @@ int session_decode_batch(struct session *const *sessions, const int32_t *ids,
     }
     for (size_t i = 0; i < count && code; i++) /* means may have moved on */
         keep_first(sessions[i], cached_of(sessions[i], sessions[i]->kept));
-    return code;
-}
-
-/* ---- Writing ---- */
-
-int session_sampling(struct session *s, const struct sampling *how,
-                     struct err *err)
-{
-    s->listed = false; /* it is of a temperature */
-    return sampler_set(&s->sampler, how, s->model->config.vocabulary, err);
-}
-
-/* Both come here once for each token, if at all. */
-static int fetch_logits(struct session *s, struct err *err)
-{
-    struct model *m = s->model;
-    int code = s->here ? 0
-                       : m->kernels->download(
-                             &m->run, s->host_logits, s->logits,
-                             m->config.vocabulary * sizeof *s->host_logits);
-    s->here = !code;
-    return forward_error(code, err);
-}
-
-static int fetch_top_k(struct session *s, struct err *err)
-{
-    struct model *m = s->model;
-    int code = s->listed ? 0
-                         : m->kernels->top_k(&m->run, &s->top_k, s->logits,
-                                             m->config.vocabulary,
-                                             sampler_beta(&s->sampler));
-    s->listed = !code;
-    return forward_error(code, err);
-}
-
-const float *session_logits(struct session *session)
-{
-    return session->fresh && !fetch_logits(session, NULL) ? session->host_logits
-                                                          : NULL;
-}
-
-/* They are all NaN (or -infinity). */
-static bool are_no_numbers(const struct session *s)
-{
-    return !(s->top_k.logit[0] > -INFINITY);
-}
-
-int32_t session_top_k(struct session *s)
-{
-    return s->fresh && !fetch_top_k(s, NULL) && !are_no_numbers(s)
-               ? s->top_k.id[0]
-               : -1;
-}
-
-static float logit_of(const struct session *s, int32_t id)
-{
-    size_t i = 0;
-    while (!s->here && s->top_k.id[i] != id)
-        i++;
-    return s->here ? s->host_logits[id] : s->top_k.logit[i];
-}
-
-int session_choose(struct session *s, int32_t *ret_id, double *ret_logprob,
-                   struct err *err)
-{
-    if (!s->fresh)
-        return err_set(err, ERR_USAGE, "nothing was read to go on from");
-    size_t begins = s->begin != NULL;
-    int code = fetch_top_k(s, err);
-    if (code)
-        return code;
-    if (are_no_numbers(s))
-        return err_set(err, ERR_FORMAT,
-                       "the model's logits are not numbers: its weights are "
-                       "damaged, or too large for the arithmetic");
-    int32_t id = sampler_choose_top_k(&s->sampler, &s->top_k);
-    if (id == SAMPLER_ALL) {
-        code = fetch_logits(s, err);
-        if (code)
-            return code;
-        id = sampler_choose(&s->sampler, s->host_logits, s->ids + begins,
-                            s->length - begins);
-    }
-    if (id >= 0)
-        *ret_logprob = sample_logprob(&s->top_k, logit_of(s, id));
-    *ret_id = id;
-    return 0;
-}
-
-static bool is_among(const int32_t *ids, size_t count, int32_t id)
-{
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] == id)
-            return true;
-    return false;
-}
-
-bool model_is_eos(const struct model *model, int32_t id)
-{
-    return is_among(model->config.eos_ids, model->config.eos_count, id);
-}
-
-int session_generate(struct session *s, const struct generate_options *options,
-                     generate_token *token, void *context, size_t *ret_count,
-                     struct err *err)
-{
-    *ret_count = 0;
-    int code = session_sampling(s, &options->sampling, err);
-    if (!code)
-        code = session_reserve(s, options->max, err);
-    while (!code && *ret_count < options->max) {
-        int32_t id;
-        double logprob;
-        code = session_choose(s, &id, &logprob, err);
-        if (code || id < 0)
-            break;
-        if (options->eos_ids
-                ? is_among(options->eos_ids, options->eos_count, id)
-                : model_is_eos(s->model, id))
-            break;
-        ++*ret_count;
-        if (!token(context, id, logprob) ||
-            s->length == s->model->config.context)
-            break;
-        code = session_prefill(s, &id, 1, options->cancel, NULL, err);
-    }
     return code;
 }

@@ -132,6 +132,65 @@ def what_a_document_includes_may_change():
 
 
 @test
+def what_a_document_includes_is_not_parsed_by_itself():
+    with house() as h:
+        def titles():
+            return [child["title"] for child in h.json("toc", "-c", "m")["children"]]
+
+        def write_main(body):
+            h.write("m/main.tex", "\\documentclass{article}\\title{Main}\\begin{document}\n" + body + "\\end{document}\n")
+
+        def update():
+            return h.json("update", "-c", "m", "--wait")
+
+        h.write("m/a.tex", "\\documentclass[main]{subfiles}\\begin{document}\\section{A}Ants.\\end{document}")
+        h.write("m/parts/b.tex", "\\section{B}Bees.\\input{parts/c}")
+        h.write("m/parts/c.tex", "\\subsection{C}Cats.")
+        write_main("\\subfile{a}\\include{parts/b}\n")
+        report = h.json("add", os.path.join(h.path, "m"), "--wait")
+        check(report["parsed"] == 1, report)
+        check(titles() == ["Main"] and h.manual("m")["excluded"] == {"part": 3}, titles())
+        h.write("m/parts/c.tex", "\\subsection{C}Cows.")
+        check(update()["parsed"] == 1, "a part that has changed, and the document")
+        check(h.json("search", "cows")["results"][0]["path"][-1] == "2.1 C", "a part that changed")
+        os.utime(os.path.join(h.path, "m/parts/c.tex"), (1, 1))
+        check(update()["parsed"] <= 1 and titles() == ["Main"], "a part that was touched")
+        write_main("\\subfile{a}\n")
+        update()
+        check(titles() == ["Main", "parts/b.tex"], f"what nobody includes any more: {titles()}")
+        check(h.json("search", "bees")["results"][0]["file"] == "parts/b.tex", "and what it says")
+        write_main("\\subfile{a}\\include{parts/b}\n")
+        update()
+        check(titles() == ["Main"], f"what is included again: {titles()}")
+        check(h.json("search", "bees")["results"][0]["path"][-2:] == ["Main", "2 B"], "where it stands")
+        h.write("m/main.tex", "\0\0\0")
+        update()
+        check(titles() == ["a.tex", "parts/b.tex"], f"a document that fails: {titles()}")
+        write_main("\\subfile{a}\\include{parts/b}\n")
+        update()
+        h.json("update", "-c", "m", "--wait", "--force")
+        check(titles() == ["Main"] and h.manual("m")["excluded"] == {"part": 3}, titles())
+        os.remove(os.path.join(h.path, "m/main.tex"))
+        update()
+        check(titles() == ["a.tex", "parts/b.tex"], f"a document that is gone: {titles()}")
+        check(h.manual("m")["excluded"] == {"part": 1}, "one still includes another")
+        h.run("verify")
+
+
+@test
+def documents_that_include_each_other_are_read():
+    with house() as h:
+        h.write("m/a.tex", "\\section{A}Ants.\n\\input{b}")
+        h.write("m/b.tex", "\\section{B}Bees.\n\\input{a}")
+        h.write("m/c.tex", "\\documentclass{article}\\begin{document}Cats, says \\verb|\\input{c}|.\\end{document}")
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        found = [child["title"] for child in h.json("toc", "-c", "m")["children"]]
+        check(found == ["a.tex", "c.tex"], found)
+        found = h.json("search", "bees")["results"]
+        check(found[0]["path"] == ["a.tex", "B"], f"in the first of them: {found}")
+
+
+@test
 def what_is_wrong_in_a_document_is_told_of_its_files():
     with house() as h:
         h.write("m/main.tex", "\\documentclass{article}\\begin{document}\n\\input{part}\\input{gone}\\end{quote}\n"

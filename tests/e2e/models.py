@@ -150,6 +150,9 @@ def models_made_for_hils_make_memories_and_write():
         first, again = (h.json("ask", *asked, code=None) for _ in range(2))
         check(first["attention"] == again["attention"] == "hils", (first, again))
         check(first["tokens"]["reused"] == 0 < again["tokens"]["reused"], (first["tokens"], again["tokens"]))
+        prompts = h.json("status")["prompts"]
+        check(prompts["memory"]["hits"] == 1 and prompts["memory"]["tokens"] == again["tokens"]["reused"], prompts)
+        check(prompts["asked"] == 2 and prompts["disk"]["files"] == 0, "it reads faster than files are read")
         check(first["answer"] == again["answer"] and first["tokens"]["answer"] == again["tokens"]["answer"], (first, again))
         check(h.json("verify")["fault_count"] == 0, "verify")
 

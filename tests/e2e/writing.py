@@ -439,6 +439,34 @@ def what_a_chat_says_stands_with_its_evidence_or_not_at_all():
 
 
 @test
+def a_whole_sub_tree_is_read():
+    """In the manual's order, what is not below left out; what does not fit is said, not cut."""
+    def asked(*more, **checks):
+        return h.json("ask", "Which place is open at night?", "--max-tokens", "11", "--explain", *more, **checks)
+
+    with house() as h:
+        h.model = writing_model.make(os.path.join(h.path, "chatter"), "jumpy docks", chat=CHAT, context=4096)
+        h.write("m/a.html", page("Harbour", "<p>Ships come.</p><h2 id=q>Quay</h2><p>The jumpy docks are open at night.</p>"
+                                            "<h2 id=t>Tower</h2><p>" + "The tower is closed. " * 40 + "</p>"))
+        h.write("m/b.html", page("Town", "<p>The town is open by day.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        [harbour] = [one for one in h.json("toc", "-c", "m")["children"] if one["title"] == "Harbour"]
+        whole = "--under", harbour["id"], "--context"
+        answer = asked(*whole, "2000")
+        check((answer["kind"], answer["answer"]) == ("generated", "jumpy docks [1]"), answer)
+        check(answer["citations"][0]["quote"] == "The jumpy docks are open at night.", answer)
+        read = answer["read"]["prompt"]
+        places = [read.find(text) for text in ("Ships come.", "jumpy docks are", "The tower is closed. " * 8, "Question:")]
+        check(min(places) >= 0 and places == sorted(places) and "by day" not in read, read)
+        again = asked(*whole, "2000")
+        check(again["answer"] == answer["answer"] and again["tokens"]["reused"] > 200, again["tokens"])
+        told = h.run("ask", "Which?", *whole, "256", code=None)
+        check(told.returncode and "sections fit into" in told.stderr, (told.returncode, told.stdout, told.stderr))
+        told = h.run("ask", "Which?", "--context", "2000", code=2).stderr
+        check("name it with `under`" in told, told)
+
+
+@test
 def a_chat_template_that_cannot_be_used_is_no_answer():
     with house() as h:
         h.model = writing_model.make(os.path.join(h.path, "chatter"), "docks", chat="{% frobnicate %}")

@@ -20,6 +20,7 @@ each:
 import argparse
 import collections
 import gzip
+import hashlib
 import itertools
 import mmap
 import os
@@ -201,6 +202,32 @@ class House:
         self.daemon.call("backup", dir=os.path.join(self.place, f"backup{self.serial}"))
         return True
 
+    def prepare_pack(self):
+        self.serial += 1
+
+    def act_pack(self):
+        """What it wrote is whole: the bytes of one that nothing kept from it, of the same index."""
+        pack = os.path.join(self.place, f"pack{self.serial}")
+        self.daemon.call("pack", manual="m", file=pack, files=True)
+        with open(pack, "rb") as file:
+            found = file.read()
+        os.unlink(pack)
+        return hashlib.sha256(found).hexdigest()
+
+    def prepare_unpack(self):
+        self.pack = os.path.join(self.place, "whole.pack")
+        if not os.path.exists(self.pack):
+            self.daemon.call("pack", manual="m", file=self.pack, files=True)
+        if self.daemon.manual("unpacked"):
+            self.daemon.call("rm", manual="unpacked")
+        self.serial += 1
+
+    def act_unpack(self):
+        """A manual that is there is a whole one."""
+        folder = os.path.join(self.place, f"unpacked{self.serial}")
+        self.daemon.call("unpack", file=self.pack, name="unpacked", dir=folder, untrusted=True)
+        return titles(self.daemon.call("toc", manual="unpacked"))
+
     def prepare_add(self):
         if self.daemon.manual("other"):
             self.daemon.call("rm", manual="other")
@@ -243,8 +270,8 @@ class House:
         return result
 
 
-VERBS = ("search", "ask", "get", "toc", "verify", "compact", "backup", "update", "add")
-WRITES = ("compact", "backup", "update", "add")
+VERBS = ("search", "ask", "get", "toc", "verify", "compact", "backup", "update", "add", "pack", "unpack")
+WRITES = ("compact", "backup", "update", "add", "unpack")
 
 
 # ---- One failure ----
@@ -305,7 +332,7 @@ class Trial:
             raise Forbidden(f"another answer: {str(found)[:300]} instead of {str(expected)[:300]}")
 
     def again(self, expected):
-        if self.verb in ("add", "backup"):
+        if self.verb in ("add", "backup", "pack", "unpack"):
             self.prepare()
         found = self.act()
         if found != expected:

@@ -18,6 +18,22 @@
         }                                                                      \
     } while (0)
 
+/* Bytes as choices; when they have run out, always the first. */
+struct choices {
+    const uint8_t *data;
+    size_t size, at;
+};
+
+static inline uint32_t choose(struct choices *choices, uint32_t limit)
+{
+    uint32_t value = 0;
+    for (uint32_t most = 1; most < limit; most = most << 8 ? most << 8 : limit)
+        value =
+            value << 8 |
+            (choices->at < choices->size ? choices->data[choices->at++] : 0);
+    return limit ? value % limit : 0;
+}
+
 /* A tree comes out the same when it is encoded and decoded again. */
 static inline void check_coding(const struct tree *tree)
 {

@@ -14,4 +14,6 @@ sh "$here/models.sh" "$build/models" || exit 1
     "$build/fuzz_template" "$build"/models/template/* $(ls -d "$here"/corpus/template/* 2>/dev/null) &&
     "$build/fuzz_weights" "$build"/models/weights/* $(ls -d "$here"/corpus/weights/* 2>/dev/null) &&
     "$build/fuzz_gguf" "$here"/corpus/gguf/* && "$build/fuzz_pack" "$here"/corpus/pack/* &&
-    "$build/fuzz_protocol" "$here"/corpus/protocol/*
+    "$build/fuzz_protocol" "$here"/corpus/protocol/* &&
+    "$build/fuzz_mcp" "$here"/corpus/mcp/* && "$build/fuzz_encoding" "$here"/corpus/encoding/* &&
+    "$build/fuzz_nearest" "$here"/corpus/nearest/* && "$build/fuzz_ranking" "$here"/corpus/ranking/*

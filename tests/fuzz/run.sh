@@ -8,8 +8,8 @@ status=0
 mkdir -p "$build/broken"
 "$build/tests/fuzz/encode_pages" "$build/seeds/tree" "$here"/corpus/html/* || exit 1
 sh "$here/models.sh" "$build/seeds" || exit 1
-mkdir -p "$build/seeds/html" "$build/seeds/latex" "$build/seeds/gguf" "$build/seeds/pack" "$build/seeds/protocol"
-for target in ${3:-html latex tree tokenizer model weights gguf template pack protocol}; do
+for target in html latex gguf pack protocol mcp encoding nearest ranking; do mkdir -p "$build/seeds/$target"; done
+for target in ${3:-html latex tree tokenizer model weights gguf template pack protocol mcp encoding nearest ranking}; do
     found="$build/corpus/$target"
     dict="$here/$target.dict"
     [ -f "$dict" ] || dict="$here/json.dict"

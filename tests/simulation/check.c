@@ -58,25 +58,51 @@ static bool compare(const struct service *service, const struct scan *scan,
     return true;
 }
 
+static void read_records(struct service *service, struct file **ret_files,
+                         size_t *ret_count)
+{
+    struct err err;
+    struct store_txn *txn;
+    must_be(store_read(service->daemon.store, &txn, &err), &err, "read");
+    must_be(store_list_files(txn, service->manual, ret_files, ret_count, &err),
+            &err, "files");
+    store_end(txn);
+}
+
+static void free_records(struct file *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        file_free(&files[i]);
+    free(files);
+}
+
 bool check_visible(struct service *service, bool must)
 {
     struct err err;
     struct scan scan;
-    struct store_txn *txn;
     struct file *files;
     size_t count;
     const struct source_root root = {.path = service->root};
     if (scan_folder(&root, "", &scan, &err))
         return differs(must, service->root, "cannot be read");
-    must_be(store_read(service->daemon.store, &txn, &err), &err, "read");
-    must_be(store_list_files(txn, service->manual, &files, &count, &err), &err,
-            "files");
-    store_end(txn);
+    read_records(service, &files, &count);
     bool same = compare(service, &scan, files, count, must);
-    for (size_t i = 0; i < count; i++)
-        file_free(&files[i]);
-    free(files);
+    free_records(files, count);
     scan_free(&scan);
+    return same;
+}
+
+bool check_file(struct service *service, const char *path)
+{
+    struct file *files;
+    size_t count;
+    const struct source_root root = {.path = service->root};
+    bool same = false;
+    read_records(service, &files, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(files[i].path, path))
+            same = is_as_recorded(&root, &files[i], false);
+    free_records(files, count);
     return same;
 }
 

@@ -20,7 +20,8 @@ static const char *const names[] = {"index.html", "a.html",   "b.html",
 enum { NAMES = sizeof names / sizeof names[0], ROOM = 600 };
 
 static char root[160], away[176];
-static char half[64]; /* a file that is being written; "": none */
+static char half[64];  /* a file that is being written; "": none */
+static char aside[64]; /* one that stands beside its name; "": none */
 
 /* ---- What the kernel tells ---- */
 
@@ -257,6 +258,36 @@ static void move_root(bool back)
     event_in(inode(to), IN_MOVE_SELF, NULL);
 }
 
+/* Another file stands in its place for a while, and then it does again, as it was. */
+static void put_aside(const char *name)
+{
+    char path[ROOM], kept[ROOM];
+    struct buf bytes = {0};
+    full_path(path, name);
+    snprintf(kept, sizeof kept, "%.500s~", path);
+    if (!inode(path) || rename(path, kept))
+        return;
+    tell(path, IN_MOVED_FROM);
+    tell(kept, IN_MOVED_TO);
+    put_content(&bytes, name);
+    put_file(path, buf_slice(&bytes));
+    tell(path, IN_CLOSE_WRITE);
+    buf_free(&bytes);
+    snprintf(aside, sizeof aside, "%s", name);
+}
+
+static void put_back(void)
+{
+    char path[ROOM], kept[ROOM];
+    full_path(path, aside);
+    snprintf(kept, sizeof kept, "%.500s~", path);
+    aside[0] = '\0';
+    if (rename(kept, path))
+        return;
+    tell(kept, IN_MOVED_FROM);
+    tell(path, IN_MOVED_TO);
+}
+
 static const char *some_name(void)
 {
     return names[chance_below(NAMES)];
@@ -267,6 +298,8 @@ void files_finish(void)
     char path[ROOM];
     if (inode(away))
         move_root(true);
+    if (aside[0])
+        put_back();
     if (!half[0])
         return;
     struct buf bytes = {0};
@@ -284,7 +317,7 @@ void files_begin(const char *path)
 {
     snprintf(root, sizeof root, "%s", path);
     snprintf(away, sizeof away, "%s.away", path);
-    half[0] = '\0';
+    half[0] = aside[0] = '\0';
     if (mkdir(root, 0755))
         simulation_fails("%s cannot be made: %s", root, strerror(errno));
     replace("index.html");
@@ -292,7 +325,7 @@ void files_begin(const char *path)
 
 static void change(void)
 {
-    switch (chance_below(14)) {
+    switch (chance_below(16)) {
     case 0:
     case 1:
     case 2:
@@ -307,6 +340,8 @@ static void change(void)
     case 11: move_folder("h", "c"); break;
     case 12: delete_folder(chance_in(2) ? "c" : "c/i"); break;
     case 13:
+    case 14: put_aside(some_name()); break;
+    case 15:
         if (chance_in(4))
             move_root(false);
         break;
@@ -316,11 +351,26 @@ static void change(void)
 void files_change(void)
 {
     fibre_holds(1);
-    if (half[0] || inode(away))
+    if (half[0] || aside[0] || inode(away))
         files_finish();
     else
         change();
     if (!is_there("index.html") && !inode(away))
         replace("index.html");
+    fibre_holds(-1);
+}
+
+void files_rewrite(void)
+{
+    fibre_holds(1);
+    files_finish();
+    replace("a.html");
+    fibre_holds(-1);
+}
+
+void files_touch(void)
+{
+    fibre_holds(1);
+    touch("index.html");
     fibre_holds(-1);
 }

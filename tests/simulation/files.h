@@ -9,7 +9,10 @@
 void files_begin(const char *root);
 /* One change, of those that a writer cannot be interrupted in. */
 void files_change(void);
-/* Ends what was begun and not ended: a file half written, a folder put away. */
+/* Another content for a file that no other change is made to, and a touch of it. */
+void files_rewrite(void);
+void files_touch(void);
+/* Ends what was begun and not ended: a file half written, what was put away. */
 void files_finish(void);
 
 #endif

@@ -75,7 +75,7 @@ void *loop_run(void *context)
     (void)context;
     while (!ends) {
         if (turn()) {
-            fibre_sleep((int64_t)chance_below((uint64_t)world.tick + 1));
+            fibre_sleep(1 + (int64_t)chance_below((uint64_t)world.lateness));
             continue;
         }
         const struct timer *timer = next_timer();

@@ -19,6 +19,7 @@ struct world {
     uint64_t doubled;     /* the same */
     uint64_t lost;        /* the same, silently */
     size_t queue;         /* events that the kernel keeps; then they are lost */
+    int64_t lateness;     /* ns: most that the loop comes late */
     bool shared;          /* the file system is one that others write to */
     unsigned max_watches; /* 0: any number */
     bool no_inotify;

@@ -78,6 +78,7 @@ static void start_threads(struct service *service)
 static void start(struct service *service)
 {
     service->daemon = (struct daemon){0};
+    service->looked = false;
     simulation_says("the daemon starts");
     loop_begin();
     events_begin();
@@ -178,7 +179,14 @@ bool service_is_current(struct service *service)
                    is_text(manual, "state", "idle") &&
                    is_text(status, "state", "idle");
     cJSON_Delete(status);
+    service->looked = service->looked || current;
     return current;
+}
+
+bool service_answers_currently(struct service *service)
+{
+    return service->looked &&
+           jobs_is_current(service->daemon.jobs, service->manual);
 }
 
 bool service_has_memories(struct service *service)

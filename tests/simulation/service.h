@@ -14,6 +14,7 @@ struct service {
     uv_loop_t loop;
     unsigned loop_fibre;
     uint32_t manual;
+    bool looked; /* the folder, since the start: status has said so */
     char store[192], root[192];
 };
 
@@ -28,6 +29,9 @@ void service_restart(struct service *service,
 void service_hears(struct service *service);
 /* What `status` says: nothing is stale, nothing failed. */
 bool service_is_current(struct service *service);
+/* What an answer says, once the folder was looked at: the manual's files are as they
+ * were indexed, as far as is known. */
+bool service_answers_currently(struct service *service);
 bool service_has_memories(struct service *service);
 void service_update(struct service *service, bool force);
 void service_retry(struct service *service);

@@ -15,17 +15,21 @@ static bool is_letter(char c)
     return is_ascii_letter(c) || c & 0x80;
 }
 
+/* Adds the letter, or what is none, to those before it and tells whether with it a word
+ * has MIN_LETTERS: no branch is taken for it. */
+static bool makes_word(unsigned *before, bool letter)
+{
+    enum { LAST = (2 << MIN_LETTERS) - 1, WORD = (1 << MIN_LETTERS) - 1 };
+    *before = (*before << 1 | letter) & LAST;
+    return *before == WORD;
+}
+
 static size_t count_words(struct slice text)
 {
-    size_t count = 0, letters = 0;
-    for (size_t i = 0; i <= text.size; i++) {
-        if (i < text.size && is_letter(text.data[i])) {
-            letters++;
-            continue;
-        }
-        count += letters >= MIN_LETTERS;
-        letters = 0;
-    }
+    size_t count = 0;
+    unsigned before = 0;
+    for (size_t i = 0; i < text.size; i++)
+        count += makes_word(&before, is_letter(text.data[i]));
     return count;
 }
 
@@ -52,13 +56,22 @@ static size_t pass_key(struct slice text, size_t at)
 /* Commands whose arguments are keys, names or drawings. */
 static bool takes_keys(struct slice name)
 {
-    static const char *const names[] = {
-        "begin",   "end",    "label",           "ref",        "eqref",
-        "pageref", "cite",   "citep",           "citet",      "autoref",
-        "cref",    "Cref",   "includegraphics", "input",      "include",
-        "index",   "vspace", "hspace",          "usepackage", "bibliography"};
+#define NAME(text)                                                             \
+    {                                                                          \
+        text, sizeof text - 1                                                  \
+    }
+    static const struct slice names[] = {
+        NAME("begin"),        NAME("end"),        NAME("label"),
+        NAME("ref"),          NAME("eqref"),      NAME("pageref"),
+        NAME("cite"),         NAME("citep"),      NAME("citet"),
+        NAME("autoref"),      NAME("cref"),       NAME("Cref"),
+        NAME("input"),        NAME("include"),    NAME("includegraphics"),
+        NAME("index"),        NAME("vspace"),     NAME("hspace"),
+        NAME("bibliography"), NAME("usepackage"),
+    };
+#undef NAME
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (slice_is(name, names[i]))
+        if (slice_equal(name, names[i]))
             return true;
     return false;
 }
@@ -100,19 +113,19 @@ static size_t pass_command(struct slice text, size_t at)
 static size_t count_source(struct slice text, bool documented)
 {
     size_t count = 0;
+    char comment = documented ? '\\' : '%';
     for (size_t at = 0; at < text.size;) {
-        size_t from = at;
-        while (at < text.size && is_letter(text.data[at]))
-            at++;
-        count += at - from >= MIN_LETTERS;
+        unsigned before = 0;
+        for (; at < text.size; at++) {
+            char c = text.data[at];
+            if (c == '\\' || c == comment)
+                break;
+            count += makes_word(&before, is_letter(c));
+        }
         if (at == text.size)
             break;
-        if (text.data[at] == '%' && !documented)
-            at = line_end(text, at);
-        else if (text.data[at] == '\\')
-            at = pass_command(text, at + 1);
-        else
-            at++;
+        at = text.data[at] == '\\' ? pass_command(text, at + 1)
+                                   : line_end(text, at);
     }
     return count;
 }

@@ -53,12 +53,15 @@ def typeset(folder, main, options, work, runs=1, pdf=False, before=""):
 
     What it reads is in the .fls beside them.  TEXINPUTS may name more folders
     in which packages are looked for; for one that is nowhere, and whatever else
-    LaTeX asks the terminal for, it gets the empty file null.tex, so that it
-    comes to its end."""
+    LaTeX asks the terminal for, it gets the empty file null.tex, and for an error
+    that it is to go on (it would give up at the hundredth of a paragraph), so that
+    it comes to its end."""
     base = os.path.basename(main)
     for ending in (".gz", ".tex", ".ltx"):
         base = base[:-len(ending)] if base.endswith(ending) else base
     unpack(folder, work)
+    if "without" in options:  # the installed one is used
+        shutil.rmtree(os.path.join(work, options["without"]))
     inside = os.path.join(work, os.path.dirname(main))
     before += r"\AtBeginDocument{\setcounter{tocdepth}{5}}" if "nodepth" not in options else ""
     if "toc" in options:  # it prints none
@@ -69,9 +72,9 @@ def typeset(folder, main, options, work, runs=1, pdf=False, before=""):
     for run in range(runs):
         draft = [] if pdf and run == runs - 1 else ["-draftmode" if engine == "pdflatex" else "-no-pdf"]
         try:
-            subprocess.run([engine, "-recorder", "-interaction=scrollmode", *draft, f"-jobname={base}",
+            subprocess.run([engine, "-recorder", "-interaction=errorstopmode", *draft, f"-jobname={base}",
                             before + rf"\input{{{base}}}"], cwd=inside, env=env, timeout=float(options.get("seconds", 500)),
-                           input=b"null.tex\n" * 10000, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                           input=b"\nnull.tex\n" * 1000000, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             print(f"{main}: {engine} took too long")
     return os.path.join(inside, base)

@@ -70,12 +70,42 @@ static void a_passage_is_where_it_was_chosen(void **state)
     assert_int_equal(shown.to, 42);
 }
 
+/* The best one stays first; the others no longer lie as they were ranked. */
+static void sources_are_in_the_manuals_order(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t manual, node;
+    } ranked[] = {{2, 9}, {2, 4}, {1, 8}, {2, 1}, {1, 3}};
+    static const uint32_t wanted[] = {9, 3, 8, 1, 4};
+    enum { COUNT = 5 };
+    struct view views[COUNT] = {0};
+    struct context_part parts[COUNT] = {0};
+    struct context_source sources[COUNT] = {0};
+    struct context context = {sources, COUNT};
+    for (size_t i = 0; i < COUNT; i++) {
+        views[i].manual.id = ranked[i].manual;
+        parts[i].passage.view = &views[i];
+        parts[i].passage.node = ranked[i].node;
+        sources[i].parts = &parts[i];
+        sources[i].part_count = 1;
+    }
+    for (int again = 0; again < 2; again++) {
+        context_settle(&context);
+        for (size_t i = 0; i < COUNT; i++)
+            assert_int_equal(sources[i].parts->passage.node, wanted[i]);
+    }
+    context.count = 0;
+    context_settle(&context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_words_are_the_same),
         cmocka_unit_test(other_words_are_not),
         cmocka_unit_test(a_passage_is_where_it_was_chosen),
+        cmocka_unit_test(sources_are_in_the_manuals_order),
     };
     return cmocka_run_group_tests_name("context", tests, NULL, NULL);
 }

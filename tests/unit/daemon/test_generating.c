@@ -48,7 +48,7 @@ static struct session *read_prompt(struct prefixes *prefixes,
         assert_int_equal(
             session_prefill(session, ids + at, some, NULL, NULL, NULL), 0);
     }
-    prefixes_keep(prefixes, model, session);
+    prefixes_keep(prefixes, model, session, NULL);
     return session;
 }
 
@@ -658,14 +658,18 @@ static void attention_is_chosen_by_length(void **state)
     (void)state;
     static const struct {
         bool exact;
-        size_t max;
+        size_t max, from;
         const char *attention;
-    } cases[] = {
-        {true, 4200, "exact"}, {true, 40, "full"}, {false, 4200, "full"}};
+    } cases[] = {{true, 4200, 0, "exact"},
+                 {true, 40, 0, "full"},
+                 {true, 40, 30, "exact"},
+                 {true, 4200, 5000, "full"},
+                 {false, 4200, 0, "full"}};
     make_long();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct engine_options options = {.folder = folder,
-                                         .exact = cases[i].exact};
+                                         .exact = cases[i].exact,
+                                         .exact_from = cases[i].from};
         struct engine *engine = NULL;
         struct asked asked;
         assert_int_equal(engine_start(&options, &engine, NULL), 0);

@@ -98,6 +98,35 @@ static void a_prompt_is_as_it_was_taught(void **state)
                   "Question: Which eggs?\nAnswer:");
 }
 
+/* What is left out is told, and where the question begins. */
+static void a_prompt_knows_what_is_whole(void **state)
+{
+    (void)state;
+    struct prompt_source sources[] = {
+        source_of("Fish", fish, 1, 0, "The coelacanth is old."),
+        source_of("Birds", birds, 3, 0, "")};
+    sources[1].to = sources[1].from; /* from its beginning on */
+    static const struct {
+        size_t tokens, whole;
+        const char *begins;
+    } cases[] = {{400, 2, "Birds are many.\n\nThe cassowary"},
+                 {26, 1, "It runs.\n\nQuestion"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct prompt_limits limits = {cases[i].tokens, 3, 400};
+        struct prompt_counter counter = {count_words, NULL};
+        struct prompt prompt;
+        assert_int_equal(prompt_pack(sources, 2, slice_of("Which eggs?"),
+                                     &limits, &counter, &prompt, NULL),
+                         0);
+        assert_int_equal(prompt.passages, 2);
+        assert_int_equal(prompt.whole, cases[i].whole);
+        assert_non_null(strstr(prompt.text.data, cases[i].begins));
+        assert_string_equal(prompt.text.data + prompt.text.size - prompt.asked,
+                            "Question: Which eggs?\nAnswer:");
+        buf_free(&prompt.text);
+    }
+}
+
 static void sections_of_one_source_have_their_titles(void **state)
 {
     (void)state;
@@ -248,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_prompt_is_as_it_was_taught),
+        cmocka_unit_test(a_prompt_knows_what_is_whole),
         cmocka_unit_test(sections_of_one_source_have_their_titles),
         cmocka_unit_test(a_small_budget_keeps_what_is_near_the_sentence),
         cmocka_unit_test(passages_that_do_not_fit_stay_out),

@@ -122,7 +122,9 @@ static bool is_text(const struct tex *tex, unsigned char c)
 {
     if (c >= 0x80)
         return true;
-    return c > ' ' && c != 0x7f && is_plain(tex, c) && !strchr("-`'?!", c);
+    static const bool joined[0x80] = {
+        ['-'] = true, ['`'] = true, ['\''] = true, ['?'] = true, ['!'] = true};
+    return c > ' ' && c != 0x7f && is_plain(tex, c) && !joined[c];
 }
 
 struct slice mouth_text(struct tex *tex, struct input *input)

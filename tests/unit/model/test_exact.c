@@ -1,0 +1,145 @@
+/* Sessions of models made for full attention that choose what they read, in some
+ * layers, or from some token on. */
+#include "tests/unit/support/models.h"
+
+enum { LENGTH = 330, MORE = 5 };
+static const char *const some[] = {"untied", "llama2", "qwen2", "olmo3"};
+enum { SOME = sizeof some / sizeof some[0] };
+
+static struct model *open_exact(const char *kind, const struct kernels *kernels)
+{
+    char path[128];
+    snprintf(path, sizeof path, MODELS "%s", kind);
+    return open_at(path, kernels, true, false);
+}
+
+static struct session *open_by(struct model *model,
+                               const struct session_exact *how)
+{
+    struct session *session = NULL;
+    assert_int_equal(session_open_exact(model, how, &session, NULL), 0);
+    return session;
+}
+
+static bool same(struct session *a, struct session *b, size_t vocabulary)
+{
+    return !memcmp(session_logits(a), session_logits(b),
+                   vocabulary * sizeof(float));
+}
+
+/* Where nothing is chosen, or no layer chooses, it is full attention to the bit. */
+static void what_chooses_nothing_reads_all(void **state)
+{
+    (void)state;
+    int32_t ids[LENGTH];
+    fill_ids(ids, LENGTH, 60, 3);
+    const struct session_exact ways[] = {
+        {.all = true},
+        {.all = true, .window = LENGTH + MORE},
+        {.top_k = 1, .window = 1, .full = 100}};
+    for (size_t m = 0; m < SOME; m++) {
+        struct model *model = open_exact(some[m], kernels_cpu());
+        size_t vocabulary = model_facts(model)->vocabulary;
+        for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+            struct session *full = open_session(model);
+            struct session *other = open_by(model, &ways[w]);
+            feed(full, ids, LENGTH - MORE);
+            feed(other, ids, LENGTH - MORE);
+            assert_true(same(full, other, vocabulary));
+            for (size_t i = LENGTH - MORE; i < LENGTH; i++) {
+                feed(full, ids + i, 1);
+                feed(other, ids + i, 1);
+                assert_true(same(full, other, vocabulary));
+            }
+            session_close(full);
+            session_close(other);
+        }
+        model_close(model);
+    }
+}
+
+/* What was read in full has the summaries from which others choose: with all chunks
+ * that is full attention, with few it is not. */
+static void a_session_chooses_from_what_it_read(void **state)
+{
+    (void)state;
+    int32_t ids[LENGTH];
+    fill_ids(ids, LENGTH, 60, 4);
+    const struct session_exact all = {.all = true},
+                               every = {.top_k = 64, .window = 64},
+                               few = {.top_k = 1, .window = 1};
+    for (size_t m = 0; m < SOME; m++) {
+        struct model *model = open_exact(some[m], kernels_cpu());
+        size_t vocabulary = model_facts(model)->vocabulary;
+        struct session *full = open_session(model), *wide, *narrow;
+        struct session *base = open_by(model, &all);
+        feed(full, ids, LENGTH);
+        feed(base, ids, LENGTH - MORE);
+        assert_int_equal(session_fork(base, 256, &wide, NULL), 0);
+        assert_int_equal(session_fork(base, 256, &narrow, NULL), 0);
+        session_exact_change(wide, &every);
+        session_exact_change(narrow, &few);
+        feed(wide, ids + 256, LENGTH - 256);
+        feed(narrow, ids + 256, LENGTH - 256);
+        check_near(some[m], session_logits(wide), session_logits(full),
+                   vocabulary, 1e-5);
+        assert_false(same(narrow, full, vocabulary));
+        session_close(full);
+        session_close(base);
+        session_close(wide);
+        session_close(narrow);
+        model_close(model);
+    }
+}
+
+/* Layers that read all differ from those that choose, alike by plain kernels. */
+static void the_first_layers_may_read_all(void **state)
+{
+    (void)state;
+    int32_t ids[LENGTH];
+    fill_ids(ids, LENGTH, 60, 5);
+    const struct session_exact first = {.top_k = 1, .window = 1, .full = 1},
+                               none = {.top_k = 1, .window = 1};
+    struct model *cpu = open_exact("llama2", kernels_cpu());
+    struct model *ref = open_exact("llama2", kernels_ref());
+    size_t vocabulary = model_facts(cpu)->vocabulary;
+    assert_true(model_facts(cpu)->layers > 1);
+    struct session *full = open_session(cpu), *chooses = open_by(cpu, &none);
+    struct session *half = open_by(cpu, &first), *plain = open_by(ref, &first);
+    struct session *const sessions[] = {full, chooses, half, plain};
+    for (size_t i = 0; i < 4; i++)
+        feed(sessions[i], ids, LENGTH);
+    check_near("full 1", session_logits(half), session_logits(plain),
+               vocabulary, 1e-5);
+    assert_false(same(half, full, vocabulary));
+    assert_false(same(half, chooses, vocabulary));
+    for (size_t i = 0; i < 4; i++)
+        session_close(sessions[i]);
+    model_close(cpu);
+    model_close(ref);
+}
+
+static void a_budget_is_a_window_and_chunks(void **state)
+{
+    (void)state;
+    static const size_t cases[][3] = {{2560, 512, 32}, {1024, 512, 8},
+                                      {512, 256, 4},   {256, 128, 2},
+                                      {0, 1, 1},       {4096, 512, 56}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct session_exact got = session_exact_of(cases[i][0]);
+        assert_int_equal(got.window, cases[i][1]);
+        assert_int_equal(got.top_k, cases[i][2]);
+        assert_false(got.all);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_chooses_nothing_reads_all),
+        cmocka_unit_test(a_session_chooses_from_what_it_read),
+        cmocka_unit_test(the_first_layers_may_read_all),
+        cmocka_unit_test(a_budget_is_a_window_and_chunks),
+    };
+    return cmocka_run_group_tests(tests, make_pool, end_pool);
+}
