@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 
 
@@ -276,14 +277,19 @@ def speed(build, file, runs="5", threads="1"):
             mine = json.loads(done.stdout)
             got[name].append((mine["prompt"], mine["decode"], mine["core"]["prompt"], mine["core"]["decode"], mine["read"], mine["share"]))
         for name, server in servers.items():
-            timings = server.write(ids, 128, ignore_eos=True)["timings"]
-            got[name].append((timings["prompt_per_second"], timings["predicted_per_second"]))
+            start = time.process_time()
+            server.write(ids, 1)
+            read = time.process_time()
+            timings = server.write(ids, 129, ignore_eos=True)["timings"]
+            wrote = time.process_time() - read - (read - start)
+            got[name].append((timings["prompt_per_second"], timings["predicted_per_second"], len(ids) / (read - start), 128 / wrote))
     middle = {name: [statistics.median(values) for values in zip(*rows)] for name, rows in got.items()}
     base = middle["llama.cpp, 1 threads"]
     print(f"tokens a second by the clock, medians of {runs}")
     for name, row in middle.items():
-        more = f"; by the processor's time {row[2]:.1f}, {row[3]:.1f}; a core reads {row[4]:.1f} GB/s, of it {row[5]:.2f}" if len(row) > 2 else ""
-        print(f"{name}: prompt {row[0]:.1f} ({row[0] / base[0]:.2f} x), one by one {row[1]:.1f} ({row[1] / base[1]:.2f} x){more}")
+        more = f"; a core reads {row[4]:.1f} GB/s, of it {row[5]:.2f}" if len(row) > 4 else ""
+        print(f"{name}: prompt {row[0]:.1f} ({row[0] / base[0]:.2f} x), one by one {row[1]:.1f} ({row[1] / base[1]:.2f} x); by the processor's "
+              f"time {row[2]:.1f} ({row[2] / base[2]:.2f} x), {row[3]:.1f} ({row[3] / base[3]:.2f} x){more}")
 
 
 if __name__ == "__main__":
