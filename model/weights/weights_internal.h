@@ -143,10 +143,10 @@ void tensor_floats(const struct tensor *tensor, size_t from, size_t count,
 
 /* The two matrices that a text's vector goes through, if the file has them. */
 void loader_dense(struct loader *loader, const struct model_config *config,
-                  struct model_weights *ret);
+                  struct model_weights *weights);
 /* What a reranker's score is made by. */
 void loader_scoring(struct loader *loader, const struct model_config *config,
-                    struct model_weights *ret);
+                    struct model_weights *weights);
 
 /* ---- weights_attention.c: what HiLS, STAR and HiCI add ---- */
 
