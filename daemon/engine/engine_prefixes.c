@@ -180,6 +180,15 @@ static int file_piece(struct prefixes *p, const struct model *model,
     return code;
 }
 
+/* More pieces of one prompt than there is room for would push each other out. */
+static bool have_room(struct prefixes *p, size_t pieces)
+{
+    struct prompt_files_facts facts;
+    prompt_files_facts(p->files, &facts);
+    return !facts.count ||
+           pieces <= facts.max_bytes / (facts.bytes / facts.count + 1);
+}
+
 bool prefixes_file_one(struct prefixes *p, struct model *model)
 {
     struct err err = {.position = -1};
@@ -187,6 +196,10 @@ bool prefixes_file_one(struct prefixes *p, struct model *model)
         struct prefix *item = &p->items[i];
         if (item->filed >= item->tokens || !are_filed(p, model, item->session))
             continue;
+        if (!have_room(p, item->filed / PREFIX_PIECE + 1)) {
+            item->tokens = item->filed;
+            continue;
+        }
         if (file_piece(p, model, item, item->filed / PREFIX_PIECE, &err)) {
             log_warn("a prompt is not kept on the disk: %s", err.message);
             item->tokens = item->filed;

@@ -15,8 +15,10 @@
  *              the first `full` layers reading all
  *     int8     all is read, of what lay in files as 8 bits by groups of 32
  *     read     as exact with 2,560, but all before was read so, too
- * few: the same of some ways, none of which reads all anew.
- * needles: ten facts, and five that name another, are put into so many tokens of the
+ * few: the same of some ways, none of which reads all anew, and of those that stand
+ *     among TOKENS as WINDOW/CHUNKS/FULL-LAYERS.
+ *     A word @FOLDER keeps what is read in full there, from where another run goes on.
+ * needles: ten facts, and three that name another, are put into so many tokens of the
  *     text, evenly; all is read with full attention, and with `exact` of 2,560; then
  *     each is asked for, and the likeliest tokens are compared with what was said.
  * speed: tokens a second, one after the other, behind so many whose keys and values
@@ -99,6 +101,63 @@ static void read_on(struct session *s, const int32_t *ids, size_t count)
         some = count - at < READ ? count - at : READ;
         must(session_prefill(s, ids + at, some, NULL, NULL, &err), &err);
     }
+}
+
+/* ---- Reading in full, of which files are kept ---- */
+
+static struct prompt_files *kept; /* NULL: none are */
+static struct hash128 kept_name;  /* of the last piece read */
+
+static struct prompt_piece piece_behind(const int32_t *ids)
+{
+    return (struct prompt_piece){
+        .before = kept_name, .ids = ids, .count = PIECE};
+}
+
+static bool read_kept(struct session *s, const int32_t *ids, void *pages,
+                      size_t bytes)
+{
+    struct err err = {.position = -1};
+    struct prompt_piece piece = piece_behind(ids);
+    if (prompt_files_read(kept, &piece, pages, bytes, &err))
+        return false;
+    must(session_import(s, ids, PIECE, pages, &err), &err);
+    kept_name = prompt_piece_name(&piece);
+    return true;
+}
+
+static void keep(struct session *s, const int32_t *ids, size_t at, void *pages,
+                 size_t bytes)
+{
+    struct err err = {.position = -1};
+    struct prompt_piece piece = piece_behind(ids + at);
+    must(session_export(s, at, PIECE, pages, &err), &err);
+    must(prompt_files_write(kept, &piece, NULL, 0, pages, bytes, &err), &err);
+    kept_name = prompt_piece_name(&piece);
+}
+
+/* Up to `end`. */
+static void read_and_keep(struct session *s, const int32_t *ids, size_t end)
+{
+    struct err err = {.position = -1};
+    size_t bytes = PIECE / PAGE * session_page_bytes(s);
+    void *pages = mem_alloc(bytes);
+    while (session_length(s) < end) {
+        size_t at = session_length(s), to = at + READ < end ? at + READ : end;
+        if (read_kept(s, ids + at, pages, bytes))
+            continue;
+        must(session_prefill(s, ids + at, to - at, NULL, NULL, &err), &err);
+        for (; at < to; at += PIECE)
+            keep(s, ids, at, pages, bytes);
+    }
+    free(pages);
+}
+
+static void keep_in(const char *folder, struct session *s)
+{
+    struct err err = {.position = -1};
+    must(prompt_files_open(folder, (uint64_t)1 << 40, &kept, &err), &err);
+    kept_name = session_kind(s);
 }
 
 /* ---- Perplexity ---- */
@@ -206,6 +265,19 @@ static void compare_ways(struct session *base, struct session *chosen,
         measure(chosen, ids, tokens, &read, &usual, full);
 }
 
+/* "512/24/2": behind what was measured last. */
+static void measure_other(struct session *base, const int32_t *ids,
+                          size_t tokens, const char *word)
+{
+    struct session_exact how = {0};
+    char *at;
+    how.window = strtoul(word, &at, 10);
+    how.top_k = strtoul(at + 1, &at, 10);
+    how.full = strtoul(at + 1, &at, 10);
+    struct way way = {"other", how.window + PAGE * how.top_k, how.full};
+    measure(base, ids, tokens, &way, &how, 0);
+}
+
 static void take_ids(const char *path, struct ids *ret)
 {
     struct err err = {.position = -1};
@@ -235,12 +307,24 @@ static int perplexity(int argc, char **argv, bool some)
     struct pool *pool = open_model(argv[0], 0);
     take_ids(argv[1], &ids);
     open_both(&base, &chosen);
+    size_t tokens = 0;
     for (int i = 2; i < argc; i++) {
-        size_t tokens = strtoul(argv[i], NULL, 10);
+        if (argv[i][0] == '@') {
+            keep_in(argv[i] + 1, base);
+            continue;
+        }
+        if (strchr(argv[i], '/')) {
+            measure_other(base, ids.items, tokens, argv[i]);
+            continue;
+        }
+        tokens = strtoul(argv[i], NULL, 10);
         size_t had = session_length(base);
         if (tokens > ids.count || tokens % PAGE || tokens < had + LAST)
             return 2;
-        read_on(base, ids.items + had, tokens - LAST - had);
+        if (kept)
+            read_and_keep(base, ids.items, tokens - LAST);
+        else
+            read_on(base, ids.items + had, tokens - LAST - had);
         if (!few)
             read_on(chosen, ids.items + had, tokens - LAST - had);
         compare_ways(base, few ? NULL : chosen, ids.items, tokens);
@@ -254,10 +338,10 @@ static int perplexity(int argc, char **argv, bool some)
 
 /* ---- Needles ---- */
 
-enum { FACTS = 10, CHAINS = 5, ANSWER = 8 };
+enum { FACTS = 10, CHAINS = 3, ANSWER = 6 };
 static const char *const towns[] = {
-    "Lisbon", "Oslo",  "Cairo",  "Quito", "Hanoi",  "Perth", "Turin", "Leeds",
-    "Minsk",  "Dakar", "Bergen", "Lyon",  "Odessa", "Cork",  "Basel"};
+    "Lisbon", "Oslo",  "Cairo", "Quito",  "Hanoi", "Perth", "Turin",
+    "Leeds",  "Minsk", "Dakar", "Bergen", "Lyon",  "Odessa"};
 
 static int code_of(size_t i)
 {
@@ -364,11 +448,10 @@ static int needles(char **argv)
     struct ids ids = bury(&text, tokens);
     open_both(&base, &chosen);
     read_on(base, ids.items, ids.count);
-    for (size_t w = 0; w < WAYS; w++) {
-        struct session_exact how = choice_of(&ways[w]);
-        if (!ways[w].full)
-            ask_all(base, ways[w].name, ways[w].budget, &how);
-    }
+    struct session_exact all = {.all = true}, near = all;
+    near.window = USUAL;
+    ask_all(base, "full", 0, &all);
+    ask_all(base, "window", USUAL, &near);
     ask_all(base, "exact", USUAL, &usual);
     read_on(chosen, ids.items, ids.count);
     ask_all(chosen, "read", USUAL, &usual);

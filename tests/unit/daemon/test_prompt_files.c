@@ -390,6 +390,32 @@ static void a_rounded_prompt_is_near(void **state)
     prompt_files_close(files);
 }
 
+/* Of a prompt that is too long the beginning is kept. */
+static void what_has_no_room_is_left(void **state)
+{
+    (void)state;
+    int32_t ids[COUNT];
+    fill_ids(ids, COUNT, 60, 1);
+    struct model *model = open_kind("untied", kernels_cpu());
+    struct prompt_files *files = open_files(plenty);
+    struct prefixes p = {.files = files};
+    check_prompt(&p, model, false, ids, 150, 0);
+    assert_int_equal(file_all(&p, model), 1);
+    uint64_t each = facts_of(files).bytes;
+    prefixes_clear(&p);
+    prompt_files_close(files);
+    p = (struct prefixes){.files = files = open_files(each * 5 / 2)};
+    check_prompt(&p, model, false, ids, 400, 128);
+    assert_int_equal(file_all(&p, model), 2); /* one is there already */
+    assert_int_equal(facts_of(files).count, 2);
+    assert_int_equal(facts_of(files).evicted, 0);
+    prefixes_clear(&p);
+    check_prompt(&p, model, false, ids, 400, 256);
+    prefixes_clear(&p);
+    model_close(model);
+    prompt_files_close(files);
+}
+
 /* A piece that is damaged is read anew, and what follows it with it. */
 static void a_damaged_piece_is_read_anew(void **state)
 {
@@ -565,6 +591,7 @@ int main(void)
         TEST(a_damaged_piece_is_thrown_away),
         TEST(a_prompt_survives_a_restart),
         TEST(a_rounded_prompt_is_near),
+        TEST(what_has_no_room_is_left),
         TEST(a_damaged_piece_is_read_anew),
         TEST(not_all_is_filed),
         TEST(changed_sections_are_forgotten),
