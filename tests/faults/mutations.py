@@ -45,6 +45,8 @@ def e2e(names):
 
 SIMULATE = ([f"{B}/simulate"], f"{B}/simulate --count 3000 --first", "simulate")
 
+LONG_SIMULATE = (*SIMULATE[:1], f"{B}/simulate --count 20000 --first", "simulate, 20,000 seeds")
+
 # rule: (what is changed, file, text, what it becomes, tests)
 TABLE = {
     "a changed value is known": [
@@ -94,7 +96,11 @@ TABLE = {
         ("a time stamp is believed at once", "indexer/index_records.c", "return mtime_ns < u->started_ns - RACY_NS ? mtime_ns : 0;",
          "return mtime_ns;", [SIMULATE]),
         ("what changed while it was read is as it was met", "indexer/parsers.c",
-         "ret->moved = !met || !is_as_met(&parsers->tasks[task]);", "ret->moved = false; (void)met;", [SIMULATE]),
+         "ret->moved = !is_as_met(&parsers->tasks[task], &st);", "ret->moved = false; (void)is_as_met;", [SIMULATE]),
+        ("a record is of what its path leads to, before and after", "indexer/source.c",
+         "bool known = !fstat(fd, &before);\n    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);\n    known = known && !fstat(fd, &after);",
+         "bool known = !stat(path, &before);\n    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);\n    known = known && !stat(path, &after);",
+         [LONG_SIMULATE]),
         ("an inode tells nothing", "indexer/index_records.c", "old->inode == now->inode;", "true;", [SIMULATE, e2e("updates")])],
     "an index is what one made afresh would be": [
         ("the words of what is gone stay", "indexer/index_postings.c", "if (!kept[o])", "if (false)", [SIMULATE]),
@@ -108,7 +114,7 @@ TABLE = {
         ("half an answer is one", "indexer/parser.c", "if (reply.number != request.number || reply.size > max)", "if (false)",
          [unit("indexer/test_parser")]),
         ("a parser that cannot be started is the file's fault", "indexer/parsers.c",
-         "code == ERR_IO || code == ERR_INTERNAL || code == ERR_CANCELLED;", "false;", [SIMULATE])],
+         "code == ERR_IO || code == ERR_INTERNAL || code == ERR_CANCELLED;", "false;", [nth("update", "process")])],
     "memories are those of what is indexed": [
         ("none are made after an update", "daemon/jobs/jobs.c", "job->wanted = job->wanted ? job->wanted : ticket;\n        job->memory_at = 0;\n    }\n    pthread",
          "    }\n    pthread", [SIMULATE]),
