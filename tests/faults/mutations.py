@@ -45,6 +45,12 @@ def e2e(names):
 
 SIMULATE = ([f"{B}/simulate"], f"{B}/simulate --count 3000 --first", "simulate")
 
+
+
+def twice(name):
+    return ([f"{B}/tests/fuzz/fuzz_{name}"], f"{B}/tests/fuzz/fuzz_{name} tests/fuzz/corpus/{name}/*", f"fuzz_{name}, its corpus")
+
+
 LONG_SIMULATE = (*SIMULATE[:1], f"{B}/simulate --count 20000 --first", "simulate, 20,000 seeds")
 
 # rule: (what is changed, file, text, what it becomes, tests)
@@ -130,6 +136,13 @@ TABLE = {
         ("a file of another content is fresh", "daemon/answer/quote.c", "hash_equal(hash_bytes(bytes.data, bytes.size), record->content);", "true;",
          [e2e("updates quoting reading")]),
         ("a place is counted from the wrong byte", "daemon/answer/quote.c", "quote.span.from += span.from;", "", [e2e("quoting reading")])],
+    "what is computed twice is the same": [
+        ("BM25 without the length of a text", "memory/lexical/lexical.c", "double tf = row[t].body / body_norm +", "double tf = row[t].body + 0 * body_norm +",
+         [twice("ranking")]),
+        ("a list of vectors is not looked through", "memory/vectors/ivf.c", "    for (size_t i = 0; i < lists.count; i++) {\n        uint32_t list",
+         "    for (size_t i = lists.count > 1; i < lists.count; i++) {\n        uint32_t list", [twice("nearest")]),
+        ("a span is counted from another one", "tree/encode.c", "    *last = origin.span.to;\n}\n\nstatic void put_node", "    *last = origin.span.from;\n}\n\nstatic void put_node",
+         [twice("encoding")])],
     "a pack holds what its seal says": [
         ("a path may lead out", "memory/pack/pack_check.c", "(size == 2 && path[at] == '.' && path[at + 1] == '.'))", "false)",
          [unit("memory/test_pack")]),
