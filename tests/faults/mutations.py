@@ -51,6 +51,7 @@ def twice(name):
     return ([f"{B}/tests/fuzz/fuzz_{name}"], f"{B}/tests/fuzz/fuzz_{name} tests/fuzz/corpus/{name}/*", f"fuzz_{name}, its corpus")
 
 
+DAMAGES = ([f"{FAULTS}/damages"], f"{FAULTS}/damages --count 2000", "damages")
 LONG_SIMULATE = (*SIMULATE[:1], f"{B}/simulate --count 20000 --first", "simulate, 20,000 seeds")
 
 # rule: (what is changed, file, text, what it becomes, tests)
@@ -62,6 +63,12 @@ TABLE = {
          "(uint64_t)table", [unit("memory/test_sums")]),
         ("a sum is not of the table", "memory/store/store_sums.c", "hash_bytes64(key.data, key.size) + (uint64_t)table",
          "hash_bytes64(key.data, key.size)", [unit("memory/test_sums")])],
+    "damage is told": [
+        ("keys may be out of order", "memory/store/store_check.c", 'return fail(walk->check, "keys are out of order");', "return true;", [DAMAGES]),
+        ("a page may be another one", "memory/store/store_check.c", "if (page.number != number || (!leaf && page.flags != BRANCH) ||",
+         "if ((!leaf && page.flags != BRANCH) ||", [DAMAGES]),
+        ("a term may have another name", "memory/store/store_sums.c", "    return code == ERR_NOT_FOUND ? 0 : code;\n}\n\nint store_check_postings",
+         "    return 0;\n}\n\nint store_check_postings", [unit("memory/test_store_damage"), DAMAGES])],
     "want of memory ends nothing": [
         ("malloc takes no spare", "daemon/lecternd_malloc.c", "return room ? room : spare_take(size);\n}\n\nvoid *calloc",
          "return room;\n}\n\nvoid *calloc", [nth("search", "memory")]),
@@ -102,7 +109,7 @@ TABLE = {
         ("a time stamp is believed at once", "indexer/index_records.c", "return mtime_ns < u->started_ns - RACY_NS ? mtime_ns : 0;",
          "return mtime_ns;", [SIMULATE]),
         ("what changed while it was read is as it was met", "indexer/parsers.c",
-         "ret->moved = !is_as_met(&parsers->tasks[task], &st);", "ret->moved = false; (void)is_as_met;", [SIMULATE]),
+         "ret->moved = !is_as_met(&parsers->tasks[task], &st);", "ret->moved = false; (void)is_as_met;", [LONG_SIMULATE]),
         ("a record is of what its path leads to, before and after", "indexer/source.c",
          "bool known = !fstat(fd, &before);\n    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);\n    known = known && !fstat(fd, &after);",
          "bool known = !stat(path, &before);\n    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);\n    known = known && !stat(path, &after);",
