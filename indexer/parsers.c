@@ -56,12 +56,11 @@ static bool is_stored(struct store *store, struct hash128 name)
     return has;
 }
 
-static bool is_as_met(const struct parsers_task *task)
+/* What was read, not what stands at its path by now. */
+static bool is_as_met(const struct parsers_task *task, const struct stat *st)
 {
-    struct stat st;
-    return !stat(task->path, &st) && (uint64_t)st.st_size == task->size &&
-           st.st_ino == task->inode &&
-           (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
+    return (uint64_t)st->st_size == task->size && st->st_ino == task->inode &&
+           (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec ==
                task->mtime_ns;
 }
 
@@ -141,14 +140,14 @@ static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
     const char *path = parsers->tasks[task].path;
     struct buf bytes = {0};
     *ret = (struct parsers_result){.task = task};
-    bool met = is_as_met(&parsers->tasks[task]);
+    struct stat st;
     errno = 0;
-    if (source_read(parsers->root, path, &bytes, &ret->err)) {
+    if (source_read_stat(parsers->root, path, &bytes, &st, &ret->err)) {
         ret->broken = source_is_shortage(errno);
         ret->unread = errno == EIO;
         return;
     }
-    ret->moved = !met || !is_as_met(&parsers->tasks[task]);
+    ret->moved = !is_as_met(&parsers->tasks[task], &st);
     ret->content = hash_bytes(bytes.data, bytes.size);
     ret->name = parsers_tree_name(ret->content, path);
     ret->unchanged = parsers->tasks[task].has_known && !parsers->force &&

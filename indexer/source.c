@@ -215,32 +215,47 @@ static bool is_same(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static int read_whole(const struct source_root *root, const char *path,
-                      struct buf *ret_bytes, struct err *err)
+/* *ret_same: it did not change meanwhile, and stands at the path still. */
+static int read_once(const struct source_root *root, const char *path,
+                     struct buf *ret_bytes, struct stat *ret_stat,
+                     bool *ret_same, struct err *err)
 {
+    struct stat before, after, now;
     int fd = open_within(root, path, err);
     if (fd < 0)
         return fd;
+    bool known = !fstat(fd, &before);
     int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);
+    known = known && !fstat(fd, &after);
     close(fd);
-    return code;
+    if (code)
+        return code;
+    *ret_same = known && is_same(&before, &after) && !stat(path, &now) &&
+                is_same(&after, &now) &&
+                ret_bytes->size == (size_t)after.st_size;
+    *ret_stat = before;
+    return 0;
+}
+
+int source_read_stat(const struct source_root *root, const char *path,
+                     struct buf *ret_bytes, struct stat *ret_stat,
+                     struct err *err)
+{
+    for (int i = 0; i < MAX_TRIES; i++) {
+        bool same = false;
+        int rc = read_once(root, path, ret_bytes, ret_stat, &same, err);
+        if (rc || same)
+            return rc;
+        buf_free(ret_bytes);
+    }
+    return err_set(err, ERR_IO, "%s changes while it is read", path);
 }
 
 int source_read(const struct source_root *root, const char *path,
                 struct buf *ret_bytes, struct err *err)
 {
-    for (int i = 0; i < MAX_TRIES; i++) {
-        struct stat before, after;
-        bool known = !stat(path, &before);
-        int rc = read_whole(root, path, ret_bytes, err);
-        if (rc)
-            return rc;
-        if (known && !stat(path, &after) && is_same(&before, &after) &&
-            ret_bytes->size == (size_t)after.st_size)
-            return 0;
-        buf_free(ret_bytes);
-    }
-    return err_set(err, ERR_IO, "%s changes while it is read", path);
+    struct stat st;
+    return source_read_stat(root, path, ret_bytes, &st, err);
 }
 
 static int unpack(z_stream *stream, struct buf *out, struct err *err)

@@ -58,6 +58,12 @@ bool source_is_within(const struct source_root *root, const char *real);
 int source_read(const struct source_root *root, const char *path,
                 struct buf *ret_bytes, struct err *err);
 
+/* The same, with the stat of what was read: by the time that it was opened, another
+ * file may have stood at the path than before and after. */
+int source_read_stat(const struct source_root *root, const char *path,
+                     struct buf *ret_bytes, struct stat *ret_stat,
+                     struct err *err);
+
 /* Replaces the bytes of a .gz file by those they decompress to.  ERR_FORMAT;
  * ERR_LIMIT: more than PARSER_MAX_BYTES. */
 int source_unpack(const char *path, struct buf *bytes, struct err *err);

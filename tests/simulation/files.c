@@ -54,7 +54,7 @@ static void tell(const char *path, uint32_t mask)
 
 static void stamp(const char *path)
 {
-    int64_t now = EPOCH * SECOND + time_now();
+    int64_t now = day_now();
     now -= now % world.granularity;
     struct timespec times[2] = {{now / SECOND, now % SECOND},
                                 {now / SECOND, now % SECOND}};

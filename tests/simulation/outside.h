@@ -32,6 +32,11 @@ struct world {
 };
 extern struct world world;
 
+/* The clock of the day, ns since 1970: it jumps, as others do not. */
+int64_t day_now(void);
+void day_jumps(int64_t ns);
+void day_begin(void);
+
 /* A call to the outside: it takes a little time, and others may have a turn. */
 void outside_call(void);
 

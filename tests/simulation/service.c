@@ -155,7 +155,6 @@ static cJSON *ask_status(struct service *service)
     must(verb_status(&call, &json, &err), &err, "status");
     buf_put_byte(&result, '\0');
     cJSON *status = cJSON_Parse(result.data);
-    simulation_says("status: %.700s", result.data);
     buf_free(&result);
     return status;
 }
@@ -178,6 +177,9 @@ bool service_is_current(struct service *service)
     bool current = cJSON_IsFalse(cJSON_GetObjectItem(manual, "stale")) &&
                    is_text(manual, "state", "idle") &&
                    is_text(status, "state", "idle");
+    simulation_says("status: %s, %s",
+                    cJSON_GetStringValue(cJSON_GetObjectItem(manual, "state")),
+                    current ? "current" : "not current");
     cJSON_Delete(status);
     service->looked = service->looked || current;
     return current;
@@ -207,6 +209,37 @@ void service_retry(struct service *service)
 {
     simulation_says("retry");
     jobs_retry(service->daemon.jobs, service->manual, "m");
+}
+
+static void run(struct service *service, verb_run *verb, const char *key,
+                const char *value)
+{
+    struct err err = {.position = -1};
+    struct buf result = {0};
+    struct json json = json_to(&result);
+    cJSON *params = cJSON_CreateObject();
+    cJSON_AddStringToObject(params, key, value);
+    struct call call = {.daemon = &service->daemon, .params = params};
+    must(verb(&call, &json, &err), &err, "verb");
+    cJSON_Delete(params);
+    buf_free(&result);
+}
+
+void service_again(struct service *service, void (*meanwhile)(void))
+{
+    struct err err;
+    struct store_txn *txn;
+    struct manual manual;
+    simulation_says("rm and add");
+    run(service, verb_rm, "manual", "m");
+    meanwhile();
+    run(service, verb_add, "dir", service->root);
+    must(store_read(service->daemon.store, &txn, &err), &err, "read");
+    must(store_find_manual(txn, "m", &manual, &err), &err, "add");
+    store_end(txn);
+    service->manual = manual.id;
+    service->looked = false;
+    manual_free(&manual);
 }
 
 void service_rests(struct service *service, int64_t ns)

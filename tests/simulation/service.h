@@ -35,6 +35,8 @@ bool service_answers_currently(struct service *service);
 bool service_has_memories(struct service *service);
 void service_update(struct service *service, bool force);
 void service_retry(struct service *service);
+/* rm, and add once more. */
+void service_again(struct service *service, void (*meanwhile)(void));
 /* The index thread is held for so long, as by `compact`. */
 void service_rests(struct service *service, int64_t ns);
 

@@ -137,9 +137,25 @@ static void storm(struct service *service)
     fibre_holds(-1);
 }
 
+static void change_some(void)
+{
+    for (uint64_t i = chance_below(4); i; i--)
+        files_change();
+    fibre_holds(1);
+    files_finish();
+    fibre_holds(-1);
+}
+
 static void act(struct service *service)
 {
-    switch (chance_below(14)) {
+    switch (chance_below(16)) {
+    case 4: service_again(service, change_some); break;
+    case 5:
+        /* By coarse times a file of before a jump is not told from one after. */
+        if (world.granularity == 1)
+            day_jumps((chance_in(2) ? 1 : -1) *
+                      chance_between(MS, 100000 * SECOND));
+        break;
     case 0: service_update(service, chance_in(2)); break;
     case 1: service_rests(service, chance_between(MS, 10 * SECOND)); break;
     case 3:
@@ -226,6 +242,7 @@ static void run_seed(uint64_t seed)
     processes_begin();
     loop_begin();
     model_begin();
+    day_begin();
     draw_world();
     simulation_says(
         "tick %.6f pauses 1/%llu granularity %.3f reordered 1/%llu "

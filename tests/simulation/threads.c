@@ -50,12 +50,11 @@ int __wrap_pthread_join(pthread_t thread, void **ret)
     return join(thread, NEVER);
 }
 
+/* Of the clock of the day, or of the other, which has run for less. */
 static int64_t ns_of(const struct timespec *time)
 {
-    int64_t seconds = time->tv_sec;
-    if (seconds >= EPOCH)
-        seconds -= EPOCH;
-    return seconds * SECOND + time->tv_nsec;
+    int64_t ns = time->tv_sec * SECOND + time->tv_nsec;
+    return time->tv_sec >= EPOCH / 2 ? ns - (day_now() - time_now()) : ns;
 }
 
 int __wrap_pthread_timedjoin_np(pthread_t thread, void **ret,
@@ -171,6 +170,24 @@ void __wrap_store_end(struct store_txn *txn)
 
 /* ---- The clock ---- */
 
+static int64_t jumped;
+
+void day_begin(void)
+{
+    jumped = 0;
+}
+
+void day_jumps(int64_t ns)
+{
+    jumped += ns;
+    simulation_says("the clock of the day jumps by %.3f s", (double)ns / 1e9);
+}
+
+int64_t day_now(void)
+{
+    return EPOCH * SECOND + time_now() + jumped;
+}
+
 enum { CPU_CLOCK = 1 << 20 };
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
@@ -179,9 +196,9 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
     int64_t now = time_now();
     if (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME)
         return -1; /* a process's: nobody knows */
-    *ret = (struct timespec){now / SECOND, now % SECOND};
     if (clock == CLOCK_REALTIME)
-        ret->tv_sec += EPOCH;
+        now = day_now();
+    *ret = (struct timespec){now / SECOND, now % SECOND};
     return 0;
 }
 
@@ -196,7 +213,7 @@ int __wrap_clock_getcpuclockid(pid_t pid, clockid_t *ret)
 time_t __wrap_time(time_t *ret);
 time_t __wrap_time(time_t *ret)
 {
-    time_t now = EPOCH + time_now() / SECOND;
+    time_t now = day_now() / SECOND;
     if (ret)
         *ret = now;
     return now;

@@ -385,6 +385,22 @@ static void test_no_permission(void **state)
     assert_non_null(strstr(err.message, "Permission denied"));
 }
 
+/* The stat is that of the bytes, wherever the path leads before and after. */
+static void test_a_stat_comes_with_the_bytes(void **state)
+{
+    (void)state;
+    struct buf bytes = {0};
+    struct stat read, there;
+    write_file("a.html", slice_of("<p>one"));
+    assert_int_equal(
+        source_read_stat(NULL, path_of("a.html"), &bytes, &read, NULL), 0);
+    assert_int_equal(stat(path_of("a.html"), &there), 0);
+    assert_int_equal(read.st_ino, there.st_ino);
+    assert_int_equal(read.st_size, bytes.size);
+    assert_int_equal(read.st_mtim.tv_nsec, there.st_mtim.tv_nsec);
+    buf_free(&bytes);
+}
+
 /* ---- Packed ---- */
 
 static int unpack(struct slice bytes, struct buf *ret, struct err *err)
@@ -627,6 +643,7 @@ int main(void)
         FOLDER_TEST(test_zip_bomb),
         FOLDER_TEST(test_packed_quote),
         FOLDER_TEST(test_changing),
+        FOLDER_TEST(test_a_stat_comes_with_the_bytes),
         cmocka_unit_test(the_same_bytes_may_read_otherwise),
         cmocka_unit_test(trees_of_earlier_versions_are_known),
     };
