@@ -80,8 +80,13 @@ static struct document *document_new(const struct latex_reader *reader)
     index_add(d);
     contents_add(d);
     blocks_add(d);
+    groups_add(d);
+    theorems_add(d);
+    lists_add(d);
+    glossary_add(d);
     tabular_add(d);
     verbatim_add(d);
+    verb_add(d);
     listings_add(d);
     written_add(d);
     escapes_add(d);

@@ -151,6 +151,19 @@ static void run_make_caption(struct tex *tex, const struct command *command,
     tokens_free(&title);
 }
 
+/* What may be set right behind a word, and what is no text. */
+static bool joins_word(const struct tex *tex, struct token token)
+{
+    static const char *const names[] = {
+        "footnote", "footnotemark", "xspace", "space", "/",
+        " ",        "par",          "egroup"};
+    const struct meaning *meaning = tex_meaning(tex, token);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (slice_is(tex->symbols[token.value].name, names[i]))
+            return true;
+    return meaning->kind != MEANING_NONE && meaning->kind != MEANING_COMMAND;
+}
+
 /* \xspace: a space before anything but what ends a word or goes on with it (its
  * exceptions, in xspace's manual). */
 static void run_xspace(struct tex *tex, const struct command *command,
@@ -165,9 +178,7 @@ static void run_xspace(struct tex *tex, const struct command *command,
     bool sign =
         next.cat == CAT_OTHER &&
         (next.value >= 0x80 || !strchr(".,'/?;:!~-)]", (int)next.value));
-    bool name =
-        next.cat == CAT_NAME && tex_meaning(tex, next)->kind == MEANING_NONE;
-    if (letter || sign || name)
+    if (letter || sign || (next.cat == CAT_NAME && !joins_word(tex, next)))
         document_space(d);
 }
 

@@ -300,6 +300,10 @@ void boxes_add(struct document *d);    /* latex_boxes.c */
 void loops_add(struct document *d);    /* latex_loops.c */
 void sections_add(struct document *d); /* latex_sections.c */
 void blocks_add(struct document *d);   /* latex_blocks.c */
+void groups_add(struct document *d);   /* latex_environments.c */
+void theorems_add(struct document *d); /* latex_theorems.c */
+void lists_add(struct document *d);    /* latex_lists.c */
+void glossary_add(struct document *d); /* latex_glossary.c */
 void tabular_add(
     struct document *
         d); /* latex_boxes.c: the group that saves what is in it ends, by its own brace or with
@@ -309,6 +313,7 @@ void boxes_free(struct document *d);
 
 /* latex_tabular.c */
 void verbatim_add(struct document *d);     /* latex_verbatim.c */
+void verb_add(struct document *d);         /* latex_verb.c */
 void listings_add(struct document *d);     /* latex_listings.c */
 void escapes_add(struct document *d);      /* latex_escapes.c */
 void written_add(struct document *d);      /* latex_written.c */
@@ -353,12 +358,23 @@ void contents_heading(struct document *d);
 bool contents_paragraph(struct document *d, struct slice text, struct span span,
                         uint32_t file);
 
-/* latex_blocks.c */
+/* latex_environments.c */
 void environments_add(struct document *d, const struct environment *list,
                       size_t count);
+
+/* latex_blocks.c */
 void blocks_paragraph(struct document *d);
 /* What follows is of that kind, until the group ends. */
 void blocks_begin_kind(struct document *d, int kind, struct slice info);
+void blocks_end_kind(struct document *d, struct group *group);
+/* The same, of a note. */
+void blocks_begin_note(struct document *d,
+                       const struct environment *environment,
+                       struct token call);
+/* Of what is being read. */
+struct writer *blocks_writer(struct document *d);
+/* Columns for so many lists around it. */
+unsigned blocks_indent(unsigned depth);
 void blocks_end_caption(struct document *d, struct flow *flow);
 
 /* latex_tabular.c */
@@ -381,9 +397,6 @@ struct slice verbatim_option(struct document *d, const struct tokens *list,
                              const char *name);
 /* The option `language` without its dialect. */
 struct slice verbatim_language(struct document *d, const struct tokens *list);
-/* If `call` is \verb: what it is to show, a token a character. */
-bool verbatim_in_formula(struct document *d, struct token call,
-                         struct tokens *ret);
 /* The tokens up to \end{name}, where a file cannot be read. */
 void verbatim_read_tokens(struct document *d, struct slice name,
                           struct tokens *ret);
@@ -395,8 +408,11 @@ const struct group *verbatim_wrapper(struct document *d, struct token call);
 /* \end{name} is read next. */
 void verbatim_push_end(struct document *d, struct slice name,
                        struct token call);
+
+/* latex_verb.c: if `call` is \verb: what it is to show, a token a character. */
+bool verb_in_formula(struct document *d, struct token call, struct tokens *ret);
 /* |x| stands as it is written from \begin{document} on. */
-void verbatim_between_bars(struct document *d);
+void verb_between_bars(struct document *d);
 
 /* latex_escapes.c */
 /* What these options say of escapes, over what is said already. */

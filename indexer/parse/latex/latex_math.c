@@ -48,7 +48,7 @@ static bool takes_verb(struct document *d, struct formula *f,
                        struct token token)
 {
     struct tokens shown = {0};
-    bool taken = verbatim_in_formula(d, token, &shown);
+    bool taken = verb_in_formula(d, token, &shown);
     for (size_t i = 0; i < shown.count; i++)
         add(f, shown.items[i]);
     tokens_free(&shown);

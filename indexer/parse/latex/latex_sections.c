@@ -394,6 +394,13 @@ static void run_class_title(struct tex *tex, const struct command *command,
  * \LoadClass, by which a class is made of another. */
 enum { CLASS_DOCUMENT, CLASS_STYLE, CLASS_LOADED, CLASS_SAME };
 
+/* LaTeX's own classes, in which |x| is code and ^^A begins a comment. */
+static bool documents_code(struct slice class)
+{
+    return slice_is(class, "ltxdoc") || slice_is(class, "l3doc") ||
+           slice_is(class, "ltxguide") || slice_is(class, "amsldoc");
+}
+
 static void run_class(struct tex *tex, const struct command *command,
                       struct token call)
 {
@@ -409,6 +416,8 @@ static void run_class(struct tex *tex, const struct command *command,
     if (command->value <= CLASS_STYLE && !d->begun)
         d->class_options = define_keep(tex, &list);
     tex_read_text(tex, &name);
+    if (documents_code(buf_slice(&name)))
+        tex_set_catcode(tex, 1, CAT_COMMENT, true); /* ^^A */
     tex_skip_before(tex, "o");
     sections_class(d, buf_slice(&name));
     buf_printf(&file, "%.*s.cls", (int)name.size, buf_slice(&name).data);
@@ -416,11 +425,8 @@ static void run_class(struct tex *tex, const struct command *command,
         d->is_document = true;
         d->in.silent = true;
     }
-    if (slice_is(buf_slice(&name), "ltxdoc") ||
-        slice_is(buf_slice(&name), "l3doc") ||
-        slice_is(buf_slice(&name), "ltxguide") ||
-        slice_is(buf_slice(&name), "amsldoc"))
-        verbatim_between_bars(d);
+    if (documents_code(buf_slice(&name)))
+        verb_between_bars(d);
     if (slice_is(buf_slice(&name), "amsldoc"))
         text_add_logos(d);
     inputs_open_packages(d, buf_slice(&packages), NULL, call);

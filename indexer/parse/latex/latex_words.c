@@ -73,7 +73,8 @@ static bool takes_keys(struct slice name)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (slice_equal(name, names[i]))
             return true;
-    return false;
+    return name.size >= 3 &&
+           (!memcmp(name.data, "gls", 3) || !memcmp(name.data, "Gls", 3));
 }
 
 /* Where the environment ends that begins here, if nothing of it is text. */

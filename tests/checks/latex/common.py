@@ -94,9 +94,27 @@ SKIPPED = re.compile(r"\\[a-z]*space *\*? *\{[^}]*\}"  # space
                      r"|\\catcode *`\\?.= *\d+"
                      r"|\\hbox *(?:to *\\[a-z@]+ *)?\{[^}]*\}"  # an empty number
                      r"|\\parbox *\{[^}]*\}"  # its width
+                     r"|\\(?:text)?color *\{[^}]*\}"  # which
                      r"|\\hyper(?:link|ref) *(?:\[[^]]*\]|\{[^}]*\})")
 LETTERS = {"L": "Ł", "l": "ł", "O": "Ø", "o": "ø", "AE": "Æ", "ae": "æ", "OE": "Œ", "oe": "œ"}
 CODE = re.compile(r"\\char *(?:(\d+)|'([0-7]+)|\"([0-9A-F]+)|`\\?(.)) ?")
+
+
+ENTRY = re.compile(r"\\newglossaryentry *\{([^}]*)\}\s*\{\s*(?:[^{}]|\{[^{}]*\})*?\bname *= *\{?([^,{}\n]*)"
+                   r"((?:[^{}]|\{[^{}]*\})*)")
+
+
+def entries(folder):
+    """What the entries of glossaries are called, and their symbols, by the sources: a .toc names only their keys."""
+    names = {}
+    for place, _, files in os.walk(folder):
+        for name in files:
+            if name.endswith(".tex"):
+                with open(os.path.join(place, name), encoding="utf-8", errors="replace") as file:
+                    for key, called, rest in ENTRY.findall(file.read()):
+                        symbol = re.search(r"\bsymbol *= *\{?([^,{}\n]*)", rest)
+                        names[key] = called, symbol.group(1) if symbol else called
+    return names
 
 
 def character(match):

@@ -22,9 +22,14 @@ import common
 LEVELS = ("book", "part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 
 
-def read_toc(path):
+PART = re.compile(r"\s*(?:\\uppercase *\{)?(?:([IVXLCivxlc]+)\}?\\[a-z]*space *\{1em\}|(第\w+部分)\\hspace *\{1em\})")
+
+
+def read_toc(path, entries):
     """(level, number, title)."""
     for line in open(path, encoding="utf-8", errors="replace"):
+        line = re.sub(r"\\gls(symbol)?[a-z]* *\{([^}]*)\}",
+                      lambda match: entries.get(match.group(2), (match.group(2),) * 2)[bool(match.group(1))], line)
         if not line.startswith("\\contentsline"):
             continue
         parts = common.groups(line)
@@ -44,9 +49,9 @@ def read_toc(path):
             title = title[title.index("{") + len(inner) + 2:]
             yield LEVELS.index(parts[0]), common.fold(inner), common.fold(title)
         else:
-            part = re.match(r"\s*(?:\\uppercase *\{)?([IVXLCivxlc]+)\}?\\[a-z]*space *\{1em\}", title)
+            part = PART.match(title)
             if part:
-                yield LEVELS.index(parts[0]), common.fold(part.group(1)), common.fold(title[part.end():])
+                yield LEVELS.index(parts[0]), common.fold(part.group(1) or part.group(2)), common.fold(title[part.end():])
             else:
                 yield LEVELS.index(parts[0]), "", common.fold(title)
 
@@ -154,7 +159,7 @@ def main():
                 continue
             for ending in ("toc", "fls"):
                 os.replace(f"{made}.{ending}", f"{base}.{ending}")
-        one, all_of = compare(name, list(read_toc(toc_path)), tree, common.installed(f"{base}.fls"), show)
+        one, all_of = compare(name, list(read_toc(toc_path, common.entries(manual))), tree, common.installed(f"{base}.fls"), show)
         met += one
         total += all_of
     print(f"all: {met} of {total} titles ({100 * met / max(1, total):.2f} %)")

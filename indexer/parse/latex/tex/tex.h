@@ -156,6 +156,7 @@ struct tex {
     uint32_t slot_count;
 
     uint8_t catcodes[256];
+    uint32_t wide_active; /* a character beyond ASCII that is active; 0: none */
     struct saved *saved;
     size_t saved_count, saved_capacity;
     size_t *levels; /* [level] saved_count where the group began */
@@ -219,6 +220,8 @@ void tex_report(struct tex *tex, struct token where, const char *format, ...)
 /* ---- Names (names.c) ---- */
 
 uint32_t tex_symbol(struct tex *tex, struct slice name);
+/* The name of the character where it is active. */
+uint32_t tex_active_symbol(struct tex *tex, uint32_t c);
 uint32_t tex_symbol_of(struct tex *tex, const char *name);
 /* UINT32_MAX: the name was never met. */
 uint32_t tex_find_symbol(const struct tex *tex, struct slice name);

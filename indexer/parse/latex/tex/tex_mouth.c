@@ -6,6 +6,8 @@ static int category(const struct tex *tex, uint32_t c)
 {
     if (c < 0x80)
         return tex->catcodes[c];
+    if (c == tex->wide_active)
+        return CAT_ACTIVE;
     return text_is_letter(c) ? CAT_LETTER : CAT_OTHER;
 }
 
@@ -71,8 +73,7 @@ static void name(struct tex *tex, struct input *input, struct slice text,
 static void active(struct tex *tex, struct input *input, uint32_t c,
                    size_t from, struct token *ret)
 {
-    char of[2] = {'\1', (char)c};
-    make(input, ret, CAT_NAME, tex_symbol(tex, (struct slice){of, 2}), from);
+    make(input, ret, CAT_NAME, tex_active_symbol(tex, c), from);
 }
 
 /* False: the line's end is nothing. */
@@ -121,7 +122,7 @@ void mouth_plain(struct tex *tex, struct input *input, struct tokens *ret)
 static bool is_text(const struct tex *tex, unsigned char c)
 {
     if (c >= 0x80)
-        return true;
+        return !tex->wide_active;
     static const bool joined[0x80] = {
         ['-'] = true, ['`'] = true, ['\''] = true, ['?'] = true, ['!'] = true};
     return c > ' ' && c != 0x7f && is_plain(tex, c) && !joined[c];

@@ -99,6 +99,16 @@ uint32_t tex_symbol(struct tex *tex, struct slice name)
     return tex->symbol_count++;
 }
 
+uint32_t tex_active_symbol(struct tex *tex, uint32_t c)
+{
+    struct buf name = {0};
+    buf_put_byte(&name, '\1');
+    text_encode(&name, c);
+    uint32_t symbol = tex_symbol(tex, buf_slice(&name));
+    buf_free(&name);
+    return symbol;
+}
+
 uint32_t tex_symbol_of(struct tex *tex, const char *name)
 {
     return tex_symbol(tex, slice_of(name));

@@ -1,0 +1,166 @@
+/* Lists and their items; the questions of exams. */
+#include "indexer/parse/latex/latex_internal.h"
+
+enum { LIST_BULLETS, LIST_NUMBERS, LIST_TERMS };
+
+static void begin_list(struct document *d,
+                       const struct environment *environment, struct token call)
+{
+    (void)call;
+    if (environment->text)
+        tex_skip_before(&d->tex, environment->text);
+    if (!document_is_body(d) || d->in.kind == BLOCK_TABLE) {
+        d->in.ordinal = environment->value == LIST_NUMBERS;
+        return;
+    }
+    if (environment->value == LIST_TERMS) {
+        blocks_begin_kind(d, BLOCK_DEFINITION, (struct slice){"", 0});
+        d->in.depth = 0;
+        return;
+    }
+    if (d->in.kind == BLOCK_LIST)
+        d->in.depth++;
+    else
+        blocks_begin_kind(d, BLOCK_LIST, (struct slice){"", 0});
+    d->in.ordinal = environment->value == LIST_NUMBERS;
+}
+
+/* The class exam: \part is an item of the list parts. */
+static void begin_questions(struct document *d,
+                            const struct environment *environment,
+                            struct token call)
+{
+    uint32_t item = tex_symbol_of(&d->tex, "item");
+    uint32_t name = tex_symbol_of(&d->tex, environment->text);
+    tex_define(&d->tex, name, d->tex.symbols[item].meaning, false);
+    begin_list(d,
+               &(struct environment){.name = environment->name,
+                                     .value = LIST_NUMBERS,
+                                     .text = "o"},
+               call);
+}
+
+static void end_list(struct document *d, struct group *group)
+{
+    if (!document_is_body(d) || d->in.kind == BLOCK_TABLE) {
+        document_space(d);
+        return;
+    }
+    if (d->in.kind == BLOCK_LIST && group->outer.kind == BLOCK_LIST)
+        writer_line(blocks_writer(d), blocks_indent(group->outer.depth + 1),
+                    "");
+    else
+        document_flush(d);
+}
+
+/* The label of an item as a term: \-term- ends it. */
+static void push_label(struct document *d, const struct tokens *label,
+                       struct token call, const char *end)
+{
+    struct tokens list = {0};
+    struct token token = call;
+    token.cat = CAT_BEGIN;
+    token.value = '{';
+    tokens_add(&list, token);
+    tokens_add_all(&list, label->items, label->count);
+    token.cat = CAT_END;
+    token.value = '}';
+    tokens_add(&list, token);
+    token.cat = CAT_NAME;
+    token.value = tex_symbol_of(&d->tex, end);
+    tokens_add(&list, token);
+    tex_push(&d->tex, list);
+}
+
+static void item_of_list(struct document *d, const struct tokens *label,
+                         bool labelled, struct token call)
+{
+    char marker[16] = "- ";
+    if (d->in.ordinal && !labelled) {
+        snprintf(marker, sizeof marker, "%u. ", d->in.ordinal);
+        d->labels.number =
+            document_keep(d, (struct slice){marker, strcspn(marker, ".")});
+        d->labels.what = slice_of("item");
+        d->in.ordinal++;
+    }
+    writer_line(blocks_writer(d), blocks_indent(d->in.depth), marker);
+    if (labelled)
+        push_label(d, label, call, " ");
+}
+
+static void run_item(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct document *d = document_of(tex);
+    struct tokens label = {0};
+    (void)command;
+    bool labelled = tex_read_optional(tex, &label);
+    /* The group of the list, not of what is open within the item before. */
+    if (document_is_body(d) && d->in.kind == BLOCK_LIST) {
+        item_of_list(d, &label, labelled, call);
+    } else if (document_is_body(d) && d->in.kind == BLOCK_DEFINITION) {
+        document_flush(d);
+        if (labelled)
+            push_label(d, &label, call, "-term-");
+    } else if (document_is_body(d)) {
+        document_flush(d);
+        if (labelled)
+            push_label(d, &label, call, " ");
+    } else {
+        document_space(d);
+        if (labelled)
+            push_label(d, &label, call, " ");
+    }
+    tokens_free(&label);
+}
+
+static void run_term(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct document *d = document_of(tex);
+    (void)command;
+    (void)call;
+    if (document_is_body(d) && d->in.kind == BLOCK_DEFINITION)
+        writer_line(blocks_writer(d), 2, "");
+    else
+        document_space(d);
+}
+
+static const struct command commands[] = {
+    {"item", run_item, NULL, 0, NULL},
+    {"-term-", run_term, NULL, 0, NULL},
+};
+
+#define LIST(name, kind, options)                                              \
+    {                                                                          \
+        name, begin_list, end_list, NULL, kind, options, 0                     \
+    }
+
+static const struct environment environments[] = {
+    LIST("itemize", LIST_BULLETS, "o"),
+    LIST("itemize*", LIST_BULLETS, "o"),
+    LIST("compactitem", LIST_BULLETS, "o"),
+    LIST("asparaitem", LIST_BULLETS, "o"),
+    LIST("enumerate", LIST_NUMBERS, "o"),
+    LIST("enumerate*", LIST_NUMBERS, "o"),
+    LIST("compactenum", LIST_NUMBERS, "o"),
+    LIST("asparaenum", LIST_NUMBERS, "o"),
+    LIST("inparaenum", LIST_NUMBERS, "o"),
+    LIST("description", LIST_TERMS, "o"),
+    LIST("description*", LIST_TERMS, "o"),
+    LIST("compactdesc", LIST_TERMS, "o"),
+    LIST("labeling", LIST_TERMS, "om"),
+    LIST("list", LIST_TERMS, "mm"),
+    {"questions", begin_questions, end_list, NULL, 0, "question", 0},
+    {"parts", begin_questions, end_list, NULL, 0, "part", 0},
+    {"subparts", begin_questions, end_list, NULL, 0, "subpart", 0},
+    {"subsubparts", begin_questions, end_list, NULL, 0, "subsubpart", 0},
+};
+
+void lists_add(struct document *d)
+{
+    tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+    environments_add(d, environments,
+                     sizeof environments / sizeof *environments);
+}

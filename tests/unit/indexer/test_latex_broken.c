@@ -1,0 +1,161 @@
+/* What is broken, and what would never end. */
+#include "tests/unit/support/latex_in_memory.h"
+
+/* What a package says to whoever runs LaTeX is none of the text. */
+static void test_messages(void **state)
+{
+    (void)state;
+    expect("a\\PackageError{p}{no\\MessageBreak good}{help} "
+           "b\\ClassWarningNoLine{c}{w} c\\GenericInfo{(p)}{i} "
+           "d\\makeatletter\\@latex@warning{w} e\\wlog{x} f",
+           "paragraph: a b c d e f");
+}
+
+static void expect_report(const char *text, const char *report)
+{
+    struct buf reports = {0};
+    struct tree *tree = parse(text, NULL, &reports);
+    buf_put_byte(&reports, '\0');
+    if (!strstr(reports.data, report))
+        fail_msg("no \"%s\" in \"%s\"", report, reports.data);
+    tree_free(tree);
+    buf_free(&reports);
+}
+
+static void test_repairs(void **state)
+{
+    (void)state;
+    expect("a}b{c", "paragraph: abc");
+    expect_report("a}b", "a stray }");
+    expect_report("\\begin{center}a", "never closed");
+    expect("\\begin{itemize}\\item a\\begin{center}b\\end{itemize}c",
+           "list: - a b | paragraph: c");
+    expect_report("\\begin{itemize}\\begin{center}\\end{itemize}",
+                  "\\end{itemize} ends what is open");
+    expect_report("\\end{quote}", "without \\begin");
+    expect("\\def\\a#1{<#1>}\\a{b c\n\nd", "paragraph: <b c > | paragraph: d");
+    expect("\\section{T\n\nx", "# T | paragraph: x");
+    /* What has no end costs its paragraph. */
+    expect("\\loop a\n\nb", "paragraph: a | paragraph: b");
+    expect_report("\\loop a\n\nb", "\\loop without \\repeat");
+    expect("\\NewDocumentCommand{\\a}{d<>}{}\\a<b\n\nc", "paragraph: c");
+    expect("\\NewDocumentCommand{\\a}{v}{}\\a|b\n\nc", "paragraph: c");
+    expect("\\begin{verbatim}x", "code: x");
+}
+
+/* Commands that read others expanded, in each other: each takes some of the
+ * stack. */
+static void test_expansions_within_expansions(void **state)
+{
+    static const char *const nested[] = {
+        "\\ifnum",          "\\csname ",
+        "\\numexpr ",       "\\ifodd",
+        "\\dimexpr 1",      "\\ifcsname ",
+        "\\the\\numexpr ",  "\\if",
+        "\\number ",        "\\romannumeral ",
+        "\\expandafter a",  "\\count0=\\numexpr-",
+        "\\ifdim\\dimexpr", "\\ifcase",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
+        struct buf deep = {0};
+        buf_put_text(&deep, "before\n\n");
+        for (int n = 0; n < 100000; n++)
+            buf_put_text(&deep, nested[i]);
+        buf_put_byte(&deep, '\0');
+        struct tree *tree = parse(deep.data, NULL, NULL);
+        tree_free(tree);
+        buf_free(&deep);
+    }
+    struct buf deep = {0};
+    for (int n = 0; n < 1000; n++)
+        buf_put_text(&deep, "\\csname ");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "expansions within expansions");
+    buf_free(&deep);
+}
+
+static void test_bombs(void **state)
+{
+    (void)state;
+    struct buf deep = {0};
+    expect_report("\\def\\a{\\a\\a}\\a\n\nafter", "without end");
+    expect_report("\\def\\a{\\a}\\a\n\nafter", "without end");
+    expect("\\def\\a{\\a}before\n\n\\a lost\n\nafter",
+           "paragraph: before | paragraph: after");
+    expect("\\def\\a#1{\\a{#1#1}}before\n\n\\a xx\n\nafter",
+           "paragraph: before | paragraph: after");
+    expect("\\def\\a{\\edef\\x{\\x\\x}\\a}\\def\\x{xx}x\n\n\\a\n\nafter",
+           "paragraph: x | paragraph: after");
+    for (int i = 0; i < 100000; i++)
+        buf_put_byte(&deep, '{');
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "groups within groups");
+    buf_clear(&deep);
+    for (int i = 0; i < 50000; i++)
+        buf_put_text(&deep, "\\iftrue\\begin{x}\\footnote{\\section{");
+    buf_put_byte(&deep, '\0');
+    struct tree *tree = parse(deep.data, NULL, NULL);
+    tree_free(tree);
+    buf_clear(&deep);
+    /* An argument's end that is nearly there again and again. */
+    buf_put_text(&deep, "\\def\\x#1b");
+    for (int i = 0; i < 50000; i++)
+        buf_put_byte(&deep, 'a');
+    buf_put_text(&deep, "{}\\x ");
+    for (int i = 0; i < 100000; i++)
+        buf_put_byte(&deep, 'a');
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    /* Equal macros, and counters within one, again and again. */
+    buf_put_text(&deep, "\\def\\a{");
+    for (int i = 0; i < 50000; i++)
+        buf_put_byte(&deep, 'x');
+    buf_put_text(&deep, "}\\edef\\b{\\a}");
+    for (int i = 0; i < 3000; i++)
+        buf_put_text(&deep, "\\ifx\\a\\b\\fi");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    for (int i = 0; i < 2000; i++)
+        buf_printf(&deep, "\\newcounter{c%d}[page]", i);
+    for (int i = 0; i < 5000; i++)
+        buf_put_text(&deep, "\\stepcounter{page}");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    for (int i = 0; i < 1001; i++)
+        buf_printf(&deep, "\\newtheorem{t%d}{T}", i);
+    expect_report(deep.data, "more than 1000 kinds of theorem");
+    buf_clear(&deep);
+    for (int i = 0; i < 6000; i++)
+        buf_put_text(&deep, "\\InputIfFileExists{x}{}{}");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more than 5000 files");
+    buf_free(&deep);
+}
+
+static void test_fragment(void **state)
+{
+    struct buf out = {0};
+    uint64_t n;
+    (void)state;
+    latex_text(slice_of("a  \\b{c}\n % d"), ENCODING_UTF8, &out);
+    memcpy(&n, out.data, sizeof n);
+    assert_int_equal(n, strlen("a \\b{c} % d"));
+    assert_memory_equal(out.data + sizeof n, "a \\b{c} % d", n);
+    buf_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_repairs),
+        cmocka_unit_test(test_expansions_within_expansions),
+        cmocka_unit_test(test_bombs),
+        cmocka_unit_test(test_fragment),
+    };
+    return cmocka_run_group_tests(tests, load, NULL);
+}
