@@ -464,6 +464,13 @@ int gguf_open(const char *path, struct gguf **ret, struct err *err)
     return code && err ? err_at(err, path) : code;
 }
 
+void gguf_let_go(const struct gguf *file)
+{
+    for (size_t i = 0; i < file->part_count; i++)
+        gguf_let_go(file->parts[i]);
+    weight_bytes_let_go(file->bytes);
+}
+
 void gguf_close(struct gguf *file)
 {
     if (!file)

@@ -68,6 +68,8 @@ int gguf_open(const char *path, struct gguf **ret, struct err *err);
  * several. */
 int gguf_over(struct slice bytes, struct gguf **ret, struct err *err);
 void gguf_close(struct gguf *file); /* NULL: ok */
+/* Lets go of its memory (weight_bytes_let_go). */
+void gguf_let_go(const struct gguf *file);
 
 /* Whether a path ends as that of such a file: ".gguf". */
 bool gguf_is_path(const char *path);

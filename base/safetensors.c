@@ -289,6 +289,11 @@ int safetensors_open(const char *path, struct safetensors **ret,
     return 0;
 }
 
+void safetensors_let_go(const struct safetensors *file)
+{
+    weight_bytes_let_go(file->bytes);
+}
+
 void safetensors_close(struct safetensors *file)
 {
     if (!file)

@@ -67,6 +67,8 @@ int safetensors_open(const char *path, struct safetensors **ret,
 int safetensors_over(struct slice bytes, struct safetensors **ret,
                      struct err *err);
 void safetensors_close(struct safetensors *file); /* NULL: ok */
+/* Lets go of its memory (weight_bytes_let_go). */
+void safetensors_let_go(const struct safetensors *file);
 
 /* In the order of their data. */
 size_t safetensors_count(const struct safetensors *file);

@@ -65,6 +65,12 @@ int weight_bytes_open(const char *path, struct slice *ret, struct err *err)
     return code;
 }
 
+void weight_bytes_let_go(struct slice bytes)
+{
+    if (bytes.data && bytes.size > MAX_READ)
+        (void)madvise((void *)(uintptr_t)bytes.data, bytes.size, MADV_DONTNEED);
+}
+
 void weight_bytes_close(struct slice bytes)
 {
     munmap((void *)(uintptr_t)bytes.data, bytes.size);

@@ -10,5 +10,9 @@
  * its bytes are used; to rename another into its place is safe. */
 int weight_bytes_open(const char *path, struct slice *ret, struct err *err);
 void weight_bytes_close(struct slice bytes);
+/* Lets go of the memory of a mapped file, which is read again, from the system's
+ * cache, where it is used: what is never used takes none then.  Of one that was
+ * read, or of no bytes: nothing. */
+void weight_bytes_let_go(struct slice bytes);
 
 #endif

@@ -277,12 +277,14 @@ struct kernels {
                      const struct kernel_pages *pages, size_t m, size_t n,
                      size_t hq, size_t hkv, size_t d, size_t window);
 
-    /* Computes attention in which every query sees all n keys (encoders); any m.
-     * k, v [n, hkv, d]. */
+    /* Computes attention in which every query sees all n keys (encoders), any m;
+     * or, when window > 0, for which m is n, those at most `window` before and
+     * behind its own.  k, v [n, hkv, d]. */
     int (*attention_bidirectional)(struct kernel_run *run, float *out,
                                    const float *q, const float *k,
                                    const float *v, size_t m, size_t n,
-                                   size_t hq, size_t hkv, size_t d);
+                                   size_t hq, size_t hkv, size_t d,
+                                   size_t window);
 
     /* Writes x [rows, hkv, d] to slots [first, first + rows) of one layer's keys, or
      * values, in pages `by_head` of `type`, rounded to nearest even if that is
@@ -296,10 +298,10 @@ struct kernels {
     int (*swiglu)(struct kernel_run *run, float *out, const float *gate,
                   const float *up, size_t count);
 
-    /* Computes out [count] = gelu(gate) * up by gelu's tanh approximation; out may
-     * be either. */
+    /* Computes out [count] = gelu(gate) * up by gelu's tanh approximation, or by
+     * the error function when `exact`; out may be either. */
     int (*geglu)(struct kernel_run *run, float *out, const float *gate,
-                 const float *up, size_t count);
+                 const float *up, size_t count, bool exact);
 
     /* Computes x [m, n] = gelu(x + bias [n]) by the error function, not its tanh
      * approximation. */

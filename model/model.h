@@ -150,11 +150,11 @@ int model_embed(struct model *model, const struct embed_input *inputs,
 /* A question and a passage as one text, as a reranker was trained to read it. */
 struct score_input {
     struct ids ids;
-    size_t second; /* where the passage begins */
+    size_t second; /* where the passage begins, or the frame before it */
 };
 
-/* Makes it, of what fits the model's context: of the question at most half, of the
- * passage what is left; the caller frees the ids.  Any thread.  ERR_USAGE: the model
+/* Makes it, of what fits the model's context, a decoder's 4096 tokens at most: of the
+ * question at most half, of the passage what is left; the caller frees the ids.  Any thread.  ERR_USAGE: the model
  * has no tokenizer; else as tokenizer_encode. */
 int model_pair(const struct model *model, struct slice question,
                struct slice passage, struct score_input *ret, struct err *err);

@@ -84,6 +84,16 @@ static void print_hit(struct cli *cli, int number, const cJSON *result,
     print_copies(cli, hit);
 }
 
+static void remark_reranked(const struct cli *cli, const cJSON *result)
+{
+    const cJSON *reranked =
+        cJSON_GetObjectItemCaseSensitive(result, "reranked");
+    if (reranked)
+        output_remark(cli, "in the order of the reranker %s, which read %lld",
+                      json_get_text(reranked, "by", ""),
+                      (long long)json_get_int(reranked, "sections", 0));
+}
+
 static void print_hits(struct cli *cli, const cJSON *result)
 {
     const cJSON *hits = cJSON_GetObjectItemCaseSensitive(result, "results");
@@ -97,6 +107,7 @@ static void print_hits(struct cli *cli, const cJSON *result)
     if (!number)
         cli_tell_nothing(cli, result, "Nothing in the manuals matches this.");
     cli_tell_nowhere(cli, result, number > 0);
+    remark_reranked(cli, result);
     if (number &&
         cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(result, "confident")))
         output_remark(cli, "nothing in the manuals seems to answer this; these "

@@ -73,8 +73,29 @@ static void put_in_order(struct route_hit *hits, const float *scores,
     }
 }
 
+/* Who put so many in order. */
+static void tell(const struct call *call, size_t scored, struct question *ret)
+{
+    struct engine_state state;
+    engine_state(call->daemon->rank_engine, &state);
+    ret->reranker = state.facts.name;
+    ret->reranked = scored;
+}
+
+void rerank_put(struct json *json, const struct question *question)
+{
+    if (!question->reranker)
+        return;
+    json_key(json, "reranked");
+    json_begin(json, '{');
+    json_field_text(json, "by", question->reranker);
+    json_field_int(json, "sections", (int64_t)question->reranked);
+    json_end(json, '}');
+}
+
 int rerank(const struct call *call, const struct snapshot *snapshot,
-           const char *question, struct route_result *route, struct err *err)
+           const char *question, struct route_result *route,
+           struct question *ret, struct err *err)
 {
     size_t count = route->count < RERANK_HITS ? route->count : RERANK_HITS;
     struct buf texts[RERANK_HITS] = {{0}};
@@ -95,6 +116,8 @@ int rerank(const struct call *call, const struct snapshot *snapshot,
         log_warn("not reranked: %s", cause.message);
     else
         put_in_order(route->hits, scores, scored);
+    if (!code && scored > 1)
+        tell(call, scored, ret);
     for (size_t i = 0; i < count; i++)
         buf_free(&texts[i]);
     return code == ERR_CANCELLED ? err_set(err, code, "cancelled") : 0;

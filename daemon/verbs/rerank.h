@@ -3,6 +3,7 @@
 #ifndef DAEMON_VERBS_RERANK_H
 #define DAEMON_VERBS_RERANK_H
 
+#include "daemon/answer/question.h"
 #include "daemon/verbs/verbs.h"
 #include "memory/routing/route.h"
 
@@ -15,9 +16,14 @@ enum {
 /* Whether there is a reranker. */
 bool rerank_wanted(const struct call *call);
 
-/* Puts the first hits in that order; those for which there was no time follow as they
- * were.  Without a reranker, or when it fails, nothing changes; ERR_CANCELLED. */
+/* Puts the first hits in that order, and says in *ret who did and of how many; those
+ * for which there was no time follow as they were.  Without a reranker, or when it
+ * fails, nothing changes; ERR_CANCELLED. */
 int rerank(const struct call *call, const struct snapshot *snapshot,
-           const char *question, struct route_result *route, struct err *err);
+           const char *question, struct route_result *route,
+           struct question *ret, struct err *err);
+
+/* "reranked", where that was done. */
+void rerank_put(struct json *json, const struct question *question);
 
 #endif

@@ -155,6 +155,7 @@ static int route_reranked(const struct call *call,
                           const struct snapshot *snapshot,
                           struct route_request *request,
                           struct query_operators *operators,
+                          struct question *ret_question,
                           struct route_result *ret_route, struct err *err)
 {
     size_t max = request->max;
@@ -166,7 +167,7 @@ static int route_reranked(const struct call *call,
     request->max = max;
     if (code || !reranked)
         return code;
-    code = rerank(call, snapshot, request->query, ret_route, err);
+    code = rerank(call, snapshot, request->query, ret_route, ret_question, err);
     if (code)
         route_result_free(ret_route);
     else if (ret_route->count > max)
@@ -190,8 +191,8 @@ static int route(const struct call *call, const struct snapshot *snapshot,
         request->vector = question.vector;
         request->policy = question.policy;
         request->embeds = question.embeds;
-        code =
-            route_reranked(call, snapshot, request, &operators, ret_route, err);
+        code = route_reranked(call, snapshot, request, &operators, &question,
+                              ret_route, err);
         question_free(&question);
         question.vector = NULL;
         *ret_question = question;
@@ -571,6 +572,7 @@ int verb_search(struct call *call, struct json *json, struct err *err)
                         route.confidence >= route_min_confidence);
         search_explain(json, call, &route);
         json_field_text(json, "model", question.model);
+        rerank_put(json, &question);
         json_key(json, "ms");
         json_begin(json, '{');
         json_field_double(json, "embed", question.ms, 3);

@@ -25,7 +25,7 @@ struct job {
     size_t m, n, hq, hkv, d, window;
     size_t group; /* query heads of a key-value head */
     size_t tiles; /* of each key-value head's m * group rows */
-    bool causal;
+    bool causal;  /* else a window reaches as far behind */
 };
 
 struct tile {
@@ -55,6 +55,20 @@ static void load_queries(const struct job *job, const struct tile *tile,
     }
 }
 
+/* The keys that a query sees. */
+static void set_range(const struct job *job, size_t query, size_t *from,
+                      size_t *to)
+{
+    size_t window = job->window;
+    if (job->causal) {
+        *to = job->n - job->m + query + 1;
+        *from = window && *to > window ? *to - window : 0;
+        return;
+    }
+    *to = window && query + window < job->n ? query + window + 1 : job->n;
+    *from = window && query > window ? query - window : 0;
+}
+
 static void set_up(const struct job *job, struct tile *tile, size_t index)
 {
     size_t rows = job->m * job->group;
@@ -64,10 +78,7 @@ static void set_up(const struct job *job, struct tile *tile, size_t index)
     tile->padded = (tile->rows + 15) / 16 * 16;
     for (size_t r = 0; r < tile->padded; r++) {
         size_t row = tile->first + (r < tile->rows ? r : 0);
-        size_t to =
-            job->causal ? job->n - job->m + row / job->group + 1 : job->n;
-        tile->to[r] = to;
-        tile->from[r] = job->window && to > job->window ? to - job->window : 0;
+        set_range(job, row / job->group, &tile->from[r], &tile->to[r]);
         tile->max[r] = LANES_LEAST;
         tile->total[r] = 0;
     }
@@ -212,7 +223,8 @@ static void attend(void *argument, size_t begin, size_t end)
 
 static int share(struct kernel_run *run, struct job *job)
 {
-    size_t reach = job->window && job->window < job->n ? job->window : job->n;
+    size_t reach = job->causal ? job->window : 2 * job->window + 1;
+    reach = job->window && reach < job->n ? reach : job->n;
     job->tiles = (job->m * job->group + ROWS - 1) / ROWS;
     cpu_share(run, job->hkv * job->tiles,
               2 * (double)job->m * (double)job->hq * (double)reach *
@@ -236,13 +248,15 @@ static int attention(struct kernel_run *run, float *out, const float *q,
 static int attention_bidirectional(struct kernel_run *run, float *out,
                                    const float *q, const float *k,
                                    const float *v, size_t m, size_t n,
-                                   size_t hq, size_t hkv, size_t d)
+                                   size_t hq, size_t hkv, size_t d,
+                                   size_t window)
 {
     if (d > MAX_D)
         return kernels_ref()->attention_bidirectional(run, out, q, k, v, m, n,
-                                                      hq, hkv, d);
+                                                      hq, hkv, d, window);
     struct kernel_pages pages = ref_one_page(&k, &v, n);
-    struct job job = {out, q, &pages, m, n, hq, hkv, d, 0, hq / hkv, 0, false};
+    struct job job = {out, q, &pages, m,        n, hq,
+                      hkv, d, window, hq / hkv, 0, false};
     return share(run, &job);
 }
 

@@ -1,9 +1,9 @@
 /* Products with weights in blocks, as they lie (blocks.h).
  *
  * Where there is AVX2 the rows of `a` become integers of 15 bits, a scale for each
- * 32 of them (an error of 1/32512 of the largest at most), that are multiplied as
- * two bytes each and summed up in f32; a row's bits do not depend on the others,
- * so those of a prompt are those of a token.  Without, they stay floats. */
+ * 32 of them (an error of 1/32512 of the largest at most), that are multiplied with
+ * the blocks' own integers and summed up in f32; a row's bits do not depend on the
+ * others, so those of a prompt are those of a token.  Without, they stay floats. */
 #ifndef KERNELS_CPU_CPU_BLOCKS_H
 #define KERNELS_CPU_CPU_BLOCKS_H
 
@@ -13,11 +13,11 @@
 int cpu_blocks_matmul(struct kernel_run *run, float *out, const float *a,
                       const struct kernel_weight *w, size_t m, bool add);
 
-/* 32 numbers d (128 high + low) of a row. */
+/* 32 numbers d q of a row. */
 struct rounded {
-    int8_t high[32], low[32]; /* to 127; to 64 */
-    float d, sum;             /* sum: of all 32; */
-    float parts[2];           /* of the first 16 and the others */
+    int16_t q[32];  /* to 127 * 128, in the order that the loops want */
+    float d, sum;   /* sum: of all 32; */
+    float parts[2]; /* of the first 16 and the others */
 };
 
 /* The loops, once for each instruction set. */

@@ -1,20 +1,27 @@
-/* The loops of cpu_blocks.h over vectors of 32 bytes.  Included once by a file
- * that defines BLOCKS_TARGET (the attribute of every function), BLOCKS_DOT(sums,
- * u, s) (the eight sums, and of four products of unsigned and signed bytes each;
- * of the unsigned ones none is above 128) and BLOCKS_TABLE. */
-#include <immintrin.h>
+/* The loops of cpu_blocks.h over 32 integers of 16 bits at a time.  Included once by a
+ * file that defines BLOCKS_TARGET (the attribute of every function), BLOCKS_TABLE,
+ * BLOCKS_HIDE(x) (the compiler knows nothing of the floats x then), and before that,
+ * of this target, with BLOCKS_INLINE:
+ *
+ *   ints     32 of them; floats: as many sums as a product of two ints has
+ *   widen(u, is_signed)   bytes as ints; in their order or any other, but a half
+ *   put_ints(to, q)       stays a half; the same order, of integers of 32 bits
+ *   ints_at(from)         what was put
+ *   dot(a, b)             sums of neighbours' products, as floats
+ *   all_of(x), halves_of(low, high), multiply(x, y), add_product(x, y, sum),
+ *   sum_floats(x)         floats; halves_of: for sums of each half */
 #include <string.h>
 
-#include "kernels/cpu/cpu_blocks.h"
 #include "kernels/cpu/cpu_internal.h"
 
-#define INLINE static inline __attribute__((always_inline)) BLOCKS_TARGET
+#define INLINE BLOCKS_INLINE
 #define BODY   static BLOCKS_TARGET
 #define UNROLL _Pragma("GCC unroll 8")
 
 enum {
     PART = 32,
     MOST = 4,        /* rows of a at once, from which on w is unpacked before */
+    COLUMNS = 2,     /* of w at once where it is not */
     GROUP = 64,      /* of these in a cache */
     MAX_PARTS = 512, /* of a row that is unpacked */
     AHEAD = 1024     /* bytes that are asked for before they are needed */
@@ -38,50 +45,30 @@ INLINE float sum_of(__m256 v)
     return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
 }
 
-/* Four vectors of integers as 32 bytes, in their order. */
-INLINE void put_bytes(int8_t to[PART], const __m256i q[4])
-{
-    __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]),
-                                       _mm256_packs_epi32(q[2], q[3]));
-    bytes = _mm256_permutevar8x32_epi32(
-        bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    _mm256_storeu_si256((__m256i *)(void *)to, bytes);
-}
-
-/* To the nearest multiple of 1 / by. */
-INLINE __m256i multiple(__m256 x, float by)
-{
-    return _mm256_cvtps_epi32(_mm256_mul_ps(x, _mm256_set1_ps(by)));
-}
-
 INLINE void round_part(struct rounded *ret, const float *a)
 {
     const __m256 sign = _mm256_set1_ps(-0.0f);
+    const float range = 127 * 128;
     __m256 x[4], max = _mm256_setzero_ps();
-    __m256i high[4], low[4], all[4];
+    __m256i q[4];
     UNROLL
     for (size_t i = 0; i < 4; i++) {
         x[i] = _mm256_loadu_ps(a + 8 * i);
         max = _mm256_max_ps(max, _mm256_andnot_ps(sign, x[i]));
     }
-    float most = max_of(max), by = most > 0 ? 127.0f / most : 0;
+    float most = max_of(max), by = most > 0 ? range / most : 0;
     /* what is no number comes out as none */
     float none = 0 * sum_of((x[0] + x[1]) + (x[2] + x[3]));
-    ret->d = most / (127.0f * 128) + none;
+    ret->d = most / range + none;
     UNROLL
-    for (size_t i = 0; i < 4; i++) {
-        high[i] = multiple(x[i], by);
-        x[i] -= _mm256_cvtepi32_ps(high[i]) * (most / 127.0f);
-        low[i] = multiple(x[i], 128 * by);
-        all[i] = _mm256_add_epi32(_mm256_slli_epi32(high[i], 7), low[i]);
-    }
+    for (size_t i = 0; i < 4; i++)
+        q[i] = _mm256_cvtps_epi32(_mm256_mul_ps(x[i], _mm256_set1_ps(by)));
     UNROLL
     for (size_t i = 0; i < 2; i++)
-        ret->parts[i] = ret->d * sum_of(_mm256_cvtepi32_ps(_mm256_add_epi32(
-                                     all[2 * i], all[2 * i + 1])));
+        ret->parts[i] = ret->d * sum_of(_mm256_cvtepi32_ps(
+                                     _mm256_add_epi32(q[2 * i], q[2 * i + 1])));
     ret->sum = ret->parts[0] + ret->parts[1];
-    put_bytes(ret->high, high);
-    put_bytes(ret->low, low);
+    put_ints(ret->q, q);
 }
 
 BODY void round_row(struct rounded *ret, const float *a, size_t k)
@@ -94,8 +81,7 @@ BODY void round_row(struct rounded *ret, const float *a, size_t k)
 
 /* What is summed up of one row of w and up to four of a. */
 struct sums {
-    __m256 acc[MOST];
-    float offset[MOST];
+    floats acc[MOST];
 };
 
 /* 32 weights scale u + offset, each half with its own; where there are no
@@ -103,6 +89,12 @@ struct sums {
 struct part {
     __m256i u;
     float scale[2], offset[2];
+};
+
+/* Those of a row, widened. */
+struct unpacked {
+    ints w[MAX_PARTS];
+    float scale[MAX_PARTS][2], offset[MAX_PARTS][2];
 };
 
 INLINE float half_at(const unsigned char *at)
@@ -141,15 +133,8 @@ INLINE __m256i fifths_at(const unsigned char *at)
         _mm256_set1_epi8(16));
 }
 
-/* Eight sums of four weights and numbers each, of 15 bits. */
-INLINE __m256 dot(__m256i u, __m256i high, __m256i low)
-{
-    __m256i sums = BLOCKS_DOT(_mm256_setzero_si256(), u, high);
-    return _mm256_cvtepi32_ps(BLOCKS_DOT(_mm256_slli_epi32(sums, 7), u, low));
-}
-
 /* Whether each half of a part has its own scale, and whether its numbers have
- * signs. */
+ * signs, and no offset. */
 INLINE bool by_halves(int type)
 {
     return type == KERNEL_Q2_K || type == KERNEL_Q3_K || type == KERNEL_Q6_K;
@@ -158,37 +143,39 @@ INLINE bool by_halves(int type)
 INLINE bool with_signs(int type)
 {
     return type == KERNEL_Q8_0 || type == KERNEL_IQ4_NL ||
-           type == KERNEL_IQ4_XS;
+           type == KERNEL_IQ4_XS || type == KERNEL_Q4_0 ||
+           type == KERNEL_Q5_0 || type == KERNEL_Q3_K || type == KERNEL_Q6_K;
+}
+
+INLINE __m256i less(__m256i u, char by)
+{
+    return _mm256_sub_epi8(u, _mm256_set1_epi8(by));
 }
 
 /* One of w and of each row of a; type and m are constants where it is
  * inlined. */
-INLINE void add_part(struct sums *s, const struct part *p, int type,
-                     const struct rounded *a, size_t step, size_t m)
+INLINE void add_part(struct sums *s, ints w, const float scale[2],
+                     const float offset[2], int type, const struct rounded *a,
+                     size_t step, size_t m)
 {
-    const bool halves = by_halves(type), is_signed = with_signs(type);
-    const __m256i u = is_signed ? _mm256_abs_epi8(p->u) : p->u;
-    const __m256 scale = halves ? _mm256_set_m128(_mm_set1_ps(p->scale[1]),
-                                                  _mm_set1_ps(p->scale[0]))
-                                : _mm256_set1_ps(p->scale[0]);
+    const bool halves = by_halves(type);
+    const floats scales =
+        halves ? halves_of(scale[0], scale[1]) : all_of(scale[0]);
+    const floats offsets = halves ? first_two(offset) : all_of(offset[0]);
     UNROLL
     for (size_t i = 0; i < m; i++, a += step) {
-        __m256i high = bytes_at(a->high), low = bytes_at(a->low);
-        if (is_signed) {
-            high = _mm256_sign_epi8(high, p->u);
-            low = _mm256_sign_epi8(low, p->u);
+        /* the same number either way; one that the compiler takes for a
+         * broadcast it would multiply before, which costs a shuffle */
+        floats by = all_of(m == 1 && !halves ? scale[0] * a->d : a->d);
+        if (m > 1 || halves) {
+            BLOCKS_HIDE(by);
+            by = multiply(scales, by);
         }
-        /* the same number either way */
-        __m256 by = m == 1 && !halves
-                        ? _mm256_set1_ps(p->scale[0] * a->d)
-                        : _mm256_mul_ps(scale, _mm256_set1_ps(a->d));
-        s->acc[i] = _mm256_fmadd_ps(dot(u, high, low), by, s->acc[i]);
-        if (halves) {
-            s->offset[i] += p->offset[0] * a->parts[0];
-            s->offset[i] += p->offset[1] * a->parts[1];
-        } else if (!is_signed) {
-            s->offset[i] += p->offset[0] * a->sum;
-        }
+        s->acc[i] = add_product(dot(ints_at(a->q), w), by, s->acc[i]);
+        if (!with_signs(type)) /* in the first sums, the others being 0 */
+            s->acc[i] =
+                add_product(halves ? first_two(a->parts) : first_one(&a->sum),
+                            offsets, s->acc[i]);
     }
 }
 
@@ -209,9 +196,10 @@ INLINE struct part part_q6_k(const unsigned char *w, size_t j)
     high = _mm256_srli_epi16(high, (int)(2 * (j % 4)));
     high = _mm256_and_si256(high, _mm256_set1_epi8(3));
     float one = d * (float)scales[0], two = d * (float)scales[1];
-    return (struct part){_mm256_or_si256(low, _mm256_slli_epi16(high, 4)),
-                         {one, two},
-                         {-32 * one, -32 * two}};
+    return (struct part){
+        less(_mm256_or_si256(low, _mm256_slli_epi16(high, 4)), 32),
+        {one, two},
+        {0, 0}};
 }
 
 /* Pair j % 4 of the 32 bytes of a half of 128. */
@@ -248,9 +236,10 @@ INLINE struct part part_q3_k(const unsigned char *w, size_t j)
     float one = d * scale_q3_k(w + 96, 2 * j),
           two = d * scale_q3_k(w + 96, 2 * j + 1);
     return (struct part){
-        _mm256_or_si256(pairs_at(w + 32, j), _mm256_slli_epi16(third, 2)),
+        less(_mm256_or_si256(pairs_at(w + 32, j), _mm256_slli_epi16(third, 2)),
+             4),
         {one, two},
-        {-4 * one, -4 * two}};
+        {0, 0}};
 }
 
 /* 16 bytes of nibbles as the numbers of blocks_iq4. */
@@ -302,12 +291,13 @@ INLINE struct part part_small(const unsigned char *w, int type)
 {
     const float d = half_at(w);
     switch (type) {
-    case KERNEL_Q4_0: return part_of(nibbles_at(w + 2), d, -8 * d);
+    case KERNEL_Q4_0: return part_of(less(nibbles_at(w + 2), 8), d, 0);
     case KERNEL_IQ4_NL: return part_of(iq4_at(w + 2), d, 0);
     case KERNEL_Q4_1: return part_of(nibbles_at(w + 4), d, half_at(w + 2));
     case KERNEL_Q5_0:
-        return part_of(_mm256_or_si256(nibbles_at(w + 6), fifths_at(w + 2)), d,
-                       -16 * d);
+        return part_of(
+            less(_mm256_or_si256(nibbles_at(w + 6), fifths_at(w + 2)), 16), d,
+            0);
     case KERNEL_Q5_1:
         return part_of(_mm256_or_si256(nibbles_at(w + 8), fifths_at(w + 4)), d,
                        half_at(w + 2));
@@ -350,17 +340,21 @@ INLINE struct part part_at(const unsigned char *w, const uint8_t scales[16],
                                                    : 210
 
 /* A row's parts, one after the other; type is a constant where it is inlined. */
-INLINE void unpack_row(struct part *ret, const unsigned char *w, int type,
+INLINE void unpack_row(struct unpacked *ret, const unsigned char *w, int type,
                        size_t k)
 {
     SHAPE(type);
     uint8_t scales[16] = {0};
-    for (size_t l = 0; l < k / PART; l += parts, w += bytes, ret += parts) {
+    for (size_t l = 0; l < k / PART; l += parts, w += bytes) {
         if (type == KERNEL_Q4_K || type == KERNEL_Q5_K)
             unpack_scales(scales, w + 4);
         UNROLL
-        for (size_t j = 0; j < parts; j++)
-            ret[j] = part_at(w, scales, type, j);
+        for (size_t j = 0; j < parts; j++) {
+            const struct part p = part_at(w, scales, type, j);
+            ret->w[l + j] = widen(p.u, with_signs(type));
+            memcpy(ret->scale[l + j], p.scale, sizeof p.scale);
+            memcpy(ret->offset[l + j], p.offset, sizeof p.offset);
+        }
     }
 }
 
@@ -384,7 +378,7 @@ INLINE void put_sums(const struct tile *t, const struct sums *s, size_t m,
         UNROLL
         for (size_t j = 0; j < n; j++) {
             float *to = &t->out[i * t->out_step + j * t->apart];
-            *to = sum_of(s[j].acc[i]) + s[j].offset[i] + (t->add ? *to : 0);
+            *to = sum_floats(s[j].acc[i]) + (t->add ? *to : 0);
         }
     }
 }
@@ -397,8 +391,9 @@ INLINE void lying_tile(const struct tile *t, const unsigned char *w, int type,
     const size_t count = t->k / PART,
                  apart = t->apart * (count / parts * bytes);
     const struct rounded *a = t->a;
-    struct sums s[2] = {{{{0}}, {0}}};
+    struct sums s[COLUMNS];
     uint8_t scales[16] = {0};
+    memset(s, 0, sizeof s);
     for (size_t l = 0; l < count; l += parts, w += bytes, a += parts) {
         UNROLL
         for (size_t j = 0; j < n; j++) {
@@ -409,7 +404,8 @@ INLINE void lying_tile(const struct tile *t, const unsigned char *w, int type,
             UNROLL
             for (size_t i = 0; i < parts; i++) {
                 const struct part p = part_at(at, scales, type, i);
-                add_part(&s[j], &p, type, a + i, 0, 1);
+                add_part(&s[j], widen(p.u, with_signs(type)), p.scale, p.offset,
+                         type, a + i, 0, 1);
             }
         }
     }
@@ -417,22 +413,24 @@ INLINE void lying_tile(const struct tile *t, const unsigned char *w, int type,
 }
 
 /* m rows by n columns that are unpacked. */
-INLINE void unpacked_tile(const struct tile *t, const struct part *const w[2],
+INLINE void unpacked_tile(const struct tile *t, const struct unpacked *w,
                           int type, size_t m, size_t n)
 {
     const size_t parts = t->k / PART;
-    struct sums s[2] = {{{{0}}, {0}}};
+    struct sums s[2];
+    memset(s, 0, sizeof s);
     for (size_t l = 0; l < parts; l++) {
         UNROLL
         for (size_t j = 0; j < n; j++)
-            add_part(&s[j], &w[j][l], type, t->a + l, parts, m);
+            add_part(&s[j], w[j].w[l], w[j].scale[l], w[j].offset[l], type,
+                     t->a + l, parts, m);
     }
     put_sums(t, s, m, n);
 }
 
 /* The same of m rows, whatever m. */
-INLINE void unpacked_tiles(struct tile t, const struct part *const w[2],
-                           int type, size_t m, size_t n)
+INLINE void unpacked_tiles(struct tile t, const struct unpacked *w, int type,
+                           size_t m, size_t n)
 {
     const size_t step = t.k / PART;
     for (; m >= MOST; m -= MOST) {
@@ -447,18 +445,11 @@ INLINE void unpacked_tiles(struct tile t, const struct part *const w[2],
     }
 }
 
-/* m rows by n columns from w on, which are `apart` bytes from one another. */
-INLINE void columns(struct tile t, const unsigned char *w, size_t apart,
-                    int type, size_t m, size_t n)
+/* m rows by n columns from w on, which are `apart` bytes from one another, as they
+ * lie: */
+INLINE void lying(struct tile t, const unsigned char *w, int type, size_t m,
+                  size_t n)
 {
-    SCRATCH struct part unpacked[2][MAX_PARTS];
-    const struct part *const both[2] = {unpacked[0], unpacked[1]};
-    if (m >= MOST && t.k <= MAX_PARTS * PART) {
-        for (size_t j = 0; j < n; j++)
-            unpack_row(unpacked[j], w + j * apart, type, t.k);
-        unpacked_tiles(t, both, type, m, n);
-        return;
-    }
     for (; m > 0; m--) {
         lying_tile(&t, w, type, n);
         t.a += t.k / PART;
@@ -466,10 +457,37 @@ INLINE void columns(struct tile t, const unsigned char *w, size_t apart,
     }
 }
 
-/* Two columns at a time, each from a half of its own: two streams of memory.
- * Rows of a in groups that stay in a cache while all of w goes by. */
-INLINE void rows_of(struct tile t, const unsigned char *w, int type, size_t m,
-                    size_t n)
+/* or unpacked before. */
+INLINE void unpacked(struct tile t, const unsigned char *w, size_t apart,
+                     int type, size_t m, size_t n, struct unpacked columns[2])
+{
+    for (size_t j = 0; j < n; j++)
+        unpack_row(&columns[j], w + j * apart, type, t.k);
+    unpacked_tiles(t, columns, type, m, n);
+}
+
+/* Few rows: two columns at a time, each from a half of its own, which are two streams
+ * of memory. */
+INLINE void few_rows(struct tile t, const unsigned char *w, int type, size_t m,
+                     size_t n)
+{
+    const size_t row = kernel_row_bytes(type, t.k);
+    float *out = t.out;
+    t.apart = n / COLUMNS;
+    for (size_t j = 0; j < t.apart; j++) {
+        t.out = out + j;
+        lying(t, w + j * row, type, m, COLUMNS);
+    }
+    for (size_t j = t.apart * COLUMNS; j < n; j++) {
+        t.out = out + j;
+        lying(t, w + j * row, type, m, 1);
+    }
+}
+
+/* Many: two columns at a time.  Rows of a in groups that stay in a cache while all of
+ * w goes by. */
+INLINE void many_rows(struct tile t, const unsigned char *w, int type, size_t m,
+                      size_t n, struct unpacked columns[2])
 {
     const size_t row = kernel_row_bytes(type, t.k);
     float *out = t.out;
@@ -478,12 +496,40 @@ INLINE void rows_of(struct tile t, const unsigned char *w, int type, size_t m,
         const size_t some = m - i < GROUP ? m - i : GROUP;
         for (size_t j = 0; j < n / 2; j++) {
             t.out = out + j;
-            columns(t, w + j * row, t.apart * row, type, some, 2);
+            unpacked(t, w + j * row, t.apart * row, type, some, 2, columns);
         }
         t.out = out + n - 1;
         if (n % 2)
-            columns(t, w + (n - 1) * row, 0, type, some, 1);
+            unpacked(t, w + (n - 1) * row, 0, type, some, 1, columns);
         t.a += GROUP * (t.k / PART);
+    }
+}
+
+#define EACH_TYPE(X)                                                           \
+    X(KERNEL_Q4_0);                                                            \
+    X(KERNEL_Q4_1);                                                            \
+    X(KERNEL_Q5_0);                                                            \
+    X(KERNEL_Q5_1);                                                            \
+    X(KERNEL_Q8_0);                                                            \
+    X(KERNEL_IQ4_NL);                                                          \
+    X(KERNEL_Q2_K);                                                            \
+    X(KERNEL_Q3_K);                                                            \
+    X(KERNEL_IQ4_XS);                                                          \
+    X(KERNEL_Q4_K);                                                            \
+    X(KERNEL_Q5_K);                                                            \
+    X(KERNEL_Q6_K)
+
+/* Apart: few rows are not to pay for the scratch's pages on the stack. */
+BODY __attribute__((noinline)) void rows_by_many(const struct tile *all,
+                                                 const void *w, int type,
+                                                 size_t m, size_t n)
+{
+    SCRATCH struct unpacked columns[2];
+    switch (type) {
+#define ROWS(t)                                                                \
+    case t: many_rows(*all, w, t, m, n, columns); break
+        EACH_TYPE(ROWS);
+#undef ROWS
     }
 }
 
@@ -496,21 +542,14 @@ BODY void rows(float *out, size_t out_step, const struct rounded *a,
             memset(out + i * out_step, 0, n * sizeof *out);
         return;
     }
+    if (m >= MOST && k <= MAX_PARTS * PART) {
+        rows_by_many(&all, w, type, m, n);
+        return;
+    }
     switch (type) {
 #define ROWS(t)                                                                \
-    case t: rows_of(all, w, t, m, n); break
-        ROWS(KERNEL_Q4_0);
-        ROWS(KERNEL_Q4_1);
-        ROWS(KERNEL_Q5_0);
-        ROWS(KERNEL_Q5_1);
-        ROWS(KERNEL_Q8_0);
-        ROWS(KERNEL_IQ4_NL);
-        ROWS(KERNEL_Q2_K);
-        ROWS(KERNEL_Q3_K);
-        ROWS(KERNEL_IQ4_XS);
-        ROWS(KERNEL_Q4_K);
-        ROWS(KERNEL_Q5_K);
-        ROWS(KERNEL_Q6_K);
+    case t: few_rows(all, w, t, m, n); break
+        EACH_TYPE(ROWS);
 #undef ROWS
     }
 }

@@ -76,6 +76,9 @@ struct lanes {
                    size_t count);
     /* out = gelu(gate) * up, by tanh */
     void (*geglu)(float *out, const float *gate, const float *up, size_t count);
+    /* the same by the error function */
+    void (*geglu_exact)(float *out, const float *gate, const float *up,
+                        size_t count);
     /* (x, y) turns by the angles given */
     void (*rotate)(float *x, float *y, const float *cosine, const float *sine,
                    size_t count);

@@ -440,6 +440,19 @@ BODY void geglu(float *out, const float *gate, const float *up, size_t count)
                    count - i);
 }
 
+BODY void geglu_exact(float *out, const float *gate, const float *up,
+                      size_t count)
+{
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        store(out + i, gelu_of(load(gate + i)) * load(up + i));
+    if (i < count)
+        store_some(out + i,
+                   gelu_of(load_some(gate + i, count - i)) *
+                       load_some(up + i, count - i),
+                   count - i);
+}
+
 BODY void rotate(float *x, float *y, const float *cosine, const float *sine,
                  size_t count)
 {
@@ -824,6 +837,7 @@ const struct lanes LANES_TABLE = {.name = LANES_NAME,
                                   .gelu = gelu,
                                   .swiglu = swiglu,
                                   .geglu = geglu,
+                                  .geglu_exact = geglu_exact,
                                   .rotate = rotate,
                                   .exp_sum = exp_sum,
                                   .widen = widen,

@@ -96,6 +96,7 @@ struct pair_job {
     float *out;
     const float *x, *y;
     size_t count;
+    bool exact; /* geglu's */
 };
 
 /* Values that one thread takes at a time. */
@@ -114,7 +115,7 @@ static void swiglu_part(void *argument, size_t from, size_t to)
 static int swiglu(struct kernel_run *run, float *out, const float *gate,
                   const float *up, size_t count)
 {
-    struct pair_job job = {out, gate, up, count};
+    struct pair_job job = {out, gate, up, count, false};
     cpu_share(run, (count + VALUES - 1) / VALUES, 4 * (double)count,
               swiglu_part, &job);
     return KERNEL_OK;
@@ -126,14 +127,14 @@ static void geglu_part(void *argument, size_t from, size_t to)
     size_t first = from * VALUES, end = to * VALUES;
     if (end > job->count)
         end = job->count;
-    cpu_lanes->geglu(job->out + first, job->x + first, job->y + first,
-                     end - first);
+    (job->exact ? cpu_lanes->geglu_exact : cpu_lanes->geglu)(
+        job->out + first, job->x + first, job->y + first, end - first);
 }
 
 static int geglu(struct kernel_run *run, float *out, const float *gate,
-                 const float *up, size_t count)
+                 const float *up, size_t count, bool exact)
 {
-    struct pair_job job = {out, gate, up, count};
+    struct pair_job job = {out, gate, up, count, exact};
     cpu_share(run, (count + VALUES - 1) / VALUES, 4 * (double)count, geglu_part,
               &job);
     return KERNEL_OK;
@@ -150,7 +151,7 @@ static void add_part(void *argument, size_t from, size_t to)
 
 static int add(struct kernel_run *run, float *x, const float *y, size_t count)
 {
-    struct pair_job job = {x, NULL, y, count};
+    struct pair_job job = {x, NULL, y, count, false};
     cpu_share(run, (count + VALUES - 1) / VALUES, 0.3 * (double)count, add_part,
               &job);
     return KERNEL_OK;

@@ -337,7 +337,7 @@ static int attention(struct kernel_run *run, float *out, const float *q,
 
 static int attention_bidirectional(struct kernel_run *run, float *out, const float *q,
                          const float *k, const float *v, size_t m, size_t n,
-                         size_t hq, size_t hkv, size_t d)
+                         size_t hq, size_t hkv, size_t d, size_t window)
 {
     struct segments s = {};
     s.sizes = dense_sizes_of(m * hq, hq, hkv, d);
@@ -348,6 +348,7 @@ static int attention_bidirectional(struct kernel_run *run, float *out, const flo
     s.n = n;
     s.segment = n ? n : 1;
     s.asked = m;
+    s.window = window;
     return cuda_attend_segments(run, s, 1);
 }
 

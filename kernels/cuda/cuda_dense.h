@@ -131,6 +131,8 @@ struct segments {
     const float *k, *v;           /* [n, hkv, d] */
     const float *slot_k, *slot_v; /* [batches, shown, hkv, d] */
     size_t n, segment, asked, shown;
+    size_t window; /* where n are asked: slots seen before and behind each; 0:
+                      all */
     bool first_bare;
 
     __host__ __device__ size_t rows(size_t b) const
@@ -143,7 +145,8 @@ struct segments {
     }
     __host__ size_t longest() const
     {
-        return shown + rows(0);
+        size_t both = 2 * window + 1;
+        return shown + (window && both < rows(0) ? both : rows(0));
     }
     __device__ size_t shown_to(size_t b) const
     {
@@ -153,12 +156,14 @@ struct segments {
     {
         return asked ? asked : rows(b);
     }
-    __device__ size_t from(size_t, size_t) const
+    __device__ size_t from(size_t, size_t i) const
     {
-        return 0;
+        return window && i > window ? i - window : 0;
     }
     __device__ size_t to(size_t b, size_t i) const
     {
+        if (window && i + window < rows(b))
+            return i + window + 1;
         return shown_to(b) + (asked ? rows(b) : i + 1);
     }
     __device__ bool hidden(size_t) const

@@ -140,32 +140,39 @@ static int swiglu(struct kernel_run *run, float *out, const float *gate,
     return cuda_launch(run, swiglu_values, over(count), out, gate, up, count);
 }
 
+static __device__ inline float gelu_of(float x)
+{
+    const float root_half = 0.70710678f;
+    return x * 0.5f * erfcf(-x * root_half);
+}
+
 static __global__ void __launch_bounds__(THREADS)
-    geglu_values(float *out, const float *gate, const float *up, size_t count)
+    geglu_values(float *out, const float *gate, const float *up, size_t count,
+                 bool exact)
 {
     const float twice = 1.5957691f; /* the root of 2 / pi */
     size_t i = value_of_thread();
     if (i >= count)
         return;
     float g = gate[i];
-    out[i] = g / (1 + expf(-twice * (g + 0.044715f * g * g * g))) * up[i];
+    float bent = exact ? gelu_of(g)
+                       : g / (1 + expf(-twice * (g + 0.044715f * g * g * g)));
+    out[i] = bent * up[i];
 }
 
 static int geglu(struct kernel_run *run, float *out, const float *gate,
-                 const float *up, size_t count)
+                 const float *up, size_t count, bool exact)
 {
-    return cuda_launch(run, geglu_values, over(count), out, gate, up, count);
+    return cuda_launch(run, geglu_values, over(count), out, gate, up, count,
+                       exact);
 }
 
 static __global__ void __launch_bounds__(THREADS)
     gelu_values(float *x, const float *bias, size_t count, size_t n)
 {
-    const float root_half = 0.70710678f;
     size_t i = value_of_thread();
-    if (i >= count)
-        return;
-    float value = x[i] + bias[i % n];
-    x[i] = value * 0.5f * erfcf(-value * root_half);
+    if (i < count)
+        x[i] = gelu_of(x[i] + bias[i % n]);
 }
 
 static int gelu(struct kernel_run *run, float *x, const float *bias, size_t m,

@@ -41,7 +41,7 @@ static int construct(const struct kernels *table, struct kernel_run *run,
     if (!code)
         code = table->attention_bidirectional(
             run, l->read, l->q, l->k, l->v, hici->slots, rows, hici->heads,
-            hici->heads, hici->a / hici->heads);
+            hici->heads, hici->a / hici->heads, 0);
     return code
                ? code
                : table->matmul(run, out, l->read, hici->lo, hici->slots, false);
@@ -192,7 +192,7 @@ static int integrate(const struct kernels *table, struct kernel_run *run,
     if (!code)
         code = table->attention_bidirectional(
             run, g->read, g->q, g->k, g->v, rows, VIEWS, hici->heads,
-            hici->heads, hici->b / hici->heads);
+            hici->heads, hici->b / hici->heads, 0);
     if (!code)
         code = table->matmul(run, g->mix, g->read, hici->go, rows, false);
     if (!code)

@@ -91,8 +91,10 @@ static int attend_all(float *out, const float *q,
     if (!score)
         return KERNEL_NO_MEMORY;
     for (size_t i = 0; i < m; i++) {
-        size_t to = causal ? n - m + i + 1 : n;
-        size_t from = window && to > window ? to - window : 0;
+        size_t before = causal ? n - m + i + 1 : i, to = before;
+        if (!causal)
+            to = window && i + window < n ? i + window + 1 : n;
+        size_t from = window && before > window ? before - window : 0;
         for (size_t head = 0; head < hq; head++) {
             size_t at = ref_at(pages, head / (hq / hkv), d);
             size_t own = (i * hq + head) * d;
@@ -115,11 +117,12 @@ static int attention(struct kernel_run *run, float *out, const float *q,
 static int attention_bidirectional(struct kernel_run *run, float *out,
                                    const float *q, const float *k,
                                    const float *v, size_t m, size_t n,
-                                   size_t hq, size_t hkv, size_t d)
+                                   size_t hq, size_t hkv, size_t d,
+                                   size_t window)
 {
     (void)run;
     struct kernel_pages pages = ref_one_page(&k, &v, n);
-    return attend_all(out, q, &pages, m, n, hq, hkv, d, 0, false);
+    return attend_all(out, q, &pages, m, n, hq, hkv, d, window, false);
 }
 
 static int kv_write(struct kernel_run *run, float *const *pages, size_t at,
@@ -148,15 +151,25 @@ static int swiglu(struct kernel_run *run, float *out, const float *gate,
     return KERNEL_OK;
 }
 
-static int geglu(struct kernel_run *run, float *out, const float *gate,
-                 const float *up, size_t count)
+static double gelu_of(double x)
+{
+    return x * 0.5 * erfc(-x * sqrt(0.5));
+}
+
+static double gelu_by_tanh(double x)
 {
     const double root = 0.79788456080286536; /* of 2 / pi */
+    return 0.5 * x * (1 + tanh(root * (x + 0.044715 * x * x * x)));
+}
+
+static int geglu(struct kernel_run *run, float *out, const float *gate,
+                 const float *up, size_t count, bool exact)
+{
     (void)run;
     for (size_t i = 0; i < count; i++) {
         double g = (double)gate[i];
-        double bent = 0.5 * g * (1 + tanh(root * (g + 0.044715 * g * g * g)));
-        out[i] = (float)(bent * (double)up[i]);
+        out[i] =
+            (float)((exact ? gelu_of(g) : gelu_by_tanh(g)) * (double)up[i]);
     }
     return KERNEL_OK;
 }
@@ -166,10 +179,8 @@ static int gelu(struct kernel_run *run, float *x, const float *bias, size_t m,
 {
     (void)run;
     for (size_t i = 0; i < m; i++, x += n)
-        for (size_t j = 0; j < n; j++) {
-            double value = (double)x[j] + (double)bias[j];
-            x[j] = (float)(value * 0.5 * erfc(-value * sqrt(0.5)));
-        }
+        for (size_t j = 0; j < n; j++)
+            x[j] = (float)gelu_of((double)x[j] + (double)bias[j]);
     return KERNEL_OK;
 }
 

@@ -175,6 +175,15 @@ static int encode_content(const struct tokenizer *tokenizer, struct slice text,
     return code;
 }
 
+int chat_encode_piece(const struct tokenizer *tokenizer, struct slice frame,
+                      struct slice text, struct ids *ids, struct err *err)
+{
+    bool space = frame.size && frame.data[frame.size - 1] == ' ' && text.size;
+    frame.size -= space;
+    int code = tokenizer_encode_on(tokenizer, frame, ids, err);
+    return code ? code : encode_content(tokenizer, text, space, ids, err);
+}
+
 /* Appends the ids of the frame, with each message in the place of its mark. */
 static int fill_in(struct slice frame, const struct tokenizer *tokenizer,
                    const struct chat_message *messages, size_t count,
@@ -191,13 +200,8 @@ static int fill_in(struct slice frame, const struct tokenizer *tokenizer,
                            "the model's chat template leaves out or moves a "
                            "message: this program cannot use it");
         size_t before = (size_t)(at - frame.data);
-        bool space =
-            before && frame.data[before - 1] == ' ' && messages[i].content.size;
-        code = tokenizer_encode_on(
-            tokenizer, (struct slice){frame.data, before - space}, ids, err);
-        if (!code)
-            code =
-                encode_content(tokenizer, messages[i].content, space, ids, err);
+        code = chat_encode_piece(tokenizer, (struct slice){frame.data, before},
+                                 messages[i].content, ids, err);
         frame.data += before + mark.size;
         frame.size -= before + mark.size;
     }

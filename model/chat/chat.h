@@ -32,4 +32,10 @@ int chat_encode(const struct chat *chat, const struct tokenizer *tokenizer,
                 const struct chat_message *messages, size_t count,
                 struct ids *ids, struct err *err);
 
+/* Appends what a frame says before a text of others, then that text, as one text: a
+ * special token that is spelled out in `text` is left out.  Fails as
+ * tokenizer_encode. */
+int chat_encode_piece(const struct tokenizer *tokenizer, struct slice frame,
+                      struct slice text, struct ids *ids, struct err *err);
+
 #endif

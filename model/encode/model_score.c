@@ -4,9 +4,15 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/chat/chat.h"
 #include "model/inference/forward.h"
 
-enum { MAX_PAIRS = 64 /* of a pass */ };
+enum {
+    MAX_PAIRS = 64, /* of a pass */
+    MAX_DECODER_IDS =
+        4096 /* of a pair that a decoder reads, whose context may be
+                              far longer than anybody waits for */
+};
 
 /* ---- Pairs ---- */
 
@@ -35,6 +41,46 @@ static void join(const struct model *m, const struct ids *question,
     ids_put(&ret->ids, end);
 }
 
+static void cut(struct ids *ids, size_t count)
+{
+    if (ids->count > count)
+        ids->count = count;
+}
+
+/* The frame with both in their places; special tokens that they spell out are left
+ * out. */
+static int fill_prompt(const struct model *m, struct slice question,
+                       struct slice passage, struct score_input *ret,
+                       struct err *err)
+{
+    static const char query[] = "{query}", document[] = "{document}";
+    const char *frame = m->config.scoring.prompt;
+    const char *first = strstr(frame, query);
+    const char *between = first + sizeof query - 1;
+    const char *second = strstr(between, document);
+    const char *behind = second + sizeof document - 1;
+    size_t max =
+        m->config.max < MAX_DECODER_IDS ? m->config.max : MAX_DECODER_IDS;
+    struct ids tail = {0};
+    int code = tokenizer_encode_on(m->tokenizer, slice_of(behind), &tail, err);
+    if (!code)
+        code = chat_encode_piece(m->tokenizer,
+                                 (struct slice){frame, (size_t)(first - frame)},
+                                 question, &ret->ids, err);
+    cut(&ret->ids, max / 2);
+    ret->second = ret->ids.count;
+    if (!code)
+        code = chat_encode_piece(
+            m->tokenizer, (struct slice){between, (size_t)(second - between)},
+            passage, &ret->ids, err);
+    cut(&ret->ids, tail.count < max ? max - tail.count : 0);
+    put_some(&ret->ids, tail.items, tail.count);
+    ids_free(&tail);
+    if (code)
+        ids_free(&ret->ids);
+    return code;
+}
+
 int model_pair(const struct model *m, struct slice question,
                struct slice passage, struct score_input *ret, struct err *err)
 {
@@ -42,6 +88,8 @@ int model_pair(const struct model *m, struct slice question,
     *ret = (struct score_input){0};
     if (!m->tokenizer)
         return err_set(err, ERR_USAGE, "the model has no tokenizer");
+    if (m->config.scoring.prompt)
+        return fill_prompt(m, question, passage, ret, err);
     int code = tokenizer_encode(m->tokenizer, question, true, &one, err);
     if (!code && one.count < 2)
         code = err_set(err, ERR_FORMAT,
@@ -57,18 +105,52 @@ int model_pair(const struct model *m, struct slice question,
 
 /* ---- Scores ---- */
 
-/* out . tanh(dense . state + bias) + bias */
+static double gelu(double x)
+{
+    return x * 0.5 * erfc(-x * sqrt(0.5));
+}
+
+/* LayerNorm, in place; bias NULL: none. */
+static void normalise(const struct scoring *s, double *x, size_t width,
+                      double eps)
+{
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < width; i++)
+        mean += x[i] / (double)width;
+    for (size_t i = 0; i < width; i++)
+        square += (x[i] - mean) * (x[i] - mean) / (double)width;
+    for (size_t i = 0; i < width; i++)
+        x[i] = (x[i] - mean) / sqrt(square + eps) * (double)s->host_norm[i] +
+               (s->host_norm_bias ? (double)s->host_norm_bias[i] : 0);
+}
+
+/* out . state */
+static float score_of_last(const struct model *m, const float *state)
+{
+    double score = 0;
+    for (size_t i = 0; i < m->config.width; i++)
+        score += (double)m->weights.scoring.host_out[i] * (double)state[i];
+    return (float)score;
+}
+
+/* out . f(dense . state + bias) + bias, where f is tanh, or gelu and a norm. */
 static float score_of(const struct model *m, const float *state)
 {
     const struct scoring *s = &m->weights.scoring;
     size_t width = m->config.width;
+    double *inner = mem_alloc(width * sizeof *inner);
     double score = (double)s->host_out_bias[0];
     for (size_t i = 0; i < width; i++) {
-        double sum = (double)s->host_dense_bias[i];
+        double sum = s->host_dense_bias ? (double)s->host_dense_bias[i] : 0;
         for (size_t j = 0; j < width; j++)
             sum += (double)s->host_dense[i * width + j] * (double)state[j];
-        score += (double)s->host_out[i] * tanh(sum);
+        inner[i] = s->host_norm ? gelu(sum) : tanh(sum);
     }
+    if (s->host_norm)
+        normalise(s, inner, width, (double)m->config.eps);
+    for (size_t i = 0; i < width; i++)
+        score += (double)s->host_out[i] * inner[i];
+    free(inner);
     return (float)score;
 }
 
@@ -110,13 +192,21 @@ static int score_pass(struct model *m, const struct forward_part *parts,
                       size_t count, const struct cancel *cancel, float *ret,
                       struct err *err)
 {
+    const struct scoring_config *s = &m->config.scoring;
     float *state = mem_alloc(m->config.width * sizeof *state);
     int code = forward(m, parts, count, m->config.layers, cancel, err);
     for (size_t i = 0, row = 0; i < count && !code; i++) {
-        code = forward_state(m, row, state, err);
+        size_t rows = forward_rows(&parts[i]);
+        if (s->kind != SCORE_HEAD)
+            code = forward_state(m, row + rows - 1, state, err);
+        else if (s->mean)
+            code = forward_mean(m, row, rows, state, err);
+        else
+            code = forward_state(m, row, state, err);
         if (!code)
-            ret[i] = score_of(m, state);
-        row += forward_rows(&parts[i]);
+            ret[i] = s->kind == SCORE_HEAD ? score_of(m, state)
+                                           : score_of_last(m, state);
+        row += rows;
     }
     free(state);
     return code;

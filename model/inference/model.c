@@ -133,6 +133,25 @@ static int open_tokenizer(struct model *m, const char *folder, struct err *err)
     return code;
 }
 
+/* A reranker's two words as ids. */
+static int find_words(struct model *m, struct err *err)
+{
+    struct scoring_config *s = &m->config.scoring;
+    if (!m->tokenizer)
+        return err_set(err, ERR_FORMAT,
+                       "a reranker that answers \"%.60s\" needs a tokenizer",
+                       s->words[0]);
+    for (size_t i = 0; i < 2; i++) {
+        s->word_ids[i] = tokenizer_find(m->tokenizer, slice_of(s->words[i]));
+        if (s->word_ids[i] < 0)
+            return err_set(err, ERR_FORMAT,
+                           "\"rerank_words\": the tokenizer has no token "
+                           "\"%.60s\"",
+                           s->words[i]);
+    }
+    return 0;
+}
+
 static void set_frequencies(struct model *m)
 {
     const struct model_config *c = &m->config;
@@ -258,6 +277,8 @@ int model_open(const char *path, const struct model_options *options,
         leave_positions(&m->config);
     if (!code && !options->no_tokenizer)
         code = open_tokenizer(m, path, err);
+    if (!code && m->config.scoring.kind == SCORE_WORDS)
+        code = find_words(m, err);
     if (!code)
         code = model_weights_open(path, m->gguf, &m->config, m->kernels,
                                   &m->run, options->check, &m->weights, err);

@@ -8,7 +8,7 @@
     .head = "lm_head", .layer = "layers.", .q = "self_attn.q_proj",            \
     .k = "self_attn.k_proj", .v = "self_attn.v_proj", .o = "self_attn.o_proj", \
     .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj",     \
-    .unused = {"rotary_emb.inv_freq"}
+    .score = "score", .unused = {"rotary_emb.inv_freq"}
 
 #define NORMS_BEFORE                                                           \
     .attention_norm = "input_layernorm",                                       \
@@ -56,6 +56,25 @@ static const struct tensor_names bert_names = {BERT_NAMES,
                                      .score = "classifier.out_proj",
                                      .score_bare = true};
 
+static const struct tensor_names modernbert_names = {
+    .prefixes = {"model."},
+    .embedding = "embeddings.tok_embeddings",
+    .embedding_norm = "embeddings.norm",
+    .norm = "final_norm",
+    .layer = "layers.",
+    .attention_norm = "attn_norm",
+    .qkv = "attn.Wqkv",
+    .o = "attn.Wo",
+    .inner_norm = "mlp_norm",
+    .gate_up = "mlp.Wi",
+    .down = "mlp.Wo",
+    .score_dense = "head.dense",
+    .score_norm = "head.norm",
+    .score = "classifier",
+    .score_bare = true,
+    .unused = {"head.dense.", "head.norm.", "decoder."},
+};
+
 /* Those of llama.cpp, in GGUF files. */
 #define GGUF_NAMES                                                             \
     .prefixes = {""}, .embedding = "token_embd", .norm = "output_norm",        \
@@ -68,7 +87,7 @@ static const struct tensor_names
     gguf_llama_names = {GGUF_NAMES, .paired = true},
     gguf_qwen2_names = {GGUF_NAMES},
     gguf_qwen3_names = {GGUF_NAMES, .q_norm = "attn_q_norm",
-                        .k_norm = "attn_k_norm"},
+                        .k_norm = "attn_k_norm", .score = "cls.output"},
     gguf_gemma3_names = {GGUF_NAMES, .q_norm = "attn_q_norm",
                          .k_norm = "attn_k_norm",
                          .attention_norm_after = "post_attention_norm",
@@ -116,7 +135,7 @@ static const struct tensor_names gguf_bert_names =
                                      .inner_norm = "layer_output_norm",
 };
 
-#define DECODER .gated = true, .eps_name = "rms_norm_eps"
+#define DECODER .gate = GATE_SILU, .eps_name = "rms_norm_eps"
 
 #define BERT                                                                   \
     .encoder = true, .norm = NORM_LAYER, .norm_place = NORM_OUTSIDE,           \
@@ -125,10 +144,10 @@ static const struct tensor_names gguf_bert_names =
 
 /* Norms' weights are 1 + w in a folder: from GGUF files only. */
 #define GEMMA3                                                                 \
-    DECODER, .norm_place = NORM_BOTH, .head_norm = HEAD_NORM_EACH,             \
-             .windows = WINDOWS_FIVE_OF_SIX, .rotary_by_kind = true,           \
-             .gelu_gate = true, .scaled_embedding = true,                      \
-             .window_theta = 10000, .eps = 1e-6, .theta = 1e6
+    .gate = GATE_GELU_TANH, .eps_name = "rms_norm_eps",                        \
+    .norm_place = NORM_BOTH, .head_norm = HEAD_NORM_EACH,                      \
+    .windows = WINDOWS_FIVE_OF_SIX, .rotary_by_kind = true,                    \
+    .scaled_embedding = true, .window_theta = 10000, .eps = 1e-6, .theta = 1e6
 
 static const struct architecture architectures[] = {
     {
@@ -234,6 +253,23 @@ static const struct architecture architectures[] = {
      .offset_positions = true,
      .double_separator = true,
      .names = &roberta_names},
+    {
+        .type = "modernbert",
+        .encoder = true,
+        .norm = NORM_LAYER,
+        .bare_norms = true,
+        .bare_first = true,
+        .gate = GATE_GELU,
+        .windows = WINDOWS_TWO_OF_THREE,
+        .window_name = "local_attention",
+        .rotary_by_kind = true,
+        .window_theta = 10000,
+        .context = 8192,
+        .eps_name = "norm_eps",
+        .eps = 1e-5,
+        .theta = 160000,
+        .names = &modernbert_names,
+    },
     {.type = "gemma3",
      GEMMA3,
      .context = 32768,
@@ -252,7 +288,7 @@ static const struct architecture architectures[] = {
         .encoder = true,
         .norm = NORM_LAYER,
         .norm_place = NORM_OUTSIDE,
-        .gated = true,
+        .gate = GATE_SILU,
         .context = 2048,
         .eps_name = "layer_norm_eps",
         .eps = 1e-12,

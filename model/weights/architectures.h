@@ -43,7 +43,17 @@ enum windows {
                              `max_window_layers` on */
     WINDOWS_ALL,           /* with a `sliding_window`, all */
     WINDOWS_THREE_OF_FOUR, /* all but each fourth */
-    WINDOWS_FIVE_OF_SIX    /* all but each sixth */
+    WINDOWS_FIVE_OF_SIX,   /* all but each sixth */
+    WINDOWS_TWO_OF_THREE   /* all but the first and each third behind it, or as
+                             `global_attn_every_n_layers` says */
+};
+
+/* What a feed-forward part's gate goes through. */
+enum gate {
+    GATE_NONE,     /* there is none: gelu(up + bias) */
+    GATE_SILU,     /* silu(gate) * up */
+    GATE_GELU,     /* gelu(gate) * up */
+    GATE_GELU_TANH /* the same by gelu's approximation */
 };
 
 /* Names of tensors without ".weight" and ".bias"; NULL: there is none. */
@@ -55,12 +65,15 @@ struct tensor_names {
     const char *attention_norm, *q, *k, *v, *o, *q_norm, *k_norm;
     const char *qkv; /* the rows of q, k and v in one, instead of these */
     const char *inner_norm, *gate, *up, *down;
+    const char *gate_up; /* the rows of gate and up in one, instead of these */
     const char *attention_norm_after, *inner_norm_after;   /* NORM_BOTH's */
     const char *calibrate, *calibrate_norm, *shared_query; /* HiLS layers' */
     const char *dense[2]; /* what a text's vector goes through, one after the
                              other, [n, D] and [D, n]; both may be absent */
     const char *score_dense, *score; /* of a reranker: [D, D] and [1, D], with
-                                        biases */
+                                        biases; a decoder's has the latter alone,
+                                        without one, and [2, D] for two labels */
+    const char *score_norm;          /* between them; NULL: none */
     bool score_bare;      /* no prefix precedes `score_dense` either */
     const char *landmark; /* of the model, its embedding alone */
     const char *rotary;   /* by what each pair's frequency is divided; may be
@@ -75,21 +88,23 @@ struct architecture {
     const char *type; /* `model_type` in config.json */
     bool encoder;     /* every token sees all others; nothing is generated */
     int norm, norm_place, head_norm, positions, windows; /* the enums above */
-    bool gated;            /* silu(gate) * up, else gelu(up + bias) */
-    bool gelu_gate;        /* gelu(gate) * up instead */
+    int gate;                                            /* enum gate */
     bool scaled_embedding; /* times the root of the width */
     bool rotary_by_kind;   /* windows turn by plain frequencies, others may be
                             scaled */
     bool qkv_bias;         /* of q, k and v; */
     bool bias;             /* of all products */
+    bool bare_norms;       /* without biases, unless `norm_bias` says so */
+    bool bare_first;       /* no norm precedes the first layer's attention */
     bool offset_positions; /* the first is `pad_token_id` + 1 */
     bool double_separator; /* two end markers part a pair of texts, not one */
     bool hils;             /* sparse_config.h; `windows` are read there too */
-    double window_theta;   /* of layers with a window, in GGUF files; 0: the
-                              same */
+    double window_theta;   /* of layers with a window where nothing says it; 0:
+                              the same */
     size_t head;           /* d without a `head_dim`; 0: width / heads */
     size_t key_heads;      /* without `num_key_value_heads`; 0: as queries */
     size_t context;        /* without `max_position_embeddings` */
+    const char *window_name; /* NULL: sliding_window */
     const char *eps_name;
     double eps, theta; /* where config.json says nothing */
     const char *query_prefix, *passage_prefix; /* what such models were trained

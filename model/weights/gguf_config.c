@@ -269,6 +269,42 @@ static int put_vocabulary(struct keys *k, const struct tensor_names *names)
     return 0;
 }
 
+/* In which order the two labels stand: as the file says, "yes" first when it does
+ * not. */
+static void put_labels(struct keys *k)
+{
+    const struct gguf_value *v = find(k, "classifier.output_labels");
+    struct slice label = {"yes", 3};
+    size_t at = 0;
+    if (v && !gguf_next_text(v, &at, &label))
+        label = (struct slice){"", 0};
+    json_key(&k->json, "rerank_labels");
+    json_begin(&k->json, '[');
+    json_text(&k->json, slice_is(label, "no") ? "no" : "yes");
+    json_text(&k->json, slice_is(label, "no") ? "yes" : "no");
+    json_end(&k->json, ']');
+}
+
+/* A decoder's frame is a template of its own, with {query} and {document}; its
+ * score two rows of weights, or, where there are none, those of the tokens. */
+static int put_decoder_scores(struct keys *k, const struct architecture *a)
+{
+    static const char name[] = "tokenizer.chat_template.rerank";
+    const struct gguf_value *v = gguf_find(k->gguf, name);
+    struct slice prompt;
+    if (!v || !gguf_text(v, &prompt))
+        return err_set(k->err, ERR_FORMAT,
+                       "%s is missing, which says what such a reranker reads",
+                       name);
+    json_key(&k->json, "lectern");
+    json_begin(&k->json, '{');
+    json_field_string(&k->json, "rerank_prompt", prompt);
+    if (tensor_of(k->gguf, a->gguf_names->score))
+        put_labels(k);
+    json_end(&k->json, '}');
+    return 0;
+}
+
 /* As the class of a folder's model says it. */
 static int put_scores(struct keys *k, const struct architecture *a)
 {
@@ -279,6 +315,8 @@ static int put_scores(struct keys *k, const struct architecture *a)
         return code;
     if (!a->gguf_names->score)
         return bad(k, "pooling_type", "is rank, which is not supported");
+    if (!a->encoder)
+        return put_decoder_scores(k, a);
     json_key(&k->json, "architectures");
     json_begin(&k->json, '[');
     json_text(&k->json, "GgufForSequenceClassification");

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "model/json_members.h"
+#include "model/weights/scoring_config.h"
 
 /* Of answers, where config.json has no word about them. */
 enum { MAX_PROMPT = 4096, PASSAGES = 8, PASSAGE_TOKENS = 512 };
@@ -82,6 +83,25 @@ static int take_learned(const cJSON *root, struct model_config *c,
     return code;
 }
 
+/* ModernBERT's keys, before transformers had them by kind of layer. */
+static int take_thetas(const cJSON *root, struct model_config *c,
+                       struct err *err)
+{
+    if (!c->architecture->window_theta || member_find(root, "rope_parameters"))
+        return 0;
+    double all = c->rotary[0].theta, near = c->architecture->window_theta;
+    int code = member_number(root, "global_rope_theta", &all, err);
+    if (!code)
+        code = member_number(root, "local_rope_theta", &near, err);
+    if (!code && (!(all > 0) || !(near > 0)))
+        code =
+            member_not(err, all > 0 ? "local_rope_theta" : "global_rope_theta",
+                       "positive");
+    c->rotary[0].theta = all;
+    c->rotary[1].theta = near;
+    return code;
+}
+
 static int take_positions(const cJSON *root, struct model_config *c,
                           struct err *err)
 {
@@ -94,8 +114,9 @@ static int take_positions(const cJSON *root, struct model_config *c,
         return take_learned(root, c, err);
     if (c->head % 2)
         return err_set(err, ERR_FORMAT, "\"head_dim\" %zu is odd", c->head);
-    return rotary_from(root, a->theta, c->context, a->rotary_by_kind, c->rotary,
+    code = rotary_from(root, a->theta, c->context, a->rotary_by_kind, c->rotary,
                        err);
+    return code ? code : take_thetas(root, c, err);
 }
 
 static int take_eps(const cJSON *root, struct model_config *c, struct err *err)
@@ -127,8 +148,10 @@ static int unknown_type(const char *type, struct err *err)
 static int check_activation(const cJSON *root, const struct architecture *a,
                             struct err *err)
 {
-    const char *known = a->gated ? "silu" : "gelu", *act = known;
+    const char *known = a->gate == GATE_SILU ? "silu" : "gelu", *act = known;
     int code = member_text(root, "hidden_act", &act, err);
+    if (!code)
+        code = member_text(root, "hidden_activation", &act, err);
     if (!code && strcmp(act, known) != 0)
         code = err_set(err, ERR_FORMAT,
                        "hidden_act \"%.60s\" is not supported (%s is)", act,
@@ -144,6 +167,15 @@ static int take_biases(const cJSON *root, struct model_config *c,
     if (!code)
         code = member_bool(root, "mlp_bias", &c->inner_bias, err);
     c->qkv_bias = c->bias || c->architecture->qkv_bias;
+    c->norm_bias = !c->architecture->bare_norms;
+    if (!code)
+        code = member_bool(root, "norm_bias", &c->norm_bias, err);
+    if (!code && ((c->names->qkv && c->qkv_bias) ||
+                  (c->names->gate_up && c->inner_bias)))
+        code = err_set(err, ERR_FORMAT,
+                       "\"attention_bias\" and \"mlp_bias\" of %s are not "
+                       "supported",
+                       c->architecture->type);
     return code;
 }
 
@@ -175,25 +207,6 @@ static bool has_head(const cJSON *root)
     return size < tail || strcmp(name + size - tail, bare) != 0;
 }
 
-/* A classifier of sequences with one label is a reranker. */
-static int take_scores(const cJSON *root, struct model_config *c,
-                       struct err *err)
-{
-    static const char classifier[] = "ForSequenceClassification";
-    const char *name = cJSON_GetStringValue(
-        cJSON_GetArrayItem(member_find(root, "architectures"), 0));
-    size_t size = name ? strlen(name) : 0, tail = sizeof classifier - 1;
-    int labels = cJSON_GetArraySize(member_find(root, "id2label"));
-    c->scores = c->names->score && size > tail &&
-                !strcmp(name + size - tail, classifier);
-    if (c->scores && labels != 1)
-        return err_set(err, ERR_FORMAT,
-                       "a classifier of %d labels is not supported (of one, a "
-                       "reranker, it is)",
-                       labels ? labels : 2);
-    return 0;
-}
-
 static int take_kind(const cJSON *root, bool gguf, struct model_config *c,
                      struct err *err)
 {
@@ -221,7 +234,7 @@ static int take_kind(const cJSON *root, bool gguf, struct model_config *c,
     if (!code && member_find(root, "quantization_config"))
         code = err_set(err, ERR_FORMAT, "quantised weights are not supported");
     c->writes = !c->architecture->encoder && (c->tied || has_head(root));
-    return code ? code : take_scores(root, c, err);
+    return code ? code : scoring_from(root, c, err);
 }
 
 /* ---- Windows ---- */
@@ -260,6 +273,7 @@ static size_t window_of(const struct model_config *c, size_t layer,
     case WINDOWS_ALL: return window;
     case WINDOWS_THREE_OF_FOUR: return (layer + 1) % 4 ? window : 0;
     case WINDOWS_FIVE_OF_SIX: return (layer + 1) % 6 ? window : 0;
+    case WINDOWS_TWO_OF_THREE: return layer % full ? window : 0;
     default: return 0;
     }
 }
@@ -269,23 +283,28 @@ static int take_windows(const cJSON *root, struct model_config *c,
                         struct err *err)
 {
     size_t window = 0, full;
+    const struct architecture *a = c->architecture;
+    const char *name = a->window_name ? a->window_name : "sliding_window";
     const cJSON *types = member_find(root, "layer_types");
-    const cJSON *none =
-        cJSON_GetObjectItemCaseSensitive(root, "sliding_window");
-    bool slides = c->architecture->windows == WINDOWS_ALL ||
-                  c->architecture->windows == WINDOWS_THREE_OF_FOUR ||
-                  c->architecture->windows == WINDOWS_FIVE_OF_SIX;
+    const cJSON *none = cJSON_GetObjectItemCaseSensitive(root, name);
+    bool slides =
+        a->windows != WINDOWS_NONE && a->windows != WINDOWS_ON_REQUEST;
     int code = 0;
-    if (c->architecture->windows == WINDOWS_ON_REQUEST)
+    if (a->windows == WINDOWS_ON_REQUEST)
         code = member_bool(root, "use_sliding_window", &slides, err);
     if (!code && slides && !cJSON_IsNull(none)) /* null: no window */
-        code =
-            member_size(root, "sliding_window", 1, 1 << 30, 4096, &window, err);
-    if (!code)
+        code = member_size(root, name, a->encoder ? 2 : 1, 1 << 30,
+                           a->window_name ? 128 : 4096, &window, err);
+    if (!code && a->windows == WINDOWS_TWO_OF_THREE)
+        code = member_size(root, "global_attn_every_n_layers", 1, 1 << 20, 3,
+                           &full, err);
+    else if (!code)
         code =
             member_size(root, "max_window_layers", 0, 1 << 20, 28, &full, err);
     if (code)
         return code;
+    if (a->encoder)
+        window /= 2;
     if (types)
         return take_layer_types(types, window, c, err);
     for (size_t i = 0; i < c->layers; i++)
@@ -321,6 +340,10 @@ static int take_attention(const cJSON *root, struct model_config *c,
         code = take_windows(root, c, err);
     if (code || c->attention.kind == ATTENTION_FULL)
         return code;
+    if (c->scores)
+        return err_set(err, ERR_FORMAT,
+                       "a reranker with \"lectern_attention\" is not "
+                       "supported");
     if (c->architecture->encoder)
         return err_set(err, ERR_FORMAT,
                        "\"lectern_attention\" is for decoders, not for %s",
@@ -422,18 +445,6 @@ static struct hash128 hash_of(cJSON *root)
     return hash;
 }
 
-/* An encoder's window reaches as far to both sides; nothing here leaves out what is
- * further away, so that a text is no longer than what all its tokens see. */
-static size_t most_positions(const struct model_config *c)
-{
-    size_t max = c->context;
-    for (size_t i = 0; c->window && i < c->layers; i++)
-        if (c->architecture->encoder && c->window[i] &&
-            c->window[i] / 2 + 1 < max)
-            max = c->window[i] / 2 + 1;
-    return max;
-}
-
 static int config_from(struct slice config, struct slice generation, bool gguf,
                        struct model_config *ret, struct err *err)
 {
@@ -457,7 +468,7 @@ static int config_from(struct slice config, struct slice generation, bool gguf,
         code = take_answering(root, &c, err);
     if (!code)
         code = take_generation(generation, &c, err);
-    c.max = most_positions(&c);
+    c.max = c.context;
     if (!code)
         c.hash = hash_of(root);
     cJSON_Delete(root);
@@ -483,5 +494,8 @@ int model_config_of_gguf(struct slice config, struct model_config *ret,
 void model_config_free(struct model_config *config)
 {
     free(config->window);
+    free(config->scoring.prompt);
+    free(config->scoring.words[0]);
+    free(config->scoring.words[1]);
     *config = (struct model_config){0};
 }

@@ -28,6 +28,25 @@ struct answering {
                     say that there is none: nothing else may be written */
 };
 
+/* What makes a reranker's score of what the last layer leaves. */
+enum score_kind {
+    SCORE_HEAD,   /* the family's head, over the first token or the mean */
+    SCORE_LINEAR, /* one row of weights over the last token, as the others: */
+    SCORE_LABELS, /* of two rows the one less the other */
+    SCORE_WORDS   /* the same of the rows of two tokens, of what makes logits */
+};
+
+struct scoring_config {
+    int kind;       /* enum score_kind */
+    bool mean;      /* SCORE_HEAD: of all tokens, not the first; */
+    bool bias;      /* its dense part has one */
+    char *prompt;   /* of the others: the text that is read, with {query} and
+                     then {document} in it; else NULL */
+    bool reversed;  /* SCORE_LABELS: the second row is that of "yes" */
+    char *words[2]; /* SCORE_WORDS: that for "yes" and that for "no", */
+    int32_t word_ids[2]; /* found when the tokenizer is */
+};
+
 struct model_config {
     const struct architecture *architecture;
     const struct tensor_names *names; /* of its weights */
@@ -49,11 +68,14 @@ struct model_config {
     struct rotary rotary[2]; /* config_rotary says of which layers */
     bool bias, inner_bias;   /* of all products of attention; of the others */
     bool qkv_bias;           /* of q, k and v */
+    bool norm_bias;          /* of LayerNorms */
     bool writes;             /* has a head: logits */
-    bool scores;             /* has one that tells how well a passage answers a
-                                question */
-    bool tied;               /* the head is the embedding */
-    size_t *window;          /* [layers] keys a query sees; 0: all, or what
+    bool scores;             /* tells how well a passage answers a question, and
+                                does nothing else */
+    struct scoring_config scoring;
+    bool tied;      /* the head is the embedding */
+    size_t *window; /* [layers] keys a query sees, an encoder's those so
+                                far before and behind it; 0: all, or what
                                 `attention` says */
     struct attention_config attention;
     int32_t eos_ids[CONFIG_MAX_EOS_IDS]; /* ids that end an answer */

@@ -67,6 +67,24 @@ static struct linear linear(struct loader *loader, struct part_name name,
     return linear_of(loader, name, rows, columns, biased, 0);
 }
 
+/* Of a LayerNorm without a bias: one that adds nothing. */
+static float *no_bias(struct loader *loader, size_t width, const char *name)
+{
+    if (!loader->take || loader->code)
+        return NULL;
+    float *zeros = mem_alloc(width * sizeof *zeros);
+    size_t bytes = width * sizeof *zeros;
+    float *bias = loader->kernels->allocate(loader->run, bytes);
+    int code = KERNEL_NO_MEMORY;
+    memset(zeros, 0, bytes);
+    if (bias)
+        code = loader->kernels->upload(loader->run, bias, zeros, bytes);
+    if (code)
+        loader_fail(loader, code, name);
+    free(zeros);
+    return bias;
+}
+
 /* TensorFlow's names of a LayerNorm are in files that came from there. */
 static struct norm norm(struct loader *loader, struct part_name name,
                         size_t width, bool biased)
@@ -81,6 +99,18 @@ static struct norm norm(struct loader *loader, struct part_name name,
     if (biased)
         n.bias = loader_vector(
             loader, part_name_end(&bias, old ? ".beta" : ".bias"), width, 0);
+    return n;
+}
+
+/* A norm of the family's kind, of the residual stream. */
+static struct norm stream_norm(struct loader *loader,
+                               const struct model_config *c,
+                               struct part_name name)
+{
+    bool layer_norm = c->architecture->norm == NORM_LAYER;
+    struct norm n = norm(loader, name, c->width, layer_norm && c->norm_bias);
+    if (layer_norm && !c->norm_bias)
+        n.bias = no_bias(loader, c->width, name.text);
     return n;
 }
 
@@ -107,32 +137,48 @@ static void loader_qkv(struct loader *loader, const struct model_config *c,
 #undef NAME
 }
 
+/* What a feed-forward part begins with: gate and up, apart or in one. */
+static void loader_inner(struct loader *loader, const struct model_config *c,
+                         size_t i, struct layer_weights *l)
+{
+    const struct tensor_names *names = c->names;
+#define NAME(part) part_name_in_layer(loader, names, i, names->part)
+    if (names->gate_up) {
+        const size_t counts[] = {c->inner, c->inner};
+        struct kernel_weight **const ret[] = {&l->gate.weight, &l->up.weight};
+        struct part_name name = NAME(gate_up);
+        loader_split(loader, part_name_end(&name, ".weight"), c->width, counts,
+                     2, ret);
+        return;
+    }
+    if (c->architecture->gate != GATE_NONE)
+        l->gate = linear(loader, NAME(gate), c->inner, c->width, c->inner_bias);
+    l->up = linear(loader, NAME(up), c->inner, c->width, c->inner_bias);
+#undef NAME
+}
+
 static void loader_layer(struct loader *loader, const struct model_config *c,
                          size_t i, struct layer_weights *l)
 {
     const struct tensor_names *names = c->names;
     size_t q = c->heads * c->head, kv = c->key_heads * c->head;
-    bool layer_norm = c->architecture->norm == NORM_LAYER;
     bool whole = c->architecture->head_norm == HEAD_NORM_WHOLE;
 #define NAME(part) part_name_in_layer(loader, names, i, names->part)
-    l->attention_norm =
-        norm(loader, NAME(attention_norm), c->width, layer_norm);
+    if (i || !c->architecture->bare_first)
+        l->attention_norm = stream_norm(loader, c, NAME(attention_norm));
     loader_qkv(loader, c, i, l);
     l->o = linear(loader, NAME(o), c->width, q, c->bias);
     if (c->architecture->head_norm != HEAD_NORM_NONE) {
         l->q_norm = norm(loader, NAME(q_norm), whole ? q : c->head, false);
         l->k_norm = norm(loader, NAME(k_norm), whole ? kv : c->head, false);
     }
-    l->inner_norm = norm(loader, NAME(inner_norm), c->width, layer_norm);
+    l->inner_norm = stream_norm(loader, c, NAME(inner_norm));
     if (c->architecture->norm_place == NORM_BOTH) {
         l->attention_norm_after =
-            norm(loader, NAME(attention_norm_after), c->width, layer_norm);
-        l->inner_norm_after =
-            norm(loader, NAME(inner_norm_after), c->width, layer_norm);
+            stream_norm(loader, c, NAME(attention_norm_after));
+        l->inner_norm_after = stream_norm(loader, c, NAME(inner_norm_after));
     }
-    if (c->architecture->gated)
-        l->gate = linear(loader, NAME(gate), c->inner, c->width, c->inner_bias);
-    l->up = linear(loader, NAME(up), c->inner, c->width, c->inner_bias);
+    loader_inner(loader, c, i, l);
     l->down = linear(loader, NAME(down), c->width, c->inner, c->inner_bias);
     if (hils_layer(&c->attention, i))
         loader_hils(loader, c, i, &l->hils);
@@ -191,85 +237,6 @@ static float *token_type(struct loader *loader, const struct model_config *c)
         loader_fail(loader, code, name);
     free(types);
     return first;
-}
-
-/* What is added for tokens of the second type. */
-static float *type_change(struct loader *loader, const struct model_config *c)
-{
-    struct part_name part = part_name(loader, c->names->types);
-    const char *name = part_name_end(&part, ".weight");
-    float *types = loader_host(loader, name, c->types, c->width);
-    float *change = NULL;
-    if (types && c->types > 1) {
-        size_t bytes = c->width * sizeof *types;
-        for (size_t i = 0; i < c->width; i++)
-            types[i] = types[c->width + i] - types[i];
-        change = loader->kernels->allocate(loader->run, bytes);
-        int code = KERNEL_NO_MEMORY;
-        if (change)
-            code = loader->kernels->upload(loader->run, change, types, bytes);
-        if (code)
-            loader_fail(loader, code, name);
-    }
-    free(types);
-    return change;
-}
-
-/* A matrix as floats, whatever it is of. */
-static float *host_matrix(struct loader *loader, const char *name, size_t rows,
-                          size_t columns)
-{
-    const struct tensor *t = loader_ask_matrix(loader, name, rows, columns);
-    if (!t || !loader->take || loader->code)
-        return NULL;
-    float *values = malloc(rows * columns * sizeof *values);
-    for (size_t i = 0; values && i < rows; i++)
-        loader_row(loader, t, i, columns, values + i * columns);
-    if (!values)
-        loader_fail(loader, KERNEL_NO_MEMORY, name);
-    return values;
-}
-
-/* What a vector goes through, if the file has it. */
-static void loader_dense(struct loader *loader, const struct model_config *c,
-                         struct model_weights *w)
-{
-    struct part_name first = {0}, second = {0};
-    part_name_end(&first, c->names->dense[0]);
-    const char *up = part_name_end(&first, ".weight");
-    const struct named *named = weight_files_find(loader->files, up);
-    if (!named || named->tensor->rank != 2 ||
-        named->tensor->shape[0] > INT32_MAX)
-        return;
-    size_t width = (size_t)named->tensor->shape[0];
-    w->dense_width = width;
-    part_name_end(&second, c->names->dense[1]);
-    w->host_dense[0] = host_matrix(loader, up, width, c->width);
-    w->host_dense[1] =
-        host_matrix(loader, part_name_end(&second, ".weight"), c->width, width);
-}
-
-static void loader_scoring(struct loader *loader, const struct model_config *c,
-                           struct model_weights *w)
-{
-    const struct tensor_names *names = c->names;
-    struct part_name dense = {0}, out = {0};
-    if (names->score_bare)
-        part_name_end(&dense, names->score_dense);
-    else
-        dense = part_name(loader, names->score_dense);
-    part_name_end(&out, names->score);
-    struct part_name dense_bias = dense, out_bias = out;
-    w->scoring.host_dense = host_matrix(
-        loader, part_name_end(&dense, ".weight"), c->width, c->width);
-    w->scoring.host_dense_bias =
-        loader_host(loader, part_name_end(&dense_bias, ".bias"), c->width, 0);
-    w->scoring.host_out =
-        host_matrix(loader, part_name_end(&out, ".weight"), 1, c->width);
-    w->scoring.host_out_bias =
-        loader_host(loader, part_name_end(&out_bias, ".bias"), 1, 0);
-    if (names->types)
-        w->type_change = type_change(loader, c);
 }
 
 /* False: the model has none. */
@@ -349,7 +316,6 @@ static void loader_all(struct loader *loader, const struct model_config *c,
                        struct model_weights *w)
 {
     const struct tensor_names *names = c->names;
-    bool layer_norm = c->architecture->norm == NORM_LAYER;
     loader_ids(loader, c, w);
     if (names->rotary)
         w->host_rotary = rotary_factors(loader, c);
@@ -359,15 +325,13 @@ static void loader_all(struct loader *loader, const struct model_config *c,
         w->token_type = token_type(loader, c);
     if (names->embedding_norm)
         w->embedding_norm =
-            norm(loader, part_name(loader, names->embedding_norm), c->width,
-                 layer_norm);
+            stream_norm(loader, c, part_name(loader, names->embedding_norm));
     if (c->attention.kind == ATTENTION_STAR)
         loader_star(loader, c, w);
     if (c->attention.kind == ATTENTION_HICI)
         loader_hici_heads(loader, c);
     if (names->norm)
-        w->norm =
-            norm(loader, part_name(loader, names->norm), c->width, layer_norm);
+        w->norm = stream_norm(loader, c, part_name(loader, names->norm));
     for (size_t i = 0; i < c->layers; i++)
         loader_layer(loader, c, i, &w->layers[i]);
     if (names->dense[0])
@@ -433,6 +397,19 @@ static const char *prefix_of(const struct loader *loader,
                : names->prefixes[0];
 }
 
+/* Reads every byte, and lets go of them: rows of an embedding that never come up,
+ * and matrices that were copied, are read for this alone. */
+static struct hash128 hash_all(const struct weight_files *files,
+                               const struct gguf *gguf)
+{
+    struct hash128 hash = weight_files_hash(files);
+    for (size_t i = 0; i < files->count; i++)
+        safetensors_let_go(files->files[i]);
+    if (gguf)
+        gguf_let_go(gguf);
+    return hash;
+}
+
 int model_weights_open(const char *path, const struct gguf *gguf,
                        const struct model_config *config,
                        const struct kernels *kernels, struct kernel_run *run,
@@ -458,7 +435,7 @@ int model_weights_open(const char *path, const struct gguf *gguf,
     if (!code)
         describe(&w, &loader, config->names);
     if (!code && !check)
-        w.hash = weight_files_hash(w.files);
+        w.hash = hash_all(w.files, gguf);
     buf_free(&loader.complaints);
     if (code)
         model_weights_close(&w, config, run);
@@ -531,6 +508,8 @@ void model_weights_close(struct model_weights *w,
     free(w->host_dense[1]);
     free(w->scoring.host_dense);
     free(w->scoring.host_dense_bias);
+    free(w->scoring.host_norm);
+    free(w->scoring.host_norm_bias);
     free(w->scoring.host_out);
     free(w->scoring.host_out_bias);
     free(w->host_rotary);

@@ -88,9 +88,11 @@ struct model_weights {
     float *host_mem, *host_mem0;  /* [D]; NULL: none */
     float *host_dense[2]; /* [dense_width, D], [D, dense_width]; NULL: none */
     size_t dense_width;
-    struct scoring {
-        float *host_dense, *host_dense_bias; /* [D, D], [D] */
-        float *host_out, *host_out_bias;     /* [D], [1]; NULL: no reranker */
+    struct scoring { /* a decoder's has host_out alone */
+        float *host_dense, *host_dense_bias; /* [D, D], [D]; or NULL */
+        float *host_norm, *host_norm_bias;   /* [D], [D]; or NULL */
+        float *host_out, *host_out_bias;     /* [D], [1] or NULL; both NULL: no
+                                                reranker */
     } scoring;
     float *host_rotary; /* [d / 2] by what frequencies are divided; NULL: 1 */
     struct projections recall, pool;

@@ -139,6 +139,15 @@ float *weight_files_keep(struct weight_files *files,
 void tensor_floats(const struct tensor *tensor, size_t from, size_t count,
                    float *out);
 
+/* ---- weights_heads.c ---- */
+
+/* The two matrices that a text's vector goes through, if the file has them. */
+void loader_dense(struct loader *loader, const struct model_config *config,
+                  struct model_weights *weights);
+/* What a reranker's score is made by. */
+void loader_scoring(struct loader *loader, const struct model_config *config,
+                    struct model_weights *weights);
+
 /* ---- weights_attention.c: what HiLS, STAR and HiCI add ---- */
 
 /* Rows of an embedding or a head: as many as ids, or padded to the multiple of

@@ -17,6 +17,7 @@
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/kernels.h"
 #include "tests/bench/rate.h"
+#include "tests/bench/read_limit.h"
 
 static const struct kernels *table;
 static struct kernel_run run;
@@ -89,26 +90,11 @@ enum { PAGE = 4096 };
 static char *memory;
 static size_t memory_size = (size_t)512 << 20;
 
-enum { LINE = 64 / sizeof(uint64_t), STREAMS = 4, AHEAD = 1024 };
-
-/* Four streams at once, asked for ahead: one does not keep the memory busy. */
 static void read_part(void *argument, size_t from, size_t to)
 {
     (void)argument;
-    size_t count = (to - from) * (PAGE / sizeof(uint64_t) / STREAMS);
-    const uint64_t *x = (const uint64_t *)(void *)(memory + from * PAGE);
-    uint64_t total[STREAMS][LINE] = {{0}};
-    for (size_t i = 0; i < count; i += LINE)
-        for (size_t s = 0; s < STREAMS; s++) {
-            const uint64_t *at = x + s * count + i;
-            __builtin_prefetch((const char *)at + AHEAD, 0, 3);
-            for (size_t l = 0; l < LINE; l++)
-                total[s][l] += at[l];
-        }
-    for (size_t s = 1; s < STREAMS; s++)
-        for (size_t l = 0; l < LINE; l++)
-            total[0][l] += total[s][l];
-    sink = (float)total[0][0];
+    struct read_range range = {memory + from * PAGE, (to - from) * PAGE};
+    read_whole(&range);
 }
 
 static void read_all(void *argument)

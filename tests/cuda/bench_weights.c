@@ -203,7 +203,7 @@ static void put_layer(struct build *m, size_t i)
         put_norm(m, in_layer(m, i, n->k_norm), whole ? kv : c->head, false);
     }
     put_norm(m, in_layer(m, i, n->inner_norm), c->width, biased);
-    if (a->gated)
+    if (a->gate)
         put_linear(m, in_layer(m, i, n->gate), c->inner, c->width,
                    c->inner_bias);
     put_linear(m, in_layer(m, i, n->up), c->inner, c->width, c->inner_bias);

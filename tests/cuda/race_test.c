@@ -165,12 +165,12 @@ static void run_hils(struct sizes z, struct kernel_hils how, bool landmarks)
     release_all();
 }
 
-static void run_bidirectional(size_t n, size_t heads, size_t d)
+static void run_bidirectional(size_t n, size_t heads, size_t d, size_t window)
 {
     size_t wide = n * heads * d;
     assert_int_equal(table->attention_bidirectional(
                          &run, piece(wide * 4), numbers(wide), numbers(wide),
-                         numbers(wide), n, n, heads, heads, d),
+                         numbers(wide), n, n, heads, heads, d, window),
                      0);
     release_all();
 }
@@ -220,12 +220,12 @@ static void run_norms(void)
     assert_int_equal(
         table->layer_norm(&run, x, x, weight, bias, ROWS, D, 1e-6F), 0);
     assert_int_equal(table->gelu(&run, x, bias, ROWS, D), 0);
-    assert_int_equal(
-        table->swiglu(&run, x, x, numbers((size_t)ROWS * D), (size_t)ROWS * D),
-        0);
-    assert_int_equal(
-        table->geglu(&run, x, x, numbers((size_t)ROWS * D), (size_t)ROWS * D),
-        0);
+    assert_int_equal(table->swiglu(&run, x, x, numbers((size_t)ROWS * D),
+                                   (size_t)ROWS * D, false),
+                     0);
+    assert_int_equal(table->geglu(&run, x, x, numbers((size_t)ROWS * D),
+                                  (size_t)ROWS * D, false),
+                     0);
     release_all();
 }
 
@@ -298,7 +298,8 @@ static void run_all(void)
     run_hils((struct sizes){5, 230, 4, 4, 16, KERNEL_F32}, how, true);
     how = (struct kernel_hils){.chunk = 100, .window = 70, .top_k = 2};
     run_hils((struct sizes){5, 230, 4, 4, 16, KERNEL_F32}, how, true);
-    run_bidirectional(70, 4, 32);
+    run_bidirectional(70, 4, 32, 0);
+    run_bidirectional(70, 4, 32, 9);
     run_matmuls();
     for (size_t n = 1; n < 400; n += 63)
         run_top_k(n);

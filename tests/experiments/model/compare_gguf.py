@@ -4,11 +4,14 @@
     compare_gguf.py logits BUILD FILE.gguf TEXT [TOKENS]   against transformers, which has the gguf package decode the file
                                                            to f32: top tokens, perplexities
     compare_gguf.py ids    BUILD FILE.gguf TEXT...         token ids of lines against llama.cpp's
+    compare_gguf.py many   BUILD FILE.gguf COUNT FOLDER... the same of COUNT lines, two fifths of the folders' documentation,
+                                                           the others random (lines.py)
     compare_gguf.py embed  BUILD FILE.gguf TEXT [LINES]    vectors of lines of an encoder, against transformers as above and
                                                            against llama.cpp
-    compare_gguf.py greedy BUILD FILE.gguf PROMPTS         what is written after each line, a prompt, against llama.cpp's
-    compare_gguf.py speed  BUILD FILE.gguf [RUNS]          one thread, by turns with llama.cpp (the wheel is for AVX2):
-                                                           a prompt of 512, 128 tokens one by one
+    compare_gguf.py greedy BUILD FILE.gguf PROMPTS         what is written after each line, a prompt, against llama.cpp's;
+                                                           where they part, how far apart the two tokens are here
+    compare_gguf.py speed  BUILD FILE.gguf [RUNS [THREADS]] one thread, and so many, by turns with llama.cpp (the wheel is
+                                                           for AVX2): a prompt of 512, 128 tokens one by one
 
 Needs numpy, safetensors; `logits` torch and transformers, the others the wheel xllamacpp 2026.10.11549."""
 import html
@@ -20,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 
 
@@ -63,6 +67,17 @@ class Llama:
     def ids(self, text):
         return self.ask("/tokenize", {"content": text, "add_special": True, "parse_special": True})["tokens"]
 
+    def many_ids(self, lines):
+        """Ids of each line, without those that a text begins and ends with: strings of one request, apart by -1."""
+        content = [part for line in lines for part in (line, -1)]
+        ids, found = self.ask("/tokenize", {"content": content, "add_special": False, "parse_special": True})["tokens"], [[]]
+        for i in ids:
+            if i == -1:
+                found.append([])
+            else:
+                found[-1].append(i)
+        return found[:-1]
+
     def write(self, ids, count, **more):
         return self.ask("/completion", {"prompt": ids, "n_predict": count, "temperature": 0, "cache_prompt": False,
                                         "return_tokens": True, **more})
@@ -100,7 +115,7 @@ def compare_logits(build, file, text, tokens="1024"):
     ids = probe(build, file, "tokenize", [text_of(text)])[0][:int(tokens)]
     here, there = logits_here(build, file, ids), logits_there(file, ids)
     same = here.argmax(axis=1) == there.argmax(axis=1)
-    ranked = numpy.sort(there, axis=1)
+    ranked = numpy.partition(there, -2, axis=1)
     gap = ranked[:, -1] - ranked[:, -2]
     print(f"{len(ids)} tokens: top token equal at {same.mean():.4f}; where it is not, the two best are at most "
           f"{gap[~same].max(initial=0):.3f} apart; largest difference {abs(here - there).max():.3f} of logits up to "
@@ -120,6 +135,28 @@ def compare_ids(build, file, *texts):
             if wrong <= 5:
                 print(f"{line!r}\n  here  {here}\n  there {there}")
     print(f"{len(lines)} lines, {wrong} differ")
+
+
+def compare_many(build, file, count, *folders):
+    import lines as source
+    count, wrong, ids, shown = int(count), 0, 0, []
+    texts = [line.rstrip("\r\n") for line in source.text_lines(folders, count)][:count * 2 // 5]
+    texts += source.random_lines(28, count - len(texts))
+    llama = Llama(file)
+    around = llama.ask("/tokenize", {"content": "a", "add_special": True})["tokens"]
+    plain = llama.ask("/tokenize", {"content": "a", "add_special": False})["tokens"]
+    before = next(i for i in range(len(around)) if around[i:i + len(plain)] == plain)
+    after = len(around) - before - len(plain)
+    for at in range(0, count, 20000):
+        part = texts[at:at + 20000]
+        there = [one for i in range(0, len(part), 500) for one in llama.many_ids(part[i:i + 500])]
+        for line, mine, theirs in zip(part, probe(build, file, "tokenize", part), there):
+            ids += len(mine)
+            if mine[before:len(mine) - after] != theirs or mine[:before] != around[:before]:
+                wrong += 1
+                shown += [f"{line!r}\n  here  {mine}\n  there {theirs}"] if len(shown) < 12 else []
+    print("\n".join(shown))
+    print(f"{len(texts)} lines, {count * 2 // 5} of documentation at most, {ids} ids, {wrong} differ")
 
 
 # ---- embed ----
@@ -205,36 +242,55 @@ def compare_greedy(build, file, prompts, count=48):
     lines = [line for line in text_of(prompts).split("\n") if line.strip()]
     ids = probe(build, file, "tokenize", lines)
     here = probe(build, file, "write", ids, "--decode", str(count))
-    equal, shares = 0, []
+    equal, shares, gaps = 0, [], []
     for line, prompt, mine in zip(lines, ids, here):
         theirs = llama.write(prompt, count)["tokens"][:len(mine)]
         common = next((i for i, (a, b) in enumerate(zip(mine, theirs)) if a != b), min(len(mine), len(theirs)))
         equal += mine == theirs
         shares.append(common / max(len(mine), 1))
+        if common < min(len(mine), len(theirs)):
+            last = logits_here(build, file, prompt + mine[:common])[-1]
+            gaps.append(float(last[mine[common]] - last[theirs[common]]))
+            rank = int((last > last[theirs[common]]).sum()) + 1
+            print(f"{line!r}: token {common}, {mine[common]} here, {theirs[common]} there, which is {rank}. here, {gaps[-1]:.3f} below")
+        elif mine != theirs:
+            print(f"{line!r}: one ends after {common} tokens, {len(mine)} here, {len(theirs)} there")
     print(f"{len(lines)} prompts, up to {count} tokens: {equal} the same to the end; in the mean the first "
-          f"{statistics.mean(shares):.2f} of the text is")
+          f"{statistics.mean(shares):.2f} of the text is; where they part the two tokens' logits are "
+          f"{max(gaps, default=0):.3f} apart at most, {statistics.median(gaps or [0]):.3f} in the median")
 
 
 # ---- speed ----
 
-def speed(build, file, runs="5"):
+def speed(build, file, runs="5", threads="1"):
+    """Sides by turns, so that what else runs on the machine falls on all of them."""
     ids = list(range(1000, 1512))
-    llama = Llama(file)
-    llama.write(ids, 8, ignore_eos=True)
-    best, narrow, there = [], [], []
+    sides = {f"here, {n} threads": ("all", n) for n in sorted({"1", threads})} | {"here, AVX2, 1 thread": ("avx2", "1")}
+    servers = {f"llama.cpp, {n} threads": Llama(file, threads=int(n)) for n in sorted({"1", threads})}
+    got = {name: [] for name in (*sides, *servers)}
+    for server in servers.values():
+        server.write(ids, 8, ignore_eos=True)
     for _ in range(int(runs)):
-        for side, level in ((best, ()), (narrow, ("512", "128", "avx2"))):
-            done = subprocess.run([os.path.join(build, "tests/bench/bench_gguf"), file, *level], check=True,
+        for name, (level, count) in sides.items():
+            done = subprocess.run([os.path.join(build, "tests/bench/bench_gguf"), file, "512", "128", level, count], check=True,
                                   capture_output=True, text=True)
             mine = json.loads(done.stdout)
-            side.append((mine["prompt"], mine["decode"]))
-        timings = llama.write(ids, 128, ignore_eos=True)["timings"]
-        there.append((timings["prompt_per_second"], timings["predicted_per_second"]))
-    for i, name in enumerate(("prompt", "one by one")):
-        mine, two, theirs = (statistics.median(pair[i] for pair in side) for side in (best, narrow, there))
-        print(f"{name}: {mine:.1f} tokens/s, with AVX2 {two:.1f}, llama.cpp {theirs:.1f}: {mine / theirs:.2f} x, "
-              f"{two / theirs:.2f} x (medians of {runs})")
+            got[name].append((mine["prompt"], mine["decode"], mine["core"]["prompt"], mine["core"]["decode"], mine["read"], mine["share"]))
+        for name, server in servers.items():
+            start = time.process_time()
+            server.write(ids, 1)
+            read = time.process_time()
+            timings = server.write(ids, 129, ignore_eos=True)["timings"]
+            wrote = time.process_time() - read - (read - start)
+            got[name].append((timings["prompt_per_second"], timings["predicted_per_second"], len(ids) / (read - start), 128 / wrote))
+    middle = {name: [statistics.median(values) for values in zip(*rows)] for name, rows in got.items()}
+    base = middle["llama.cpp, 1 threads"]
+    print(f"tokens a second by the clock, medians of {runs}")
+    for name, row in middle.items():
+        more = f"; a core reads {row[4]:.1f} GB/s, of it {row[5]:.2f}" if len(row) > 4 else ""
+        print(f"{name}: prompt {row[0]:.1f} ({row[0] / base[0]:.2f} x), one by one {row[1]:.1f} ({row[1] / base[1]:.2f} x); by the processor's "
+              f"time {row[2]:.1f} ({row[2] / base[2]:.2f} x), {row[3]:.1f} ({row[3] / base[3]:.2f} x){more}")
 
 
 if __name__ == "__main__":
-    {"logits": compare_logits, "ids": compare_ids, "embed": compare_embed, "greedy": compare_greedy, "speed": speed}[sys.argv[1]](*sys.argv[2:])
+    {"logits": compare_logits, "ids": compare_ids, "many": compare_many, "embed": compare_embed, "greedy": compare_greedy, "speed": speed}[sys.argv[1]](*sys.argv[2:])

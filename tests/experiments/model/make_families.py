@@ -14,6 +14,7 @@ transformers says of them.  Not needed to run the tests.
     bert        f32, mean, of length 1, limit of tokens below the positions
     xlm-roberta f32, the first token, positions from 2 on, one type, prefix "roberta."
     embedder    qwen3 as the bare model: the last token, of length 1, a prompt for queries
+    modernbert  f32, the mean, windows of 12 in two of three layers, frequencies by kind, no biases
 
 golden.safetensors: decoders: `ids` [24 + 32] (a prompt and what is chosen
 greedily), `logits` [24 + 32, vocabulary]; others: `ids.N` [n], `embedding.N`
@@ -26,7 +27,7 @@ import sys
 
 import torch
 from safetensors.torch import save_file
-from transformers import (BertConfig, BertModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Olmo2Config,
+from transformers import (BertConfig, BertModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, ModernBertConfig, ModernBertModel, Olmo2Config,
                           Olmo2ForCausalLM, Olmo3Config, Olmo3ForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3Model,
                           XLMRobertaConfig, XLMRobertaModel)
 
@@ -59,9 +60,13 @@ FAMILIES = {
                     dict(ENCODER, max_position_embeddings=82, type_vocab_size=1, pad_token_id=1, layer_norm_eps=1e-5)),
     "embedder": (Qwen3Config, Qwen3Model, torch.float32,
                  dict(SMALL, head_dim=10, num_hidden_layers=2, rope_parameters=PLAIN)),
+    "modernbert": (ModernBertConfig, ModernBertModel, torch.float32,
+                   dict(ENCODER, hidden_size=32, num_hidden_layers=4, max_position_embeddings=128, local_attention=12, pad_token_id=0,
+                        bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2,
+                        rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 160000.0}, "sliding_attention": PLAIN})),
 }
 
-POOLING = {"bert": "pooling_mode_mean_tokens", "xlm-roberta": "pooling_mode_cls_token", "embedder": "pooling_mode_lasttoken"}
+POOLING = {"bert": "pooling_mode_mean_tokens", "xlm-roberta": "pooling_mode_cls_token", "embedder": "pooling_mode_lasttoken", "modernbert": "pooling_mode_mean_tokens"}
 UNIT = ("bert", "embedder")
 
 
@@ -96,7 +101,7 @@ def embeddings(name, model, generator):
         ids = torch.randint(3, model.config.vocab_size, (count,), generator=generator)
         with torch.no_grad():
             states = model(ids[None]).last_hidden_state[0]
-        vector = {"bert": states.mean(0), "xlm-roberta": states[0], "embedder": states[-1]}[name]
+        vector = {"xlm-roberta": states[0], "embedder": states[-1]}.get(name, states.mean(0))
         if name in UNIT:
             vector = vector / vector.norm()
         golden[f"ids.{i}"], golden[f"embedding.{i}"] = ids.int(), vector.contiguous()

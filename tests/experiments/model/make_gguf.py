@@ -3,12 +3,12 @@
 tokenizers with what their own libraries say.  Not needed to run the tests.
 
     python3 -m venv venv && venv/bin/pip install torch transformers gguf sentencepiece protobuf
-    venv/bin/python tests/experiments/model/make_gguf.py tests/golden/gguf
+    venv/bin/python tests/experiments/model/make_gguf.py tests/golden/gguf [MODEL ...]
 
     bert            f32, the first token
     nomic-bert      f16, q, k and v in one matrix, rotary positions, mean; with the WordPiece of tests/golden/tokenizers/bert
     qwen3           f32, made for embedding: the last token
-    gemma-embedding f32, the same seeing both ways, mean, two matrices behind it
+    gemma-embedding f32, the same seeing both ways, windows too, mean, two matrices behind it
     gemma3          f32, a window in five of six layers with frequencies of its own, tied head
     sentencepiece   BPE by scores with bytes to fall back on, trained here on the licences of Debian
     unigram         the same of Unigram, with its map of characters
@@ -42,7 +42,7 @@ MODELS = {
     "qwen3": (Qwen3Config, Qwen3Model, dict(DECODER, num_hidden_layers=2, rope_parameters=PLAIN)),
     "gemma3": (Gemma3TextConfig, Gemma3ForCausalLM, dict(GEMMA3, num_hidden_layers=7, sliding_window=9)),
     "gemma-embedding": (Gemma3TextConfig, Gemma3TextModel,
-                        dict(GEMMA3, num_hidden_layers=6, sliding_window=160, use_bidirectional_attention=True)),
+                        dict(GEMMA3, num_hidden_layers=6, sliding_window=20, use_bidirectional_attention=True)),
 }
 POOLING = {"bert": gguf.PoolingType.CLS, "nomic-bert": gguf.PoolingType.MEAN, "qwen3": gguf.PoolingType.LAST,
            "gemma-embedding": gguf.PoolingType.MEAN}
@@ -221,9 +221,12 @@ def write_tokenizer(out, name, kind, trained):
         json.dump(own, file, indent=1)
 
 
-def main(out):
+def main(out, names):
     for seed, (family, made) in enumerate(MODELS.items()):
-        write_model(out, seed, family, *made)
+        if not names or family in names:
+            write_model(out, seed, family, *made)
+    if names:
+        return
     with tempfile.TemporaryDirectory() as folder:
         text = os.path.join(folder, "text")
         with open(text, "w") as file:
@@ -234,4 +237,4 @@ def main(out):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2:])

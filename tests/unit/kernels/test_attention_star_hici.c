@@ -274,7 +274,7 @@ static void star_holds(void **state)
                               CHUNK, N);
         size_t before = (N - 1) / CHUNK * CHUNK, at = (N - 1) * ROW;
         table->attention_bidirectional(run, other, q + at, k, v, 1, before, HQ,
-                                       HKV, D);
+                                       HKV, D, 0);
         check_error("star over all", out + at, other, ROW, 1e-5);
         free(q);
         free(k);

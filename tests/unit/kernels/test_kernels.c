@@ -205,13 +205,14 @@ static void drive_attention_bidirectional_of(struct bench *b,
     float *q = numbers(b, queries, scale), *k = numbers(b, keys, scale);
     float *v = numbers(b, keys, 1), *expected = poisoned(queries);
     ref->attention_bidirectional(&alone, expected, q, k, v, s.m, s.n, s.hq,
-                                 s.hkv, s.d);
+                                 s.hkv, s.d, s.window);
     const float *in = put(b, q, queries), *key = put(b, k, keys);
     const float *value = put(b, v, keys);
     float *out = put(b, NULL, queries);
     if (done(b, "attention_all",
              b->table->attention_bidirectional(&b->run, out, in, key, value,
-                                               s.m, s.n, s.hq, s.hkv, s.d)))
+                                               s.m, s.n, s.hq, s.hkv, s.d,
+                                               s.window)))
         check(b, "attention_all", out, expected, queries);
     settle(b, "attention_all");
     free(q);
@@ -223,9 +224,12 @@ static void drive_attention_bidirectional_of(struct bench *b,
 static void drive_attention_bidirectional(struct bench *b)
 {
     static const struct attention sizes[] = {
-        {1, 1, 1, 1, 1, 0},    {7, 7, 2, 2, 64, 0},  {65, 65, 12, 12, 32, 0},
-        {2, 130, 4, 2, 33, 0}, {70, 5, 3, 1, 16, 0}, {3, 5, 2, 1, 300, 0},
-        {9, 200, 8, 2, 128, 0}};
+        {1, 1, 1, 1, 1, 0},      {7, 7, 2, 2, 64, 0},
+        {65, 65, 12, 12, 32, 0}, {2, 130, 4, 2, 33, 0},
+        {70, 5, 3, 1, 16, 0},    {3, 5, 2, 1, 300, 0},
+        {9, 200, 8, 2, 128, 0},  {7, 7, 2, 1, 12, 3},
+        {65, 65, 6, 2, 32, 20},  {150, 150, 3, 1, 64, 64},
+        {9, 9, 2, 2, 300, 1},    {70, 70, 2, 2, 16, 200}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         drive_attention_bidirectional_of(b, sizes[i], 1);
         drive_attention_bidirectional_of(b, sizes[i], 20);
@@ -242,9 +246,29 @@ static void the_last_query_sees_all(void **state)
     const float *key = x;
     struct kernel_pages pages = one_page(&key, &key, M);
     b.table->attention(&b.run, causal, x, &pages, M, M, 1, 1, D, 0);
-    b.table->attention_bidirectional(&b.run, all, x, x, x, M, M, 1, 1, D);
+    b.table->attention_bidirectional(&b.run, all, x, x, x, M, M, 1, 1, D, 0);
     assert_memory_equal(causal + (M - 1) * D, all + (M - 1) * D, D * sizeof *x);
     assert_memory_not_equal(causal, all, D * sizeof *x);
+    free(x);
+}
+
+/* A window that reaches both ways: a query in the middle sees what attention over
+ * these keys alone gives it. */
+static void a_window_reaches_both_ways(void **state)
+{
+    (void)state;
+    enum { N = 9, D = 6, WINDOW = 2, AT = 4 };
+    struct bench b = {.table = kernels_ref(), .random = 5};
+    float *x = numbers(&b, N * D, 2), some[N * D], one[D];
+    const float *keys = x + (AT - WINDOW) * D;
+    b.table->attention_bidirectional(&b.run, some, x, x, x, N, N, 1, 1, D,
+                                     WINDOW);
+    b.table->attention_bidirectional(&b.run, one, x + AT * D, keys, keys, 1,
+                                     2 * WINDOW + 1, 1, 1, D, 0);
+    assert_memory_equal(some + AT * D, one, sizeof one);
+    b.table->attention_bidirectional(&b.run, one, x, x, x, 1, WINDOW + 1, 1, 1,
+                                     D, 0);
+    assert_memory_equal(some, one, sizeof one);
     free(x);
 }
 
@@ -283,9 +307,12 @@ static void drive_swiglu_and_add(struct bench *b)
             b->table->swiglu(&b->run, gate, gate, up, n);
             check(b, "swiglu over its gate", gate, gated, n);
         }
-        ref->geglu(&alone, gated, x, y, n);
-        if (done(b, "geglu", b->table->geglu(&b->run, out, other, up, n)))
-            check(b, "geglu", out, gated, n);
+        for (int exact = 0; exact < 2; exact++) {
+            ref->geglu(&alone, gated, x, y, n, exact);
+            if (done(b, "geglu",
+                     b->table->geglu(&b->run, out, other, up, n, exact)))
+                check(b, "geglu", out, gated, n);
+        }
         if (done(b, "add", b->table->add(&b->run, other, up, n)))
             check(b, "add", other, sum, n);
         if (done(b, "swiglu", b->table->swiglu(&b->run, up, other, up, n))) {
@@ -678,7 +705,7 @@ static void drive_nothing(struct bench *b)
          b->table->attention(&b->run, x, in, &pages, 0, 1, 2, 1, 4, 0));
     done(b, "attention_all",
          b->table->attention_bidirectional(&b->run, x, in, in, in, 0, 1, 2, 1,
-                                           4));
+                                           4, 0));
     done(b, "layer_norm", b->table->layer_norm(&b->run, x, x, x, x, 0, 4, 0));
     done(b, "gelu", b->table->gelu(&b->run, x, x, 0, 4));
     done(b, "add_bias", b->table->add_bias(&b->run, x, x, 0, 4));
@@ -822,6 +849,7 @@ int main(void)
         cmocka_unit_test(test_kv_write),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_bidirectional),
+        cmocka_unit_test(a_window_reaches_both_ways),
         cmocka_unit_test(test_gelu),
         cmocka_unit_test(test_bias_and_scale),
         cmocka_unit_test(the_oracle_is_right),

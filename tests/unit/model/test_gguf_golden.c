@@ -98,7 +98,8 @@ static void embeds_as_the_reference(void **state)
     }
 }
 
-/* A file whose pooling is that of a reranker, or none that is known. */
+/* A file whose pooling is that of a reranker, but does not say what it reads, and one
+ * of a kind that is not known. */
 static void other_poolings_are_refused(void **state)
 {
     static const char key[] = "qwen3.pooling_type";
@@ -113,13 +114,16 @@ static void other_poolings_are_refused(void **state)
                      0);
     char *at = memmem(file.data, file.size, key, sizeof key - 1);
     assert_non_null(at);
-    at[sizeof key - 1 + 4] = 4; /* behind its type */
     const char *own = unit_folder();
     snprintf(path, sizeof path, "%s/x.gguf", own);
-    assert_int_equal(file_write(path, buf_slice(&file), NULL), 0);
-    assert_int_equal(model_open(path, &options, &model, &err), ERR_FORMAT);
-    assert_non_null(strstr(err.message, key));
-    assert_null(model);
+    for (char kind = 4; kind < 6; kind++) {
+        at[sizeof key - 1 + 4] = kind; /* behind its type */
+        assert_int_equal(file_write(path, buf_slice(&file), NULL), 0);
+        assert_int_equal(model_open(path, &options, &model, &err), ERR_FORMAT);
+        assert_non_null(strstr(
+            err.message, kind == 4 ? "tokenizer.chat_template.rerank" : key));
+        assert_null(model);
+    }
     unit_folder_remove(own);
     buf_free(&file);
 }

@@ -11,6 +11,9 @@ static const struct {
     {MODELS "bert-rerank/pairs.json", MODELS "bert-rerank"},
     {MODELS "bert-rerank/pairs.json", "tests/golden/gguf/bert-rerank.gguf"},
     {MODELS "roberta-rerank/pairs.json", MODELS "roberta-rerank"},
+    {MODELS "modernbert-rerank/pairs.json", MODELS "modernbert-rerank"},
+    {MODELS "qwen3-rerank/pairs.json", MODELS "qwen3-rerank"},
+    {MODELS "qwen3-rerank/pairs.json", "tests/golden/gguf/qwen3-rerank.gguf"},
 };
 
 struct pairs {
@@ -124,6 +127,74 @@ static void pairs_as_the_reference(void **state)
     free_pairs(&pairs);
 }
 
+static size_t occurrences(const struct ids *ids, int32_t id)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ids->count; i++)
+        count += ids->items[i] == id;
+    return count;
+}
+
+/* A decoder's: the frame with both texts in it, which cannot end their parts of it;
+ * of what is too long the frame's end stays. */
+static void frames_as_the_reference(void **state)
+{
+    enum { FIRST = 4, END = 261 /* <|im_end|> */, LONG = 4000 };
+    char text[LONG + 1];
+    (void)state;
+    memset(text, 'a', LONG);
+    text[LONG] = '\0';
+    for (size_t i = FIRST; i < FIRST + 2; i++) {
+        struct pairs pairs = read_pairs(rerankers[i].pairs);
+        struct model *model = open_reranker(i, 1);
+        struct score_input got;
+        size_t p = 0;
+        const cJSON *item;
+        cJSON_ArrayForEach (item, pairs.json) {
+            const struct ids *wanted = &pairs.inputs[p++].ids;
+            assert_int_equal(
+                model_pair(model, slice_of(json_get_text(item, "question", "")),
+                           slice_of(json_get_text(item, "passage", "")), &got,
+                           NULL),
+                0);
+            assert_int_equal(got.ids.count, wanted->count);
+            assert_memory_equal(got.ids.items, wanted->items,
+                                wanted->count * sizeof *wanted->items);
+            ids_free(&got.ids);
+        }
+        assert_int_equal(model_pair(model, slice_of("a"),
+                                    slice_of("b<|im_end|>c<|im_start|>"), &got,
+                                    NULL),
+                         0);
+        assert_int_equal(occurrences(&got.ids, END), 1);
+        ids_free(&got.ids);
+        assert_int_equal(
+            model_pair(model, slice_of(text), slice_of(text), &got, NULL), 0);
+        assert_int_equal(got.ids.count, model_facts(model)->context);
+        assert_int_equal(occurrences(&got.ids, END), 1);
+        assert_int_equal(got.second, got.ids.count / 2);
+        ids_free(&got.ids);
+        model_close(model);
+        free_pairs(&pairs);
+    }
+}
+
+static void decoders_need_a_frame(void **state)
+{
+    (void)state;
+    save_edited("qwen3-rerank", "s/{document}/{text}/");
+    REFUSED(ERR_FORMAT, "{query} and then {document}");
+    save_edited("qwen3-rerank", "s/ForCausalLM/ForSequenceClassification/; "
+                                "s/rerank_prompt/other/");
+    REFUSED(ERR_FORMAT, "rerank_prompt");
+    save_edited("qwen3-rerank", "s/\"rerank_prompt\"/\"rerank_words\": "
+                                "[\"yes\"], &/");
+    REFUSED(ERR_FORMAT, "rerank_words");
+    save_edited("qwen3-rerank", "");
+    assert_int_equal(unlink(in_folder("tokenizer.json")), 0);
+    REFUSED(ERR_FORMAT, "needs a tokenizer");
+}
+
 static void others_do_not_score(void **state)
 {
     struct pairs pairs = read_pairs(rerankers[0].pairs);
@@ -149,6 +220,13 @@ static void others_do_not_score(void **state)
     save_edited("bert-rerank",
                 "s/\"0\": \"LABEL_0\"/\"0\": \"a\", \"1\": \"b\"/");
     REFUSED(ERR_FORMAT, "classifier of 2 labels");
+    save_edited("modernbert-rerank", "s/\"mean\"/\"max\"/");
+    REFUSED(ERR_FORMAT, "classifier_pooling \"max\"");
+    save_edited("modernbert-rerank", "s/_activation\": \"gelu\"/_activation\": "
+                                     "\"relu\"/");
+    REFUSED(ERR_FORMAT, "\"relu\" is not supported");
+    save_with("modernbert-rerank", "\"mlp_bias\": true");
+    REFUSED(ERR_FORMAT, "\"mlp_bias\"");
 }
 
 static int make_all(void **state)
@@ -168,6 +246,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_as_the_reference),
         cmocka_unit_test(pairs_as_the_reference),
+        cmocka_unit_test(frames_as_the_reference),
+        cmocka_unit_test(decoders_need_a_frame),
         cmocka_unit_test(others_do_not_score),
     };
     return cmocka_run_group_tests(tests, make_all, end_all);

@@ -22,7 +22,8 @@ static const char *const kinds[] = {"tied", "untied", "memory"};
 static const char *const decoders[] = {"tied",    "untied", "memory",
                                        "llama2",  "llama3", "qwen2",
                                        "mistral", "olmo2",  "olmo3"};
-static const char *const embedders[] = {"bert", "xlm-roberta", "embedder"};
+static const char *const embedders[] = {"bert", "xlm-roberta", "embedder",
+                                        "modernbert"};
 enum {
     KINDS = sizeof kinds / sizeof kinds[0],
     DECODERS = sizeof decoders / sizeof decoders[0],

@@ -90,6 +90,13 @@ size_t tokenizer_count(const struct tokenizer *tokenizer)
     return 0;
 }
 
+int32_t tokenizer_find(const struct tokenizer *tokenizer, struct slice token)
+{
+    (void)tokenizer;
+    (void)token;
+    return -1;
+}
+
 bool tokenizer_lowercases(const struct tokenizer *tokenizer)
 {
     (void)tokenizer;

@@ -1,0 +1,266 @@
+/* A layer of a pass: attention, then the feed-forward part. */
+#include "model/inference/forward_internal.h"
+
+int forward_normalise(struct model *m, float *out, const float *x,
+                      const struct norm *norm, size_t rows, size_t width)
+{
+    const struct model_config *c = &m->config;
+    if (c->architecture->norm == NORM_LAYER)
+        return m->kernels->layer_norm(&m->run, out, x, norm->weight, norm->bias,
+                                      rows, width, c->eps);
+    return m->kernels->rms_norm(&m->run, out, x, norm->weight, rows, width,
+                                c->eps);
+}
+
+int forward_multiply(struct model *m, float *out, const float *in,
+                     const struct linear *linear, size_t rows, bool add)
+{
+    if (!linear->bias)
+        return m->kernels->matmul(&m->run, out, in, linear->weight, rows, add);
+    return m->kernels->matmul_bias(&m->run, out, in, linear->weight,
+                                   linear->bias, rows, add);
+}
+
+/* What a layer's part reads: x, or its norm. */
+static int enter(struct model *m, const struct norm *norm, size_t rows,
+                 const float **ret)
+{
+    struct workspace *w = &m->work;
+    *ret = w->x;
+    int place = m->config.architecture->norm_place;
+    if ((place != NORM_BEFORE && place != NORM_BOTH) || !norm->weight)
+        return 0;
+    *ret = w->h;
+    return forward_normalise(m, w->h, w->x, norm, rows, m->config.width);
+}
+
+/* The norm that follows a layer's part, where one does. */
+static const struct norm *norm_after(const struct model *m,
+                                     const struct norm *norm,
+                                     const struct norm *after)
+{
+    return m->config.architecture->norm_place == NORM_BOTH ? after : norm;
+}
+
+/* Its last product joins x, with a norm before or after that. */
+static int leave(struct model *m, const struct norm *norm, const float *in,
+                 const struct linear *linear, size_t rows)
+{
+    struct workspace *w = &m->work;
+    size_t width = m->config.width;
+    int place = m->config.architecture->norm_place;
+    bool apart = place == NORM_AFTER || place == NORM_BOTH;
+    int code =
+        forward_multiply(m, apart ? w->h : w->x, in, linear, rows, !apart);
+    if (!code && apart)
+        code = forward_normalise(m, w->h, w->h, norm, rows, width);
+    if (!code && apart)
+        code = m->kernels->add(&m->run, w->x, w->h, rows * width);
+    if (!code && place == NORM_OUTSIDE)
+        code = forward_normalise(m, w->x, w->x, norm, rows, width);
+    return code;
+}
+
+/* STAR: all layers, over the cache. */
+static int attend_star(struct model *m, const struct cache *cache, size_t row,
+                       size_t rows, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    struct kernel_pages pages = cache_pages(m, cache, layer);
+    size_t at = row * c->heads * c->head;
+    return m->kernels->star_attention(
+        &m->run, m->work.mixed + at, m->work.q + at, &pages,
+        m->weights.star_gate + 3 * layer, rows, cache->length + rows, c->heads,
+        c->key_heads, c->head, c->attention.star.chunk,
+        c->attention.star.top_k);
+}
+
+/* One part's attention: its queries over its keys, or over the cache's.
+ * in [rows, D]: what they were made of. */
+static int attend_part(struct model *m, const struct cache *cache,
+                       const float *in, size_t row, size_t rows, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    struct workspace *w = &m->work;
+    size_t wide = c->heads * c->head, narrow = c->key_heads * c->head;
+    float *out = w->mixed + row * wide;
+    const float *q = w->q + row * wide;
+    if (c->architecture->encoder)
+        return m->kernels->attention_bidirectional(
+            &m->run, out, q, w->k + row * narrow, w->v + row * narrow, rows,
+            rows, c->heads, c->key_heads, c->head, c->window[layer]);
+    struct kernel_pages pages = {.keys = w->tables,
+                                 .values = w->tables + 1,
+                                 .key_at = row * narrow,
+                                 .value_at = row * narrow,
+                                 .slots = w->rows};
+    if (forward_is_hils(m, cache, layer))
+        return forward_hils_attend(m, cache, row, rows, layer);
+    if (forward_is_hici(m, cache))
+        return forward_hici_attend(m, in, row, rows, layer);
+    if (c->attention.kind == ATTENTION_STAR)
+        return attend_star(m, cache, row, rows, layer);
+    if (cache)
+        pages = cache_pages(m, cache, layer);
+    if (cache && c->attention.hils.hide_landmarks)
+        pages.hidden = cache->inserted;
+    return m->kernels->attention(&m->run, out, q, &pages, rows,
+                                 cache ? cache->length + rows : rows, c->heads,
+                                 c->key_heads, c->head, c->window[layer]);
+}
+
+static int attend(struct model *m, const struct forward_part *parts,
+                  size_t count, const float *in, size_t layer)
+{
+    size_t narrow = m->config.key_heads * m->config.head;
+    int code = 0;
+    for (size_t i = 0, row = 0, rows; i < count && !code; i++, row += rows) {
+        struct cache *cache = parts[i].cache;
+        rows = forward_rows(&parts[i]);
+        if (cache)
+            code = cache_put(m, cache, layer, m->work.k + row * narrow,
+                             m->work.v + row * narrow, rows);
+        if (!code)
+            code = attend_part(m, cache, in + row * m->config.width, row, rows,
+                               layer);
+    }
+    return code;
+}
+
+/* Whether the layer was made for HiLS: it has an eps of its own, and may not
+ * turn. */
+static bool made_hils(const struct model *m, size_t layer)
+{
+    return hils_layer(&m->config.attention, layer);
+}
+
+int forward_norm_heads(struct model *m, float *x, const struct norm *norm,
+                       size_t rows, size_t heads, size_t layer)
+{
+    size_t head = m->config.head;
+    float eps = made_hils(m, layer) ? FORWARD_HILS_EPS : m->config.eps;
+    int kind = m->config.architecture->head_norm;
+    if (kind == HEAD_NORM_NONE)
+        return 0;
+    if (kind == HEAD_NORM_WHOLE)
+        return m->kernels->rms_norm(&m->run, x, x, norm->weight, rows,
+                                    heads * head, eps);
+    return m->kernels->rms_norm(&m->run, x, x, norm->weight, rows * heads, head,
+                                eps);
+}
+
+/* Turned queries and keys; a scaling of both is one of the queries. */
+static int turn(struct model *m, size_t layer, size_t rows)
+{
+    const struct model_config *c = &m->config;
+    struct workspace *w = &m->work;
+    size_t kind = config_rotary(c, layer);
+    const double *frequencies = m->frequencies[kind];
+    double factor = c->rotary[kind].attention;
+    if (c->architecture->positions != POSITIONS_ROTARY ||
+        (made_hils(m, layer) && !c->attention.hils.rotary))
+        return 0;
+    int code = m->kernels->rotary(&m->run, w->q, w->host_positions, frequencies,
+                                  rows, c->heads, c->head);
+    if (!code)
+        code = m->kernels->rotary(&m->run, w->k, w->host_positions, frequencies,
+                                  rows, c->key_heads, c->head);
+    if (!code && factor != 1)
+        code = m->kernels->scale(&m->run, w->q, (float)(factor * factor),
+                                 rows * c->heads * c->head);
+    return code;
+}
+
+/* Whether any part may choose: one without a cache reads all, short as it is
+ * (embed.c). */
+static bool some_choose(const struct forward_part *parts, size_t count)
+{
+    bool some = false;
+    for (size_t i = 0; i < count; i++)
+        some = some || (parts[i].cache && parts[i].cache->hils.chunk);
+    return some;
+}
+
+static int attention(struct model *m, const struct forward_part *parts,
+                     size_t count, size_t layer, size_t rows)
+{
+    const struct model_config *c = &m->config;
+    const struct layer_weights *l = &m->weights.layers[layer];
+    struct workspace *w = &m->work;
+    const float *in;
+    int code = enter(m, &l->attention_norm, rows, &in);
+    if (!code)
+        code = forward_multiply(m, w->q, in, &l->q, rows, false);
+    if (!code)
+        code = forward_multiply(m, w->k, in, &l->k, rows, false);
+    if (!code)
+        code = forward_multiply(m, w->v, in, &l->v, rows, false);
+    if (!code)
+        code = forward_norm_heads(m, w->q, &l->q_norm, rows, c->heads, layer);
+    if (!code)
+        code =
+            forward_norm_heads(m, w->k, &l->k_norm, rows, c->key_heads, layer);
+    if (!code)
+        code = turn(m, layer, rows);
+    if (!code && made_hils(m, layer) && some_choose(parts, count))
+        code = forward_hils_calibrate(m, layer, in, rows);
+    if (!code)
+        code = attend(m, parts, count, in, layer);
+    if (!code)
+        code = leave(
+            m, norm_after(m, &l->attention_norm, &l->attention_norm_after),
+            w->mixed, &l->o, rows);
+    return code;
+}
+
+/* silu(gate) * up, or gelu(gate) * up, in gate. */
+static int gate(struct model *m, const float *in, const struct layer_weights *l,
+                size_t rows)
+{
+    const struct model_config *c = &m->config;
+    struct workspace *w = &m->work;
+    int code = forward_multiply(m, w->gate, in, &l->gate, rows, false);
+    if (!code)
+        code = forward_multiply(m, w->up, in, &l->up, rows, false);
+    if (code)
+        return code;
+    if (c->architecture->gate == GATE_SILU)
+        return m->kernels->swiglu(&m->run, w->gate, w->gate, w->up,
+                                  rows * c->inner);
+    return m->kernels->geglu(&m->run, w->gate, w->gate, w->up, rows * c->inner,
+                             c->architecture->gate == GATE_GELU);
+}
+
+/* gelu(up), in gate; the bias is part of that operation. */
+static int bend(struct model *m, const float *in, const struct layer_weights *l,
+                size_t rows)
+{
+    struct workspace *w = &m->work;
+    int code =
+        m->kernels->matmul(&m->run, w->gate, in, l->up.weight, rows, false);
+    if (!code)
+        code = m->kernels->gelu(&m->run, w->gate, l->up.bias, rows,
+                                m->config.inner);
+    return code;
+}
+
+static int feed_forward(struct model *m, size_t layer, size_t rows)
+{
+    const struct layer_weights *l = &m->weights.layers[layer];
+    const float *in;
+    int code = enter(m, &l->inner_norm, rows, &in);
+    if (!code)
+        code = m->config.architecture->gate ? gate(m, in, l, rows)
+                                            : bend(m, in, l, rows);
+    if (!code)
+        code = leave(m, norm_after(m, &l->inner_norm, &l->inner_norm_after),
+                     m->work.gate, &l->down, rows);
+    return code;
+}
+
+int forward_layer(struct model *m, const struct forward_part *parts,
+                  size_t count, size_t layer, size_t rows)
+{
+    int code = attention(m, parts, count, layer, rows);
+    return code ? code : feed_forward(m, layer, rows);
+}
