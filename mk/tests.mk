@@ -57,7 +57,10 @@ $(PRELOADS): $O/tests/faults/%.so: tests/faults/%.c tests/faults/record.h tests/
 	$(call say,link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS_ALL)) -fPIC -shared -o $@ $< -ldl
-faults: $(addprefix $O/,$(PROGRAMS)) $(PRELOADS)  ## short runs of kills, power cuts, full disks and damage (docs/log has the long ones)
+$O/tests/faults/damages: LDFLAGS_ALL += $(if $(filter cov,$(BUILD)),-Wl$(comma)-u$(comma)__gcov_dump)
+$O/tests/faults/damages: $O/tests/faults/damages.o $O/all.a $(FAISS_C)
+	$(call link,$(ALL_LIBS))
+faults: $(addprefix $O/,$(PROGRAMS)) $(PRELOADS) $O/tests/faults/damages  ## short runs of kills, power cuts, full disks and damage (docs/log has the long ones)
 	@sh tests/faults/short.sh $O
 
 # The daemon in one process, with these of its calls to the outside put in the place of

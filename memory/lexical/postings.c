@@ -327,11 +327,28 @@ bool lexical_read(struct slice term, struct slice postings, lexical_take *take,
     return postings.size;
 }
 
+/* A list by its term: what begins the term decides nearly always. */
+struct named {
+    uint64_t head; /* its first bytes, the first the highest */
+    uint32_t list;
+};
+
+static uint64_t head_of(struct slice name)
+{
+    uint64_t head = 0;
+    for (size_t i = 0; i < sizeof head; i++)
+        head = head << 8 | (i < name.size ? (unsigned char)name.data[i] : 0u);
+    return head;
+}
+
 static int by_name(const void *a, const void *b, void *context)
 {
     const struct lexical_delta *delta = context;
-    struct slice x = name_of(delta, *(const uint32_t *)a);
-    struct slice y = name_of(delta, *(const uint32_t *)b);
+    const struct named *one = a, *other = b;
+    if (one->head != other->head)
+        return one->head < other->head ? -1 : 1;
+    struct slice x = name_of(delta, one->list);
+    struct slice y = name_of(delta, other->list);
     int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
     if (order)
         return order;
@@ -372,20 +389,20 @@ void lexical_remove_node(struct lexical_delta *delta,
 int lexical_apply(struct store_txn *txn, uint32_t manual, uint32_t epoch,
                   struct lexical_delta *delta, struct err *err)
 {
-    uint32_t *order = mem_alloc(delta->count * sizeof *order);
+    struct named *order = mem_alloc(delta->count * sizeof *order);
     for (uint32_t i = 0; i < delta->count; i++)
-        order[i] = i;
+        order[i] = (struct named){head_of(name_of(delta, i)), i};
     if (delta->count)
         qsort_r(order, delta->count, sizeof *order, by_name, delta);
     struct buf value = {0};
     int code = 0;
     for (size_t i = 0; i < delta->count && !code; i++) {
-        struct slice name = name_of(delta, order[i]), old;
+        struct slice name = name_of(delta, order[i].list), old;
         code = store_get_postings(txn, manual, epoch, name, &old, err);
         if (code)
             break;
         buf_clear(&value);
-        merge(old, &delta->lists[order[i]], &value);
+        merge(old, &delta->lists[order[i].list], &value);
         code = store_put_postings(txn, manual, epoch, name, buf_slice(&value),
                                   err);
     }

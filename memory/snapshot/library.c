@@ -319,8 +319,10 @@ int snapshot_check(const struct snapshot *snapshot, const char *name,
                    struct err *err)
 {
     const struct damaged_manual *damaged = snapshot_damaged(snapshot, name);
-    if (!damaged)
-        return store_check(snapshot->store, false, err);
+    if (!damaged) {
+        int code = store_check(snapshot->store, false, err);
+        return code ? code : store_check_postings(snapshot->store, err);
+    }
     if (damaged->name)
         return err_set(err, ERR_STORE,
                        "the manual %.200s is damaged in the store (%.300s): "

@@ -59,6 +59,12 @@ int store_may_write(struct store *store, struct err *err);
  * at, then it is known unless `again`. */
 int store_check(struct store *store, bool again, struct err *err);
 
+/* ERR_STORE, noted as store_saw_damage does, when a posting is not what was written: the
+ * term that it was of would not be found, though all pages are in order.  To be asked
+ * after store_check before it is said that nothing holds a term; all postings are looked at
+ * the first time, and again after store_forget_damage. */
+int store_check_postings(struct store *store, struct err *err);
+
 /* Counts the store's bytes by table.  `exact`: all of one moment, for which it waits
  * until nobody writes. */
 enum { STORE_MAX_TABLES = 16 };

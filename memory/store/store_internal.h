@@ -58,6 +58,7 @@ struct store {
     char *folder;
     uint64_t max_bytes;
     atomic_bool damage; /* a value was read that is not what was written */
+    atomic_bool postings_whole; /* store_check_postings has found no fault */
     int lock;        /* descriptor of the locked file, which says who has it */
     int folder_lock; /* of the locked folder, whose file may be removed */
 };

@@ -80,7 +80,37 @@ bool store_saw_damage(const struct store *store)
 
 void store_forget_damage(struct store *store)
 {
+    atomic_store(&store->postings_whole, false);
     atomic_store(&store->damage, false);
+}
+
+/* A term whose key was changed is not found, and nothing else tells. */
+static int go_through_postings(struct store_txn *txn, struct err *err)
+{
+    struct table_cursor cursor;
+    struct slice key, value;
+    int code = table_cursor_open(txn, TABLE_POSTINGS, &cursor, err);
+    if (code)
+        return code;
+    code = table_cursor_seek(&cursor, (struct slice){0}, &key, &value, err);
+    while (!code)
+        code = table_cursor_next(&cursor, &key, &value, err);
+    table_cursor_close(&cursor);
+    return code == ERR_NOT_FOUND ? 0 : code;
+}
+
+int store_check_postings(struct store *store, struct err *err)
+{
+    struct store_txn *txn;
+    if (atomic_load(&store->postings_whole))
+        return 0;
+    int code = store_read(store, &txn, err);
+    if (code)
+        return code;
+    code = go_through_postings(txn, err);
+    store_end(txn);
+    atomic_store(&store->postings_whole, !code);
+    return code;
 }
 
 /* ---- Stores of before ---- */

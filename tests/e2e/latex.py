@@ -1,8 +1,9 @@
 """LaTeX documents."""
 import gzip
 import os
+import random
 
-from e2e.house import check, find, house, page, test, walk
+from e2e.house import check, find, house, page, test, walk, whole
 
 
 @test
@@ -174,6 +175,42 @@ def what_a_document_includes_is_not_parsed_by_itself():
         update()
         check(titles() == ["a.tex", "parts/b.tex"], f"a document that is gone: {titles()}")
         check(h.manual("m")["excluded"] == {"part": 1}, "one still includes another")
+        h.run("verify")
+
+
+@test
+def random_inclusions_end_as_a_fresh_index():
+    """Documents and parts that come, go, fail and include others: incremental updates equal indexing anew."""
+    dice = random.Random(11)
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+
+        def write(name, turn):
+            later = [other for other in range(name + 1, 9) if dice.random() < .3]
+            text = (f"\\section{{Part {name}}}Partial index predicate {turn}, create table {name}, zebra.\n"
+                    + "".join(f"\\input{{p{other}}}\n" for other in later))
+            if name < 2 or dice.random() < .2:
+                text = f"\\documentclass{{article}}\\begin{{document}}\n{text}\\end{{document}}\n"
+            h.write(f"m/p{name}.tex", "\0" if dice.random() < .1 else text)
+
+        for name in range(9):
+            write(name, 0)
+        h.json("add", folder, "-c", "m", "--wait")
+        for turn in range(1, 11):
+            for _ in range(1 + dice.randrange(3)):
+                name = dice.randrange(9)
+                path = os.path.join(folder, f"p{name}.tex")
+                if dice.random() < .2 and os.path.exists(path):
+                    os.remove(path)
+                else:
+                    write(name, turn)
+            h.json("update", "-c", "m", "--wait")
+            with house() as fresh:
+                fresh.json("add", folder, "-c", "m", "--wait")
+                now, anew = whole(h), whole(fresh)
+                for a, b in zip(now[0], anew[0]):
+                    check(a == b, (turn, a, b))
+                check(now == anew, (turn, now[1], anew[1]))
         h.run("verify")
 
 

@@ -45,6 +45,15 @@ def e2e(names):
 
 SIMULATE = ([f"{B}/simulate"], f"{B}/simulate --count 3000 --first", "simulate")
 
+
+
+def twice(name):
+    return ([f"{B}/tests/fuzz/fuzz_{name}"], f"{B}/tests/fuzz/fuzz_{name} tests/fuzz/corpus/{name}/*", f"fuzz_{name}, its corpus")
+
+
+DAMAGES = ([f"{FAULTS}/damages"], f"{FAULTS}/damages --count 2000", "damages")
+LONG_SIMULATE = (*SIMULATE[:1], f"{B}/simulate --count 20000 --first", "simulate, 20,000 seeds")
+
 # rule: (what is changed, file, text, what it becomes, tests)
 TABLE = {
     "a changed value is known": [
@@ -54,6 +63,11 @@ TABLE = {
          "(uint64_t)table", [unit("memory/test_sums")]),
         ("a sum is not of the table", "memory/store/store_sums.c", "hash_bytes64(key.data, key.size) + (uint64_t)table",
          "hash_bytes64(key.data, key.size)", [unit("memory/test_sums")])],
+    "damage is told": [
+        ("keys may be out of order", "memory/store/store_check.c", 'return fail(walk->check, "keys are out of order");', "return true;", [DAMAGES]),
+        ("a table may lose records", "memory/store/store_check.c", 'fail(check, "a table has lost records");', "true;", [DAMAGES]),
+        ("a term may have another name", "memory/store/store_sums.c", "    return code == ERR_NOT_FOUND ? 0 : code;\n}\n\nint store_check_postings",
+         "    return 0;\n}\n\nint store_check_postings", [unit("memory/test_store_damage"), DAMAGES])],
     "want of memory ends nothing": [
         ("malloc takes no spare", "daemon/lecternd_malloc.c", "return room ? room : spare_take(size);\n}\n\nvoid *calloc",
          "return room;\n}\n\nvoid *calloc", [nth("search", "memory")]),
@@ -94,7 +108,11 @@ TABLE = {
         ("a time stamp is believed at once", "indexer/index_records.c", "return mtime_ns < u->started_ns - RACY_NS ? mtime_ns : 0;",
          "return mtime_ns;", [SIMULATE]),
         ("what changed while it was read is as it was met", "indexer/parsers.c",
-         "ret->moved = !met || !is_as_met(&parsers->tasks[task]);", "ret->moved = false; (void)met;", [SIMULATE]),
+         "ret->moved = !is_as_met(&parsers->tasks[task], &st);", "ret->moved = false; (void)is_as_met;", [LONG_SIMULATE]),
+        ("a record is of what its path leads to, before and after", "indexer/source.c",
+         "bool known = !fstat(fd, &before);\n    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);\n    known = known && !fstat(fd, &after);",
+         "bool known = !stat(path, &before);\n    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);\n    known = known && !stat(path, &after);",
+         [LONG_SIMULATE]),
         ("an inode tells nothing", "indexer/index_records.c", "old->inode == now->inode;", "true;", [SIMULATE, e2e("updates")])],
     "an index is what one made afresh would be": [
         ("the words of what is gone stay", "indexer/index_postings.c", "if (!kept[o])", "if (false)", [SIMULATE]),
@@ -108,7 +126,7 @@ TABLE = {
         ("half an answer is one", "indexer/parser.c", "if (reply.number != request.number || reply.size > max)", "if (false)",
          [unit("indexer/test_parser")]),
         ("a parser that cannot be started is the file's fault", "indexer/parsers.c",
-         "code == ERR_IO || code == ERR_INTERNAL || code == ERR_CANCELLED;", "false;", [SIMULATE])],
+         "code == ERR_IO || code == ERR_INTERNAL || code == ERR_CANCELLED;", "false;", [nth("update", "process")])],
     "memories are those of what is indexed": [
         ("none are made after an update", "daemon/jobs/jobs.c", "job->wanted = job->wanted ? job->wanted : ticket;\n        job->memory_at = 0;\n    }\n    pthread",
          "    }\n    pthread", [SIMULATE]),
@@ -124,6 +142,13 @@ TABLE = {
         ("a file of another content is fresh", "daemon/answer/quote.c", "hash_equal(hash_bytes(bytes.data, bytes.size), record->content);", "true;",
          [e2e("updates quoting reading")]),
         ("a place is counted from the wrong byte", "daemon/answer/quote.c", "quote.span.from += span.from;", "", [e2e("quoting reading")])],
+    "what is computed twice is the same": [
+        ("BM25 without the length of a text", "memory/lexical/lexical.c", "double tf = row[t].body / body_norm +", "double tf = row[t].body + 0 * body_norm +",
+         [twice("ranking")]),
+        ("a list of vectors is not looked through", "memory/vectors/ivf.c", "    for (size_t i = 0; i < lists.count; i++) {\n        uint32_t list",
+         "    for (size_t i = lists.count > 1; i < lists.count; i++) {\n        uint32_t list", [twice("nearest")]),
+        ("a span is counted from another one", "tree/encode.c", "    *last = origin.span.to;\n}\n\nstatic void put_node", "    *last = origin.span.from;\n}\n\nstatic void put_node",
+         [twice("encoding")])],
     "a pack holds what its seal says": [
         ("a path may lead out", "memory/pack/pack_check.c", "(size == 2 && path[at] == '.' && path[at + 1] == '.'))", "false)",
          [unit("memory/test_pack")]),

@@ -165,7 +165,7 @@ class House:
     def close(self):
         self.control.disarm()
         if self.daemon.alive():
-            self.daemon.kill()
+            self.daemon.stop()
         shutil.rmtree(self.place, ignore_errors=True)
 
     # Each verb: prepare() without failures, then act(), whose answer is compared.

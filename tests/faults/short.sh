@@ -12,6 +12,7 @@ python3 "$here/powercut.py" --build "$build" --record "$build/tests/faults/recor
 python3 "$here/disk_faults.py" --build "$build" start_on_a_full_disk verbs_on_a_full_disk read_only_store
 python3 "$here/nth.py" --build "$build" --preload "$build/tests/faults/nth.so" --seed 7 --most 4 \
     --restart-every 2 --verbs ask,update,compact,start --classes memory,open,read,write
+"$build/tests/faults/damages" --count 400
 if [ -d "$here/../../build/manuals/postgresql" ]; then
     python3 "$here/damage.py" --build "$build" --seed 7 --damages 15
 fi

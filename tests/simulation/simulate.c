@@ -229,7 +229,7 @@ static void run_script(void)
     check_afresh(&service, folder);
     service_stop(&service);
     for (int i = 0; fibres_left() && i < 1000; i++)
-        fibre_sleep(MS); /* parsers that were killed come to their ends */
+        fibre_sleep(100 * MS); /* parsers that were killed come to their ends */
     if (fibres_left())
         simulation_fails("%u threads are left", fibres_left());
 }

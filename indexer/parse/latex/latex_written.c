@@ -237,6 +237,24 @@ static void run_solution(struct tex *tex, const struct command *command,
     tokens_free(&number);
 }
 
+/* The package answers: files end as \solutionextension says; .tex goes without saying. */
+static void put_ending(struct tex *tex, struct buf *name)
+{
+    struct token token = {.cat = CAT_NAME,
+                          .value = tex_symbol_of(tex, "solutionextension"),
+                          .file = UINT16_MAX};
+    struct tokens list = {0};
+    struct buf ending = {0};
+    if (tex_meaning(tex, token)->kind == MEANING_MACRO) {
+        tokens_add(&list, token);
+        tex_expand_text(tex, &list, &ending);
+    }
+    if (ending.size && !slice_is(buf_slice(&ending), "tex"))
+        buf_printf(name, ".%s", ending.data);
+    tokens_free(&list);
+    buf_free(&ending);
+}
+
 /* \Opensolutionfile{key}[file] */
 static void run_open(struct tex *tex, const struct command *command,
                      struct token call)
@@ -250,6 +268,7 @@ static void run_open(struct tex *tex, const struct command *command,
         tex_expand_text(tex, &list, &file);
     else
         buf_put_slice(&file, buf_slice(&key));
+    put_ending(tex, &file);
     streams_open(tex, buf_slice(&key), buf_slice(&file));
     tokens_free(&list);
     buf_free(&key);
@@ -267,10 +286,12 @@ static void run_file(struct tex *tex, const struct command *command,
     tex_read_text(tex, &name);
     if (command->value == ANSWERS_CLOSE)
         streams_close(tex, buf_slice(&name));
-    else if (command->value == ANSWERS_READ)
-        streams_read(tex, buf_slice(&name));
-    else
+    else if (command->value == ANSWERS_WRITE)
         streams_write_argument(tex, buf_slice(&name));
+    if (command->value == ANSWERS_READ) {
+        put_ending(tex, &name);
+        streams_read(tex, buf_slice(&name));
+    }
     buf_free(&name);
 }
 

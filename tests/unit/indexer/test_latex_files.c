@@ -479,6 +479,14 @@ static void test_written_passages(void **state)
         "\\Closesolutionfile{ans}\\section*{Solutions}\\Readsolutionfile{ans}",
         "note: Exercise 1. Why? | # Solutions | paragraph: 1 So. | "
         "code: a  b");
+    expect("\\newcommand{\\solutionextension}{out}\\newtheorem{ex}{Exercise}"
+           "\\Newassociation{sol}{Solution}{d/ans}"
+           "\\Opensolutionfile{d/ans}\\begin{ex}Why?\\begin{sol}\nSo."
+           "\\end{sol}\\end{ex}\\Closesolutionfile{d/ans}"
+           "\\section*{S}\\input{d/ans.out}\n\nAgain\n\n"
+           "\\Readsolutionfile{d/ans}",
+           "note: Exercise 1. Why? | # S | paragraph: 1 So. | "
+           "paragraph: Again | paragraph: 1 So.");
 }
 
 int main(void)

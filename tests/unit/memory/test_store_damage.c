@@ -327,6 +327,49 @@ static void what_cannot_be_found_is_damage(void **state)
     unit_folder_remove(folder);
 }
 
+static void replace_name(struct buf *bytes, const char *from, const char *to)
+{
+    size_t size = strlen(from);
+    for (size_t at = 0; at + size <= bytes->size; at++)
+        if (!memcmp(bytes->data + at, from, size))
+            memcpy(bytes->data + at, to, size);
+}
+
+/* Not a store in which the table is still to be made. */
+/* All pages are in order, and the term is not found. */
+static void a_term_of_another_name_is_damage(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store_txn *txn;
+    struct slice value;
+    struct err err = {0};
+    struct store *store = open_store(folder);
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(store_put_postings(txn, 1, 1, slice_of("heronry"),
+                                        slice_of("postings"), NULL),
+                     0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    assert_int_equal(store_check_postings(store, &err), 0);
+    store_close(store);
+    struct buf bytes = read_data(folder);
+    replace_name(&bytes, "heronry", "heronrx");
+    write_data(folder, &bytes);
+    store = open_store(folder);
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    assert_int_equal(
+        store_get_postings(txn, 1, 1, slice_of("heronry"), &value, NULL), 0);
+    assert_int_equal(value.size, 0);
+    store_end(txn);
+    assert_int_equal(store_check(store, true, &err), 0);
+    assert_int_equal(store_check_postings(store, &err), ERR_STORE);
+    assert_non_null(strstr(err.message, "is not what was written"));
+    assert_true(store_saw_damage(store));
+    store_close(store);
+    buf_free(&bytes);
+    unit_folder_remove(folder);
+}
+
 static void a_store_that_changes_stays_whole(void **state)
 {
     (void)state;
@@ -353,15 +396,6 @@ static void a_store_that_changes_stays_whole(void **state)
     unit_folder_remove(folder);
 }
 
-static void replace_name(struct buf *bytes, const char *from, const char *to)
-{
-    size_t size = strlen(from);
-    for (size_t at = 0; at + size <= bytes->size; at++)
-        if (!memcmp(bytes->data + at, from, size))
-            memcpy(bytes->data + at, to, size);
-}
-
-/* Not a store in which the table is still to be made. */
 static void a_table_of_another_name_is_damage(void **state)
 {
     (void)state;
@@ -534,6 +568,7 @@ int main(void)
         cmocka_unit_test(no_byte_ends_the_process),
         cmocka_unit_test(no_page_ends_the_process),
         cmocka_unit_test(what_cannot_be_found_is_damage),
+        cmocka_unit_test(a_term_of_another_name_is_damage),
         cmocka_unit_test(a_store_that_changes_stays_whole),
         cmocka_unit_test(a_table_of_another_name_is_damage),
         cmocka_unit_test(a_damaged_beginning_is_told),
