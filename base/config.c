@@ -86,6 +86,8 @@ static const struct key {
     [CONFIG_HILS_TOKENS] = {"hils_tokens", KIND_NUMBER, "2560", NULL, 256,
                             1 << 20},
     [CONFIG_HILS_LAYERS] = {"hils_layers", KIND_NUMBER, "0", NULL, 0, 1000},
+    [CONFIG_HILS_RERANK] = {"hils_rerank", KIND_CHOICE, "yes", NULL, 0, 0,
+                            answers},
     [CONFIG_HILS_FROM] = {"hils_from", KIND_NUMBER, "4096", NULL, 1, 1 << 24},
     [CONFIG_PROMPT_MEMORY_MB] = {"prompt_memory_mb", KIND_NUMBER, "512", NULL,
                                  1, 1 << 20},

@@ -42,6 +42,7 @@ enum config_key {
     CONFIG_HILS,             /* how long texts are attended to */
     CONFIG_HILS_TOKENS,      /* of these, so many */
     CONFIG_HILS_LAYERS,      /* but the first so many layers, to all */
+    CONFIG_HILS_RERANK,      /* chosen by their keys at last */
     CONFIG_HILS_FROM,        /* from so many on */
     CONFIG_PROMPT_MEMORY_MB, /* most, of prompts that were read */
     CONFIG_PROMPT_DISK_TYPE, /* of their keys and values */

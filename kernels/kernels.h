@@ -189,6 +189,8 @@ struct kernels {
                             differ: "avx512"; NULL: one kind alone */
     bool bf16_pages;     /* keys and values in pages may be KERNEL_BF16 */
 
+    bool reranks; /* has hils_rerank */
+
     /* ---- The device (ref, cpu: none) ---- */
 
     /* Describes the device; false: there is none, or it does not answer. */
@@ -406,6 +408,16 @@ struct kernels {
     int (*hils_choose)(struct kernel_run *run, int32_t *chosen, const float *q,
                        const float *qhat, const struct kernel_pages *pages,
                        const struct kernel_summaries *summaries,
+                       const int32_t *position, const int32_t *landmark,
+                       const struct kernel_hils *sizes);
+
+    /* Chooses again, by the keys themselves: of the chunks wide [m, hkv, many], as
+     * hils_choose gives them, the top_k with the most of exp(q . k / sqrt(d)), as a
+     * part of all these and the window's; of a key-value head's query heads the
+     * highest counts.  chosen, q, pages, position and landmark as above. */
+    int (*hils_rerank)(struct kernel_run *run, int32_t *chosen,
+                       const int32_t *wide, size_t many, const float *q,
+                       const struct kernel_pages *pages,
                        const int32_t *position, const int32_t *landmark,
                        const struct kernel_hils *sizes);
 

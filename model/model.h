@@ -208,8 +208,10 @@ int session_open(struct model *model, struct session **ret, struct err *err);
  * `top_k` of all chunks that is what it is. */
 struct session_exact {
     size_t top_k, window; /* 0: 32, 512 */
-    size_t full;          /* the first so many layers read all */
-    bool all; /* all layers read the last `window` tokens (0: all), but
+    bool rerank; /* of twice as many chunks those that weigh most by their
+                             keys, where the backend can */
+    size_t full; /* the first so many layers read all */
+    bool all;    /* all layers read the last `window` tokens (0: all), but
                              make the summaries from which others may choose */
 };
 /* Returns the choice that reads about so many tokens, 256 at least: a window of 512 of

@@ -384,5 +384,6 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
 void cpu_fill_hils(struct kernels *table)
 {
     cpu_fill_hils_choose(table);
+    cpu_fill_hils_rerank(table);
     table->hils_attention = hils_attention;
 }

@@ -55,6 +55,7 @@ void cpu_fill_memories(struct kernels *table);
 void cpu_fill_summaries(struct kernels *table);
 void cpu_fill_hils(struct kernels *table);
 void cpu_fill_hils_choose(struct kernels *table); /* part of cpu_fill_hils */
+void cpu_fill_hils_rerank(struct kernels *table); /* the same */
 void cpu_fill_star(struct kernels *table);
 void cpu_fill_hici(struct kernels *table);
 void cpu_fill_top_k(struct kernels *table);

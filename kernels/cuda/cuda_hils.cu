@@ -287,8 +287,19 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
     return are_bf16(pages) ? attend<uint16_t>(run, &a) : attend<float>(run, &a);
 }
 
+/* Not there: sessions do without (`reranks`). */
+static int cuda_hils_rerank(struct kernel_run *, int32_t *, const int32_t *,
+                            size_t, const float *, const struct kernel_pages *,
+                            const int32_t *, const int32_t *,
+                            const struct kernel_hils *)
+{
+    return KERNEL_UNSUPPORTED;
+}
+
 void cuda_fill_hils(struct kernels *table)
 {
     table->hils_choose = cuda_hils_choose;
+    table->hils_rerank = cuda_hils_rerank;
+    table->reranks = false;
     table->hils_attention = hils_attention;
 }

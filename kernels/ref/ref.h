@@ -148,6 +148,11 @@ static inline size_t ref_window(const struct kernel_hils *sizes, size_t t)
 void ref_ascending(int32_t *chosen, const int32_t *best, size_t count,
                    size_t max);
 
+/* chosen [top_k]: of wide [many] those of the highest value; best and score [top_k] are
+ * room. */
+void ref_rerank(const int32_t *wide, const double *value, size_t many,
+                size_t top_k, int32_t *best, double *score, int32_t *chosen);
+
 /* Operations made of others, with those of `table`; on the processor. */
 int ref_calibrate(const struct kernels *table, struct kernel_run *run,
                   float *out, const float *h, const struct kernel_weight *down,

@@ -140,6 +140,80 @@ static int hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
     return code;
 }
 
+/* ---- By the keys themselves ---- */
+
+/* The logarithm of what the real slots [from, to) weigh. */
+static double log_mass(const struct hils *h, size_t i, size_t head, size_t from,
+                       size_t to)
+{
+    double mass = -INFINITY;
+    for (size_t j = from; j < to; j++)
+        if (real(h, j))
+            mass = ref_log_add(mass, score_of(query_of(h, h->q, i, head),
+                                              key_of(h, j, head), h->sizes->d));
+    return mass;
+}
+
+/* value [many] becomes at least each chunk's part in this head. */
+static void take_parts(const struct hils *h, size_t i, size_t head,
+                       const int32_t *wide, size_t many, double *mass,
+                       double *value)
+{
+    size_t t = (size_t)h->position[i], chunk = h->sizes->chunk;
+    double total = log_mass(h, i, head, ref_window(h->sizes, t), t + 1);
+    for (size_t k = 0; k < many && wide[k] >= 0; k++) {
+        size_t from = (size_t)wide[k] * chunk;
+        mass[k] = log_mass(h, i, head, from, from + chunk);
+        total = ref_log_add(total, mass[k]);
+    }
+    for (size_t k = 0; k < many && wide[k] >= 0; k++)
+        value[k] = fmax(value[k], mass[k] - total);
+}
+
+void ref_rerank(const int32_t *wide, const double *value, size_t many,
+                size_t top_k, int32_t *best, double *score, int32_t *chosen)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < many && wide[k] >= 0; k++)
+        ref_rank(best, score, &count, top_k, (size_t)wide[k], value[k]);
+    ref_ascending(chosen, best, count, top_k);
+}
+
+static int hils_rerank(struct kernel_run *run, int32_t *chosen,
+                       const int32_t *wide, size_t many, const float *q,
+                       const struct kernel_pages *pages,
+                       const int32_t *position, const int32_t *landmark,
+                       const struct kernel_hils *sizes)
+{
+    (void)run;
+    const struct hils h = {.sizes = sizes,
+                           .q = q,
+                           .pages = pages,
+                           .position = position,
+                           .landmark = landmark};
+    size_t group = sizes->hq / sizes->hkv;
+    int32_t *best = calloc(sizes->top_k + 1, sizeof *best);
+    double *score = calloc(sizes->top_k + 1, sizeof *score);
+    double *mass = calloc(many + 1, sizeof *mass);
+    double *value = calloc(many + 1, sizeof *value);
+    int code = best && score && mass && value ? KERNEL_OK : KERNEL_NO_MEMORY;
+    for (size_t row = 0; !code && row < sizes->m * sizes->hkv; row++) {
+        size_t i = row / sizes->hkv, kv = row % sizes->hkv;
+        for (size_t k = 0; k < many; k++)
+            value[k] = -INFINITY;
+        for (size_t g = 0; g < group; g++)
+            take_parts(&h, i, kv * group + g, wide + row * many, many, mass,
+                       value);
+        ref_rerank(wide + row * many, value, many, sizes->top_k, best, score,
+                   chosen + row * sizes->top_k);
+    }
+    free(best);
+    free(score);
+    free(mass);
+    free(value);
+    return code;
+}
+
 /* The slots that a query attends to, and the logarithm of each one's weight
  * before all are divided by their sum. */
 struct weights {
@@ -233,5 +307,7 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
 void ref_fill_hils(struct kernels *table)
 {
     table->hils_choose = hils_choose;
+    table->hils_rerank = hils_rerank;
+    table->reranks = true;
     table->hils_attention = hils_attention;
 }

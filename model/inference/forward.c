@@ -131,9 +131,12 @@ static int prepare_hils(struct model *m, const struct forward_part *parts,
                         size_t count, size_t rows)
 {
     size_t top_k = 0;
-    for (size_t i = 0; i < count; i++)
-        if (parts[i].cache && parts[i].cache->hils.top_k > top_k)
-            top_k = parts[i].cache->hils.top_k;
+    for (size_t i = 0; i < count; i++) {
+        const struct hils_use *h =
+            parts[i].cache ? &parts[i].cache->hils : NULL;
+        size_t needed = !h ? 0 : h->rerank ? 3 * h->top_k : h->top_k;
+        top_k = needed > top_k ? needed : top_k;
+    }
     if (!top_k)
         return 0;
     int code = forward_hils_reserve(m, rows, top_k);

@@ -217,6 +217,27 @@ static int attend_all(struct model *m, const struct cache *cache, size_t row,
                                  c->key_heads, c->head, cache->hils.window);
 }
 
+/* Into work.chosen, behind which there is room for twice as many. */
+static int choose(struct model *m, const float *q, const float *qhat,
+                  const struct kernel_pages *pages,
+                  const struct kernel_summaries *summaries,
+                  const int32_t *slots, const int32_t *landmarks,
+                  const struct kernel_hils *sizes, bool rerank)
+{
+    struct workspace *w = &m->work;
+    struct kernel_hils more = *sizes;
+    if (!rerank)
+        return m->kernels->hils_choose(&m->run, w->chosen, q, qhat, pages,
+                                       summaries, slots, landmarks, sizes);
+    int32_t *wide = w->chosen + sizes->m * sizes->hkv * sizes->top_k;
+    more.top_k *= 2;
+    int code = m->kernels->hils_choose(&m->run, wide, q, qhat, pages, summaries,
+                                       slots, landmarks, &more);
+    return code ? code
+                : m->kernels->hils_rerank(&m->run, w->chosen, wide, more.top_k,
+                                          q, pages, slots, landmarks, sizes);
+}
+
 int forward_hils_attend(struct model *m, const struct cache *cache, size_t row,
                         size_t rows, size_t layer)
 {
@@ -244,9 +265,8 @@ int forward_hils_attend(struct model *m, const struct cache *cache, size_t row,
     if (!code && h->all)
         return attend_all(m, cache, row, rows, layer);
     if (!code)
-        code = m->kernels->hils_choose(&m->run, w->chosen, q, qhat, &pages,
-                                       &summaries, w->slots + row, landmarks,
-                                       &sizes);
+        code = choose(m, q, qhat, &pages, &summaries, w->slots + row, landmarks,
+                      &sizes, h->rerank);
     if (!code)
         code = m->kernels->hils_attention(
             &m->run, w->mixed + row * wide, q, qhat, &pages, &summaries,

@@ -76,6 +76,7 @@ void session_exact_change(struct session *session,
         .chunk = CACHE_PAGE,
         .window = usual ? EXACT_WINDOW : exact->window,
         .top_k = forward_hils_max(session->model, top_k, CACHE_PAGE),
+        .rerank = exact->rerank && session->model->kernels->reranks,
         .full = exact->full,
         .all = exact->all,
         .exact = true};

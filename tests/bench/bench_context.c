@@ -3,7 +3,7 @@
  *
  *     context perplexity MODEL TEXT TOKENS...
  *     context few MODEL TEXT TOKENS...
- *     context needles MODEL TEXT TOKENS
+ *     context needles MODEL TEXT TOKENS [@FOLDER] [WAYS, as above]
  *     context speed MODEL TOKENS THREADS
  *
  * perplexity: of the last 1,024 of so many tokens (ascending multiples of 64).  All
@@ -16,7 +16,7 @@
  *     int8     all is read, of what lay in files as 8 bits by groups of 32
  *     read     as exact with 2,560, but all before was read so, too
  * few: the same of some ways, none of which reads all anew, and of those that stand
- *     among TOKENS as WINDOW/CHUNKS/FULL-LAYERS.
+ *     among TOKENS as WINDOW/CHUNKS/FULL-LAYERS, with an `r` behind re-ranked.
  *     A word @FOLDER keeps what is read in full there, from where another run goes on.
  * needles: ten facts, and three that name another, are put into so many tokens of the
  *     text, evenly; all is read with full attention, and with `exact` of 2,560; then
@@ -265,16 +265,23 @@ static void compare_ways(struct session *base, struct session *chosen,
         measure(chosen, ids, tokens, &read, &usual, full);
 }
 
-/* "512/24/2": behind what was measured last. */
-static void measure_other(struct session *base, const int32_t *ids,
-                          size_t tokens, const char *word)
+static struct session_exact choice_in(const char *word)
 {
     struct session_exact how = {0};
     char *at;
     how.window = strtoul(word, &at, 10);
     how.top_k = strtoul(at + 1, &at, 10);
     how.full = strtoul(at + 1, &at, 10);
-    struct way way = {"other", how.window + PAGE * how.top_k, how.full};
+    how.rerank = *at == 'r';
+    return how;
+}
+
+/* "512/24/2": behind what was measured last. */
+static void measure_other(struct session *base, const int32_t *ids,
+                          size_t tokens, const char *word)
+{
+    struct session_exact how = choice_in(word);
+    struct way way = {word, how.window + PAGE * how.top_k, how.full};
     measure(base, ids, tokens, &way, &how, 0);
 }
 
@@ -435,26 +442,44 @@ static void ask_all(struct session *base, const char *name, size_t budget,
     fflush(stdout);
 }
 
-static int needles(char **argv)
+/* Ways that were named, or the usual ones, the last of which reads all anew. */
+static void ask_ways(struct session *base, struct session *chosen,
+                     const struct ids *ids, int count, char **words)
+{
+    struct session_exact usual = session_exact_of(USUAL), all = {.all = true},
+                         near = {.all = true, .window = USUAL};
+    for (int i = 0; i < count; i++) {
+        struct session_exact how = choice_in(words[i]);
+        ask_all(base, words[i], how.window + PAGE * how.top_k, &how);
+    }
+    if (count)
+        return;
+    ask_all(base, "full", 0, &all);
+    ask_all(base, "window", USUAL, &near);
+    ask_all(base, "exact", USUAL, &usual);
+    read_on(chosen, ids->items, ids->count);
+    ask_all(chosen, "read", USUAL, &usual);
+}
+
+static int needles(int argc, char **argv)
 {
     struct ids text = {0};
     struct session *base, *chosen;
     size_t tokens = strtoul(argv[2], NULL, 10);
-    struct session_exact usual = session_exact_of(USUAL);
     struct pool *pool = open_model(argv[0], 0);
     take_ids(argv[1], &text);
     if (text.count < 2 * tokens + LAST)
         return 2;
     struct ids ids = bury(&text, tokens);
+    bool keeps = argc > 3 && argv[3][0] == '@';
     open_both(&base, &chosen);
-    read_on(base, ids.items, ids.count);
-    struct session_exact all = {.all = true}, near = all;
-    near.window = USUAL;
-    ask_all(base, "full", 0, &all);
-    ask_all(base, "window", USUAL, &near);
-    ask_all(base, "exact", USUAL, &usual);
-    read_on(chosen, ids.items, ids.count);
-    ask_all(chosen, "read", USUAL, &usual);
+    if (keeps)
+        keep_in(argv[3] + 1, base);
+    if (keeps)
+        read_and_keep(base, ids.items, ids.count / PIECE * PIECE);
+    read_on(base, ids.items + session_length(base),
+            ids.count - session_length(base));
+    ask_ways(base, chosen, &ids, argc - 3 - keeps, argv + 3 + keeps);
     session_close(base);
     session_close(chosen);
     model_close(model);
@@ -498,7 +523,7 @@ static double step(struct session *s, size_t tokens)
 static int speed(char **argv)
 {
     static const struct way each[] = {
-        {"full", 0, 0}, {"exact", 2560, 0}, {"exact", 2048, 2}};
+        {"full", 0, 0}, {"exact", USUAL, 0}, {"rerank", USUAL, 0}};
     enum { EACH = sizeof each / sizeof each[0] };
     struct err err = {.position = -1};
     size_t tokens = strtoul(argv[1], NULL, 10) / PAGE * PAGE;
@@ -510,7 +535,9 @@ static int speed(char **argv)
     must(session_open_exact(model, &all, &base, &err), &err);
     fill(base, tokens);
     for (size_t w = 0; w < EACH; w++) {
-        struct session_exact choice = choice_of(&each[w]);
+        struct session_exact choice =
+            w ? session_exact_of(USUAL) : (struct session_exact){.all = true};
+        choice.rerank = !strcmp(each[w].name, "rerank");
         must(session_fork(base, tokens, &sessions[w], &err), &err);
         session_exact_change(sessions[w], &choice);
     }
@@ -537,8 +564,8 @@ int main(int argc, char **argv)
 {
     if (argc > 4 && (!strcmp(argv[1], "perplexity") || !strcmp(argv[1], "few")))
         return perplexity(argc - 2, argv + 2, !strcmp(argv[1], "few"));
-    if (argc == 5 && !strcmp(argv[1], "needles"))
-        return needles(argv + 2);
+    if (argc > 4 && !strcmp(argv[1], "needles"))
+        return needles(argc - 2, argv + 2);
     if (argc == 5 && !strcmp(argv[1], "speed"))
         return speed(argv + 2);
     fprintf(stderr, "usage: context perplexity MODEL TEXT TOKENS...\n"

@@ -129,6 +129,7 @@ static const struct class_rule classes[] = {
     SKIP("mw-jump-link", ON_INLINE, "navigation"),
     SKIP("nav", ON_TABLE, "navigation"),
     SKIP("nav-panel", ON_BOX, "navigation"),
+    SKIP("nav_table", ON_TABLE, "navigation"),
     SKIP("navbar", ON_BOX, "navigation"),
     SKIP("navfooter", ON_BOX, "navigation"),
     SKIP("navheader", ON_BOX, "navigation"),

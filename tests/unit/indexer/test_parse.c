@@ -516,6 +516,10 @@ static void test_chrome(void **state)
     expect("<p>a<div class=header><p>Up: <a href=x>X</a> [<a href=i rel=index>"
            "Index</a>]</p></div>",
            "# \nparagraph: a\n");
+    expect(
+        "<table class=nav_table><tr><td>[<a href=t rel=start>Top</a>]<td>[<a "
+        "href=n>Next &gt;</a>]</table><p>a",
+        "# \nparagraph: a\n");
     /* What has such a link far within is none. */
     struct buf page = {0};
     buf_put_text(&page, "<div class=header><p>a");

@@ -119,6 +119,45 @@ static void the_first_layers_may_read_all(void **state)
     model_close(ref);
 }
 
+/* Chosen by the keys themselves: of all chunks that is full attention; of some, plain
+ * kernels choose alike, and other chunks than by summaries; one by one as at once. */
+static void chunks_may_be_chosen_by_their_keys(void **state)
+{
+    (void)state;
+    enum { LONG = 500 };
+    int32_t ids[LONG];
+    fill_ids(ids, LONG, 60, 6);
+    const struct session_exact every = {.top_k = 64,
+                                        .window = 64,
+                                        .rerank = true},
+                               two = {.top_k = 2, .window = 1, .rerank = true},
+                               plain = {.top_k = 2, .window = 1};
+    struct model *cpu = open_exact("llama2", kernels_cpu());
+    struct model *ref = open_exact("llama2", kernels_ref());
+    size_t vocabulary = model_facts(cpu)->vocabulary;
+    struct session *full = open_session(cpu), *wide = open_by(cpu, &every);
+    struct session *some_cpu = open_by(cpu, &two), *steps = open_by(cpu, &two);
+    struct session *some_ref = open_by(ref, &two),
+                   *other = open_by(cpu, &plain);
+    struct session *const sessions[] = {full,  wide,     some_cpu,
+                                        steps, some_ref, other};
+    for (size_t i = 0; i < 6; i++)
+        feed(sessions[i], ids, i == 3 ? LONG - MORE : LONG);
+    for (size_t i = LONG - MORE; i < LONG; i++)
+        feed(steps, ids + i, 1);
+    check_near("all", session_logits(wide), session_logits(full), vocabulary,
+               1e-5);
+    check_near("plain", session_logits(some_cpu), session_logits(some_ref),
+               vocabulary, 1e-5);
+    check_near("steps", session_logits(steps), session_logits(some_cpu),
+               vocabulary, 1e-5);
+    assert_false(same(some_cpu, other, vocabulary));
+    for (size_t i = 0; i < 6; i++)
+        session_close(sessions[i]);
+    model_close(cpu);
+    model_close(ref);
+}
+
 static void a_budget_is_a_window_and_chunks(void **state)
 {
     (void)state;
@@ -139,6 +178,7 @@ int main(void)
         cmocka_unit_test(what_chooses_nothing_reads_all),
         cmocka_unit_test(a_session_chooses_from_what_it_read),
         cmocka_unit_test(the_first_layers_may_read_all),
+        cmocka_unit_test(chunks_may_be_chosen_by_their_keys),
         cmocka_unit_test(a_budget_is_a_window_and_chunks),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
