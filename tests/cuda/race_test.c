@@ -220,9 +220,9 @@ static void run_norms(void)
     assert_int_equal(
         table->layer_norm(&run, x, x, weight, bias, ROWS, D, 1e-6F), 0);
     assert_int_equal(table->gelu(&run, x, bias, ROWS, D), 0);
-    assert_int_equal(table->swiglu(&run, x, x, numbers((size_t)ROWS * D),
-                                   (size_t)ROWS * D, false),
-                     0);
+    assert_int_equal(
+        table->swiglu(&run, x, x, numbers((size_t)ROWS * D), (size_t)ROWS * D),
+        0);
     assert_int_equal(table->geglu(&run, x, x, numbers((size_t)ROWS * D),
                                   (size_t)ROWS * D, false),
                      0);

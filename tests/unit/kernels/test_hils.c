@@ -17,7 +17,7 @@ static struct model *open_exact_kind(const char *kind, size_t b)
 static struct session *open_exact(struct model *model, size_t top_k,
                                   size_t window)
 {
-    struct session_exact exact = {top_k, window};
+    struct session_exact exact = {.top_k = top_k, .window = window};
     struct session *session = NULL;
     assert_int_equal(session_open_exact(model, &exact, &session, NULL), 0);
     assert_string_equal(session_attention(session), "exact");
