@@ -71,10 +71,15 @@ static void forget_tokens(struct document *d, uint32_t name)
     tex_define(&d->tex, name, (struct meaning){.kind = MEANING_NONE}, true);
 }
 
+/* Boxes that are filled one within another: each that ends without its end
+ * looks through what those around it hold. */
+enum { MAX_DIVERSIONS = 32 };
+
 /* Elsewhere what is saved is kept as tokens. */
 static bool may_divert(const struct document *d)
 {
-    return document_is_body(d) && !d->in.silent &&
+    return d->diversions < MAX_DIVERSIONS && document_is_body(d) &&
+           !d->in.silent &&
            (d->in.kind == BLOCK_PARAGRAPH || d->in.kind == BLOCK_QUOTE ||
             d->in.kind == BLOCK_NOTE || d->in.kind == BLOCK_LIST);
 }
@@ -102,6 +107,7 @@ static void divert(struct document *d, uint32_t name, struct token call)
                                     .aside_capacity = d->aside_capacity};
     outline_mark(&d->outline, &diversion->mark);
     group->diversion = diversion;
+    d->diversions++;
     d->flows[0].writer = (struct writer){0};
     d->asides = NULL;
     d->aside_count = d->aside_capacity = 0;
@@ -128,6 +134,7 @@ void boxes_end(struct document *d, bool by_itself)
     struct diversion *diversion = group->diversion;
     struct context in = d->in;
     group->diversion = NULL;
+    d->diversions--;
     document_flush(d);
     struct outline_piece *content = outline_take(&d->outline, &diversion->mark);
     resume_paragraph(d, diversion);

@@ -196,6 +196,7 @@ struct document {
 
     struct group *groups;
     size_t group_count, group_capacity;
+    size_t diversions;            /* groups that fill a box */
     struct flow flows[MAX_FLOWS]; /* flows[0]: the body */
     size_t flow_count;
     struct context in;

@@ -409,6 +409,22 @@ static void test_boxes_of_blocks(void **state)
     expect("\\setbox1\\vbox{b}\\section{x\\copy1 y}", "# x b y");
 }
 
+/* Boxes within boxes that never end are filled as deep as anyone asks, and what is
+ * deeper stands where it is. */
+static void test_boxes_that_never_end(void **state)
+{
+    (void)state;
+    struct buf source = {0}, expected = {0};
+    for (int i = 0; i < 40; i++)
+        buf_put_text(&source, "\\setbox1\\vbox\\bgroup a");
+    for (int i = 0; i < 31; i++)
+        buf_put_text(&expected, "paragraph: a | ");
+    buf_put_text(&expected, "paragraph: aaaaaaaaa");
+    expect(source.data, expected.data);
+    buf_free(&source);
+    buf_free(&expected);
+}
+
 /* zhnumber's */
 static void test_chinese_numbers(void **state)
 {
@@ -462,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_dockit_examples),
         cmocka_unit_test(test_formula_choices),
         cmocka_unit_test(test_boxes_of_blocks),
+        cmocka_unit_test(test_boxes_that_never_end),
         cmocka_unit_test(test_escapes),
         cmocka_unit_test(test_chinese_numbers),
     };
