@@ -52,12 +52,11 @@ bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgr
 	@$O/tests/bench/bench_ingest build
 
 # What the faults preload into the daemon; never with a sanitizer.
-PRELOADS := $(patsubst %,$O/tests/faults/%.so,record clock nth)
+PRELOADS := $(patsubst %,$O/tests/faults/%.so,record clock nth flush)
 $(PRELOADS): $O/tests/faults/%.so: tests/faults/%.c tests/faults/record.h tests/faults/nth.h $(STAMP)
 	$(call say,link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS_ALL)) -fPIC -shared -o $@ $< -ldl
-$O/tests/faults/damages: LDFLAGS_ALL += $(if $(filter cov,$(BUILD)),-Wl$(comma)-u$(comma)__gcov_dump)
 $O/tests/faults/damages: $O/tests/faults/damages.o $O/all.a $(FAISS_C)
 	$(call link,$(ALL_LIBS))
 faults: $(addprefix $O/,$(PROGRAMS)) $(PRELOADS) $O/tests/faults/damages  ## short runs of kills, power cuts, full disks and damage (docs/log has the long ones)

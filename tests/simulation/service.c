@@ -6,15 +6,15 @@
 
 #include "base/file.h"
 #include "daemon/engine/engine.h"
+#include "daemon/following.h"
 #include "daemon/jobs/jobs.h"
-#include "daemon/jobs/request.h"
 #include "daemon/verbs/verbs.h"
 #include "tests/simulation/fibres.h"
 #include "tests/simulation/outside.h"
 
 #define MODEL "tests/golden/models/memory"
 
-enum { SWEEP_MS = 300000, POLL_MS = 30000 };
+enum { SEGMENT_TOKENS = 256, SWEEP_SECONDS = 300, POLL_SECONDS = 30 };
 
 static void must(int code, const struct err *err, const char *what)
 {
@@ -42,33 +42,26 @@ static void open_store(struct service *service)
     must(engine_start(&none, &daemon->rank_engine, &err), &err, "engine");
 }
 
+static void configure(struct service *service, enum config_key key,
+                      unsigned number)
+{
+    struct err err;
+    char text[16];
+    snprintf(text, sizeof text, "%u", number);
+    must(config_set(&service->config, key, text, &err), &err, "configure");
+}
+
 static void start_threads(struct service *service)
 {
     struct err err;
     struct daemon *daemon = &service->daemon;
-    daemon->parser = (struct parser_options){.program = "lectern-parse"};
-    daemon->policy = (struct memory_policy){.segment_tokens = 256};
-    daemon->started_ms = clock_ms();
-    daemon->watch = watch_new(WATCH_AUTO);
-    daemon->sweep_ms = SWEEP_MS;
-    daemon->poll_ms = POLL_MS;
-    daemon->response_queue = response_queue_new(no_wake, NULL);
-    service->skeletons = skeletons_new(1 << 20);
-    struct jobs_options options = {
-        .store = daemon->store,
-        .library = daemon->library,
-        .response_queue = daemon->response_queue,
-        .engine = daemon->engine,
-        .answer_engine = daemon->answer_engine,
-        .rank_engine = daemon->rank_engine,
-        .policy = daemon->policy,
-        .index = {.parser = daemon->parser,
-                  .watch = daemon->watch,
-                  .skeletons = service->skeletons,
-                  .parsers = 1 + (unsigned)chance_below(3)}};
-    daemon->jobs = jobs_new(&options);
-    if (service->manual)
-        jobs_update(daemon->jobs, service->manual, "m", false);
+    must(config_load(&service->config, "/dev/null", &err), &err, "configure");
+    configure(service, CONFIG_SEGMENT_TOKENS, SEGMENT_TOKENS);
+    configure(service, CONFIG_SWEEP_SECONDS, SWEEP_SECONDS);
+    configure(service, CONFIG_POLL_SECONDS, POLL_SECONDS);
+    configure(service, CONFIG_PARSERS, 1 + (unsigned)chance_below(3));
+    must(following_new(daemon, &service->config, no_wake, NULL, &err), &err,
+         "following");
     must(jobs_start(daemon->jobs, &err), &err, "jobs");
     must(watching_start(daemon, &service->loop, &service->watching, &err), &err,
          "watching");
@@ -126,9 +119,8 @@ void service_stop(struct service *service)
         !engine_stop(daemon->answer_engine, deadline) ||
         !engine_stop(daemon->rank_engine, deadline))
         simulation_fails("a thread does not end");
-    response_queue_free(daemon->response_queue);
-    watch_free(daemon->watch);
-    skeletons_free(service->skeletons);
+    following_free(daemon);
+    config_free(&service->config);
     library_close(daemon->library);
     store_close(daemon->store);
 }

@@ -1,16 +1,16 @@
-/* The daemon without its socket: store, library, jobs, watching, as lecternd_main.c puts
- * them together; the script is its client. */
+/* The daemon without its socket: store, library, jobs, watching, as lecternd_main.c and
+ * following.c put them together; the script is its client. */
 #ifndef TESTS_SIMULATION_SERVICE_H
 #define TESTS_SIMULATION_SERVICE_H
 
+#include "base/config.h"
 #include "daemon/daemon.h"
 #include "daemon/net/watching.h"
-#include "indexer/skeletons.h"
 
 struct service {
     struct daemon daemon;
+    struct config config;
     struct watching *watching;
-    struct skeletons *skeletons;
     uv_loop_t loop;
     unsigned loop_fibre;
     uint32_t manual;
