@@ -15,6 +15,11 @@ $(PARSER_UNIT): $O/tests/unit/%: $(STAMP) $O/tests/unit/%.o $(PARSE_PARTS) $(TRE
 MEASURES := $(patsubst %,$O/tests/cuda/%.o,bench bench_operations bench_decode bench_papers bench_shapes bench_weights)
 $O/tests/unit/kernels/test_gpu_bench: $O/tests/unit/kernels/test_gpu_bench.o $(MEASURES) $O/all.a $(FAISS_C)
 	$(call link,-lcmocka $(ALL_LIBS))
+# Calls of the store that fail (tests/unit/support/failing_calls.h).
+FAILING := $(addprefix mdb_,get put del stat cursor_open cursor_get cursor_put cursor_del txn_begin txn_commit dbi_open dbi_flags \
+        drop env_create env_open env_get_fd env_sync reader_check) fstat stat lstat statvfs ftruncate pread __pread_chk pwrite \
+        posix_fallocate rename mkdir opendir fopen fsync open $(addprefix ZSTD_,createCCtx compress2 decompress findFrameCompressedSize)
+$O/tests/unit/memory/test_store_failing: LDFLAGS_ALL += $(addprefix -Wl$(comma)--wrap=,$(FAILING))
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call link,-lcmocka $(ALL_LIBS))
 
