@@ -1,4 +1,4 @@
-/* Preloaded into a program of BUILD=cov, writes the counters of its branches five times a
+/* Preloaded into a program of BUILD=cov, writes the counters of its branches once a
  * second and before _exit, so that those of a process that a signal ends are not lost.
  * nth.c lets its calls pass. */
 #include <dlfcn.h>
@@ -43,10 +43,16 @@ static void flush(void)
 
 static void *run(void *context)
 {
-    const struct timespec pause = {0, 200000000};
+    const struct timespec pause = {1, 0};
     for (;; nanosleep(&pause, NULL))
         flush();
     return context;
+}
+
+/* At exit gcov writes them itself: never two at once. */
+static void stop(void)
+{
+    pthread_mutex_lock(&dumping);
 }
 
 __attribute__((constructor)) static void start(void)
@@ -56,6 +62,7 @@ __attribute__((constructor)) static void start(void)
     reset = find("__gcov_reset");
     if (!dump || !reset)
         return;
+    atexit(stop);
     ours = true;
     if (!pthread_create(&thread, NULL, run, NULL))
         pthread_detach(thread);
