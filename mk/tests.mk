@@ -19,6 +19,7 @@ $O/tests/unit/kernels/test_gpu_bench: $O/tests/unit/kernels/test_gpu_bench.o $(M
 FAILING := $(addprefix mdb_,get put del stat cursor_open cursor_get cursor_put cursor_del txn_begin txn_commit dbi_open dbi_flags \
         drop env_create env_open env_get_fd env_sync reader_check) fstat stat lstat statvfs ftruncate pread __pread_chk pwrite \
         posix_fallocate rename mkdir opendir fopen fsync open $(addprefix ZSTD_,createCCtx compress2 decompress findFrameCompressedSize)
+$O/tests/unit/indexer/test_source: LDFLAGS_ALL += -Wl$(comma)--wrap=open
 $O/tests/unit/memory/test_store_failing: LDFLAGS_ALL += $(addprefix -Wl$(comma)--wrap=,$(FAILING))
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call link,-lcmocka $(ALL_LIBS))

@@ -61,6 +61,7 @@ static void put_one(struct store *store, unsigned number, size_t size)
         store_put_postings(txn, 2, 1, slice_of(term), buf_slice(&value), NULL),
         0);
     assert_int_equal(store_commit(txn, NULL), 0);
+    buf_free(&value);
 }
 
 /* Branches, leaves, long values; and a list of free pages with branches of its own, since
