@@ -16,6 +16,7 @@ struct bench {
     struct house *house;
     char folder[300], copy[320], data[340];
     struct buf bytes, old; /* of data.mdb; and of one of an older schema */
+    struct buf damaged;    /* and of one whose records are others */
     struct store *store;   /* NULL: the work opens it */
     struct hash128 name, big;
     uint64_t answer;
@@ -380,12 +381,24 @@ static int verify_dropping(struct bench *b)
     return verify_with(b, true);
 }
 
+/* What is damaged goes, and counters go on. */
+static int drop_damaged(struct bench *b)
+{
+    int code = verify_with(b, true);
+    return code == ERR_STORE || code == ERR_NOT_FOUND ? 0 : code;
+}
+
 /* ---- Failures ---- */
 
 struct work {
     const char *name;
     int (*run)(struct bench *b);
-    enum { OF_NOW, OF_BEFORE, OF_NONE } file; /* data.mdb that it begins with */
+    enum {
+        OF_NOW,
+        OF_BEFORE,
+        OF_DAMAGED,
+        OF_NONE
+    } file; /* data.mdb that it begins with */
     bool opens;
     bool
         mends; /* what cannot be read is dropped: the manual's records change */
@@ -406,6 +419,7 @@ static const struct work works[] = {
     {"compact", make_dense, OF_NOW, false, false},
     {"verify", verify_all, OF_NOW, false, false},
     {"verify --drop", verify_dropping, OF_NOW, false, true},
+    {"drop what is damaged", drop_damaged, OF_DAMAGED, false, true},
 };
 
 static void lay_out(struct bench *b, const struct work *work)
@@ -417,7 +431,9 @@ static void lay_out(struct bench *b, const struct work *work)
         unlink(b->data);
         return;
     }
-    const struct buf *bytes = work->file == OF_NOW ? &b->bytes : &b->old;
+    const struct buf *bytes = work->file == OF_NOW      ? &b->bytes
+                              : work->file == OF_BEFORE ? &b->old
+                                                        : &b->damaged;
     FILE *file = fopen(b->data, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes->data, 1, bytes->size, file), bytes->size);
@@ -563,6 +579,35 @@ static void put_what_is_read(struct bench *b)
     tree_free(small);
 }
 
+/* Another value for the first record of each table but that of manuals. */
+static void damage_records(struct bench *b)
+{
+    struct store_txn *txn;
+    lay_out(b, &works[3]);
+    open_again(b);
+    assert_int_equal(store_write(b->store, &txn, NULL), 0);
+    for (int t = 0; t < TABLES; t++) {
+        MDB_cursor *cursor;
+        MDB_val key, value;
+        char bytes[MDB_MAX_KEY];
+        if (t == TABLE_MANUALS ||
+            mdb_cursor_open(txn->mdb, txn->env->tables[t], &cursor))
+            continue;
+        int rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+        if (!rc)
+            memcpy(bytes, key.mv_data, key.mv_size);
+        mdb_cursor_close(cursor);
+        if (!rc)
+            assert_int_equal(table_put(txn, t,
+                                       (struct slice){bytes, key.mv_size},
+                                       slice_of("another value"), NULL),
+                             0);
+    }
+    assert_int_equal(store_commit(txn, NULL), 0);
+    close_store(b);
+    assert_int_equal(file_read(b->data, FILE_MOST, &b->damaged, NULL), 0);
+}
+
 static int set_up(void **state)
 {
     struct bench *b = mem_alloc(sizeof *b);
@@ -582,6 +627,7 @@ static int set_up(void **state)
              "gzip -dc tests/golden/stores/schema-1.mdb.gz > '%s'", b->copy);
     assert_int_equal(system(command), 0);
     assert_int_equal(file_read(b->copy, FILE_MOST, &b->old, NULL), 0);
+    damage_records(b);
     *state = b;
     return 0;
 }
@@ -592,6 +638,7 @@ static int tear_down(void **state)
     unit_folder_remove(b->house->folder);
     buf_free(&b->bytes);
     buf_free(&b->old);
+    buf_free(&b->damaged);
     free(b->house);
     free(b);
     return 0;
