@@ -13,10 +13,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/mem.h"
 
 enum { MAX_THREADS = 1024, PIECES_A_THREAD = 4 };
+
+enum { LOOKS = 2000 }; /* of about 20 ns each */
+
+/* Rounds after which is looked whether it would have been faster alone, and
+ * nanoseconds that a caller then works alone. */
+enum { ROUNDS = 32, ALONE = 100000000 };
 
 struct job {
     void (*body)(void *argument, size_t from, size_t to);
@@ -31,37 +38,76 @@ struct pool {
     pthread_cond_t work; /* a job is there, or stop */
     pthread_cond_t done; /* inside became 0 */
     struct job *job;
-    uint64_t round;
-    unsigned inside;
-    bool stop;
+    atomic_uint_fast64_t round; /* these two are looked at without it, too */
+    atomic_uint inside;
+    atomic_bool stop;
+    atomic_int_fast64_t alone; /* until then the caller works alone */
+    double together,
+        single;       /* nanoseconds these ROUNDS took, and would have, alone */
     unsigned threads; /* with the caller */
     unsigned started;
     pthread_t *workers; /* [started] */
 };
 
-static void work(struct job *job)
+/* Returns the number of pieces that it did. */
+static size_t work(struct job *job)
 {
+    size_t done = 0;
     size_t each = job->count / job->pieces, more = job->count % job->pieces;
     for (;;) {
         size_t i =
             atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
         if (i >= job->pieces)
-            return;
+            return done;
         size_t from = i * each + (i < more ? i : more);
         job->body(job->argument, from, from + each + (i < more));
+        done++;
     }
+}
+
+static void pause_core(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Looks for a while whether there is a round after `seen`: between the products of
+ * one token the next is there in less than it takes to wake up. */
+static void expect_round(struct pool *pool, uint64_t seen)
+{
+    for (int i = 0; i < LOOKS && !atomic_load(&pool->stop); i++) {
+        if (atomic_load(&pool->round) != seen)
+            return;
+        pause_core();
+    }
+}
+
+static void expect_done(struct pool *pool)
+{
+    for (int i = 0; i < LOOKS && atomic_load(&pool->inside); i++)
+        pause_core();
 }
 
 static void *worker(void *argument)
 {
     struct pool *pool = argument;
     uint64_t seen = 0;
+    bool looked = false;
     pthread_mutex_lock(&pool->mutex);
     while (!pool->stop) {
         if (!pool->job || pool->round == seen) {
-            pthread_cond_wait(&pool->work, &pool->mutex);
+            if (looked)
+                pthread_cond_wait(&pool->work, &pool->mutex);
+            else {
+                pthread_mutex_unlock(&pool->mutex);
+                expect_round(pool, seen);
+                pthread_mutex_lock(&pool->mutex);
+            }
+            looked = !looked;
             continue;
         }
+        looked = false;
         seen = pool->round;
         pool->inside++;
         struct job *job = pool->job;
@@ -156,12 +202,39 @@ static bool enter(struct pool *pool, struct job *job)
     return free_now;
 }
 
-/* All pieces are taken: waits for those who still work on theirs. */
-static void leave(struct pool *pool)
+static int64_t now(void)
 {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Where others want the cores, a thread loses its own within a piece, and all wait for
+ * that one: what the caller did, times all pieces by its own, had taken less. */
+static void judge(struct pool *pool, double together, double single)
+{
+    pool->together += together;
+    pool->single += single;
+    if (pool->round % ROUNDS)
+        return;
+    if (pool->together > pool->single)
+        pool->alone = now() + ALONE;
+    pool->together = pool->single = 0;
+}
+
+/* Works, and when all pieces are taken waits for those who still work on theirs. */
+static void lead(struct pool *pool, struct job *job)
+{
+    int64_t start = now();
+    size_t mine = work(job);
+    int64_t taken = now();
+    expect_done(pool);
     pthread_mutex_lock(&pool->mutex);
     while (pool->inside)
         pthread_cond_wait(&pool->done, &pool->mutex);
+    if (mine)
+        judge(pool, (double)(now() - start),
+              (double)(taken - start) * (double)job->pieces / (double)mine);
     pool->job = NULL;
     pthread_mutex_unlock(&pool->mutex);
 }
@@ -178,10 +251,9 @@ void pool_parallel_for(void *context, size_t count,
                       .pieces = count < max ? count : max};
     if (!count)
         return;
-    if (count == 1 || pool->started == 0 || !enter(pool, &job)) {
+    if (count == 1 || pool->started == 0 || now() < pool->alone ||
+        !enter(pool, &job))
         body(argument, 0, count);
-        return;
-    }
-    work(&job);
-    leave(pool);
+    else
+        lead(pool, &job);
 }

@@ -1,6 +1,7 @@
-/* A pool of threads that wait in the kernel, never in a loop: on cores shared
- * with others a spinning team loses more than a wake-up costs.  The caller
- * works too, and threads that wake up late find nothing left and go back. */
+/* A pool of threads.  Who waits looks for 40 microseconds, then sleeps in the kernel:
+ * between the products of one token a wake-up costs more than the product.  The caller
+ * works too, threads that come late find nothing left and go back, and where others
+ * want the cores (the caller waited long) it works alone for a tenth of a second. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
@@ -25,7 +26,7 @@ unsigned pool_threads(const struct pool *pool);
 /* Calls body(argument, from, to) for ranges that cover [0, count) exactly once,
  * at most four a thread, and returns when all are done; what they wrote is
  * then visible.  When the pool is busy, within `body` itself or from another
- * thread, the caller runs the whole range alone.  The first argument is a
+ * thread, or its cores are, the caller runs the whole range alone.  The first argument is a
  * `struct pool *`, so that the function fits where a `void *` context does. */
 void pool_parallel_for(void *context, size_t count,
                        void (*body)(void *argument, size_t from, size_t to),

@@ -18,11 +18,11 @@ static int byte_of(uint32_t code_point)
 {
     if (code_point < 256)
         return own(code_point) ? (int)code_point : -1;
-    uint32_t next = 256;
-    for (unsigned byte = 0; byte < 256; byte++)
-        if (!own(byte) && next++ == code_point)
-            return (int)byte;
-    return -1;
+    uint32_t other = code_point - 256; /* of 0 to 0x20, 0x7F to 0xA0, 0xAD */
+    return other <= 0x20 ? (int)other
+           : other < 67  ? (int)(0x7F + other - 33)
+           : other == 67 ? 0xAD
+                         : -1;
 }
 
 bool byte_alphabet_decode(struct buf *buf, struct slice text)
@@ -79,21 +79,40 @@ void vocabulary_free(struct vocabulary *v)
 
 enum { CLASS = TOKEN_BYTES | TOKEN_INSIDE };
 
+enum { ID_BITS = 25 };
+static const uint32_t ID_MASK = (1u << ID_BITS) - 1;
+
+/* What a slot tells of the bytes of its token, so that most others are passed
+ * without a look at the token. */
+static uint32_t tag_of(uint64_t hash)
+{
+    return (uint32_t)(hash >> 57) << ID_BITS;
+}
+
 /* The slot where a token of the model of this class with these bytes is, or
  * would go. */
 static size_t slot_of(const struct vocabulary *v, struct slice bytes,
-                      uint32_t flags)
+                      uint64_t hash, uint32_t flags)
 {
     size_t mask = v->slot_count - 1;
-    size_t slot = (hash_bytes64(bytes.data, bytes.size) + flags) & mask;
-    while (v->slots[slot]) {
-        int32_t id = (int32_t)v->slots[slot] - 1;
-        if ((v->tokens[id].flags & CLASS) == flags &&
+    size_t slot = (hash + flags) & mask;
+    for (; v->slots[slot]; slot = (slot + 1) & mask) {
+        uint32_t in = v->slots[slot];
+        int32_t id = (int32_t)(in & ID_MASK) - 1;
+        if ((in & ~ID_MASK) == tag_of(hash) &&
+            (v->tokens[id].flags & CLASS) == flags &&
             slice_equal(vocabulary_bytes(v, id), bytes))
             break;
-        slot = (slot + 1) & mask;
     }
     return slot;
+}
+
+static void put_slot(struct vocabulary *v, int32_t id)
+{
+    struct slice bytes = vocabulary_bytes(v, id);
+    uint64_t hash = hash_bytes64(bytes.data, bytes.size);
+    size_t slot = slot_of(v, bytes, hash, v->tokens[id].flags & CLASS);
+    v->slots[slot] = tag_of(hash) | ((uint32_t)id + 1);
 }
 
 static bool goes_on(const struct vocabulary *v, struct slice text)
@@ -151,7 +170,7 @@ int vocabulary_add(struct vocabulary *v, int32_t id, struct slice text,
         return code;
     uint32_t flags = v->tokens[id].flags & CLASS;
     struct slice bytes = vocabulary_bytes(v, id);
-    v->slots[slot_of(v, bytes, flags)] = (uint32_t)id + 1;
+    put_slot(v, id);
     if (!v->plain && flags && bytes.size == 1)
         v->byte[(unsigned char)bytes.data[0]] = id;
     if (vocabulary_fallback(v, text) >= 0)
@@ -181,7 +200,8 @@ int vocabulary_add_whole(struct vocabulary *v, int32_t id, struct slice text,
 static int32_t find(const struct vocabulary *v, struct slice bytes,
                     uint32_t flags)
 {
-    return (int32_t)v->slots[slot_of(v, bytes, flags)] - 1;
+    uint64_t hash = hash_bytes64(bytes.data, bytes.size);
+    return (int32_t)(v->slots[slot_of(v, bytes, hash, flags)] & ID_MASK) - 1;
 }
 
 int32_t vocabulary_of_bytes(const struct vocabulary *v, struct slice bytes)

@@ -42,7 +42,8 @@ struct vocabulary {
         uint32_t flags;
     } * tokens; /* [count] */
     struct buf bytes;
-    uint32_t *slots; /* open addressing by bytes: id + 1, 0: free */
+    uint32_t *slots; /* open addressing by bytes: id + 1 in the lower 25 bits,
+                        seven of the hash's; 0: free */
     size_t slot_count;
     struct merge *merges; /* open addressing by pair */
     size_t merge_count;   /* slots; a power of two */
