@@ -6,6 +6,12 @@
 /* Sections whose evidence counts. */
 enum { FIRST = 3 };
 
+/* Share of a question from which a section that holds it is shown, however little
+ * it says of it: of those that were fitted to and say less, a quarter has an
+ * answer.  Among few sections what a word tells is hardly known. */
+static const double HELD = 0.7, HELD_OF_FEW = 0.5;
+enum { FEW = 50 };
+
 /* Where there are no four: the median of the questions that the weights were fitted
  * to. */
 static const double USUAL_MARGIN = 0.2;
@@ -176,20 +182,30 @@ static double block_score(const struct routing *routing,
     return best.score;
 }
 
-static void describe_section(const struct routing *routing,
-                             const struct fused *item, double most,
-                             double *features)
+/* Returns the share of the question that the section holds, 0: it is no evidence. */
+static double describe_section(const struct routing *routing,
+                               const struct fused *item, double most,
+                               double *features)
 {
     const struct scope *scope = &routing->scopes[item->scope];
     const struct match *row = matches_row(&scope->matches, item->node);
     if (!is_evidence(routing, scope, item->node, row))
-        return;
+        return 0;
     raise(&features[CONFIDENCE_BM25],
           lexical_score(&routing->query, scope->view, item->node, row) / most);
     raise(&features[CONFIDENCE_BLOCK], block_score(routing, item, row) / most);
     if (item->by[ROUTE_BY_DENSE].rank)
         raise(&features[CONFIDENCE_AGREEMENT],
               1.0 / item->by[ROUTE_BY_DENSE].rank);
+    return coverage(&routing->query, row, false);
+}
+
+static size_t sections_asked(const struct routing *routing)
+{
+    size_t sections = 0;
+    for (size_t s = 0; s < routing->scope_count; s++)
+        sections += routing->scopes[s].end - routing->scopes[s].from;
+    return sections;
 }
 
 void give_confidence(struct routing *routing, const struct fused *fused,
@@ -202,8 +218,14 @@ void give_confidence(struct routing *routing, const struct fused *fused,
         count > FIRST ? (fused[0].score - fused[FIRST].score) / fused[0].score
                       : USUAL_MARGIN;
     features[CONFIDENCE_MEMORIES] = result->dense.rows > 0;
-    for (size_t i = 0; i < count && i < FIRST && most > 0; i++)
-        describe_section(routing, &fused[i], most, features);
+    double held = 0;
+    for (size_t i = 0; i < count && i < FIRST && most > 0; i++) {
+        double share = describe_section(routing, &fused[i], most, features);
+        held = share > held ? share : held;
+    }
     /* Nothing but numbers or the name of a manual: what is found is what there is. */
     result->confidence = !count ? 0 : most > 0 ? confidence_from(features) : 1;
+    if (held >= (sections_asked(routing) < FEW ? HELD_OF_FEW : HELD) &&
+        result->confidence < route_min_confidence)
+        result->confidence = route_min_confidence;
 }

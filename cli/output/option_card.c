@@ -1,4 +1,4 @@
-#include "cli/output/card.h"
+#include "cli/output/option_card.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const cJSON *put_field(struct buf *line, const cJSON *piece)
     return piece;
 }
 
-void card_print(const struct cli *cli, const cJSON *result)
+void option_card_print(const struct cli *cli, const cJSON *result)
 {
     const cJSON *card = cJSON_GetObjectItemCaseSensitive(result, "card");
     const cJSON *pieces = cJSON_GetObjectItemCaseSensitive(card, "pieces");
