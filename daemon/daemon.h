@@ -1,5 +1,5 @@
-/* The daemon's parts, for every verb.  Made by lecternd_main.c, then only read, but for
- * the models' roles. */
+/* The daemon's parts, for every verb.  Made by lecternd_main.c and following.c, then only
+ * read, but for the models' roles. */
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
 
@@ -18,6 +18,7 @@ struct response_queue;
 struct conversations;
 struct hmt_cache;
 struct prompt_files;
+struct skeletons;
 
 struct daemon {
     const struct config *config;
@@ -35,6 +36,7 @@ struct daemon {
     struct parser_options parser;
     struct memory_policy policy;
     struct watch *watch;
+    struct skeletons *skeletons;
     bool all_links; /* unless `add` says otherwise (indexer/source.h) */
     int64_t sweep_ms, poll_ms; /* between rescans */
     int64_t started_ms;        /* clock_ms */

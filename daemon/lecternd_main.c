@@ -14,10 +14,10 @@
 #include "daemon/lecternd_malloc.h"
 #include "base/version.h"
 #include "daemon/engine/engine.h"
+#include "daemon/following.h"
 #include "daemon/engine/prompt_files.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/answer/hmt_cache.h"
-#include "daemon/jobs/request.h"
 #include "daemon/net/server.h"
 #include "daemon/roles.h"
 #include "daemon/answer/conversation.h"
@@ -25,8 +25,7 @@
 #include "daemon/jobs/work.h"
 
 enum {
-    STOP_MS = 800,             /* for the threads, once the loop has ended */
-    MAX_SKELETONS = 128 << 20, /* bytes */
+    STOP_MS = 800, /* for the threads, once the loop has ended */
     MAX_HEAPS = 4,
     LARGE_BUFFER = 1 << 20,      /* bytes; has pages of its own */
     SPARE = 64 << 20,            /* bytes, for when there is no memory */
@@ -119,47 +118,7 @@ struct service {
     struct listener listener;
     struct server *server;
     struct work *work;
-    struct skeletons *skeletons;
 };
-
-static struct parser_options parser_options(const struct config *config)
-{
-    return (struct parser_options){
-        .program = config_text(config, CONFIG_PARSER),
-        .max_memory = config_number(config, CONFIG_PARSE_MEMORY_MB) << 20,
-        .max_seconds = (uint32_t)config_number(config, CONFIG_PARSE_SECONDS)};
-}
-
-/* Every manual is looked at again: that is how an interrupted update goes on,
- * and how changes made meanwhile are found. */
-static int queue_all(struct service *service, struct err *err)
-{
-    struct store_txn *txn;
-    struct manual *manuals;
-    size_t count;
-    int code = store_read(service->daemon.store, &txn, err);
-    if (code)
-        return code;
-    code = store_list_manuals(txn, &manuals, &count, err);
-    store_end(txn);
-    if (code)
-        return code;
-    for (size_t i = 0; i < count; i++) {
-        jobs_update(service->daemon.jobs, manuals[i].id, manuals[i].name,
-                    false);
-        manual_free(&manuals[i]);
-    }
-    free(manuals);
-    return 0;
-}
-
-static struct memory_policy memory_policy(const struct config *config)
-{
-    return (struct memory_policy){
-        .aggregate = config_choice(config, CONFIG_AGGREGATE),
-        .recall = config_choice(config, CONFIG_RECALL),
-        .segment_tokens = config_number(config, CONFIG_SEGMENT_TOKENS)};
-}
 
 /* The device is looked for now only where it must be there. */
 static int choose_device(const struct config *config,
@@ -251,37 +210,10 @@ static int start_threads(struct service *service, const struct config *config,
                          struct err *err)
 {
     struct daemon *daemon = &service->daemon;
-    daemon->config = config;
-    daemon->started_ms = clock_ms();
-    daemon->parser = parser_options(config);
-    daemon->policy = memory_policy(config);
-    service->skeletons = skeletons_new(MAX_SKELETONS);
-    daemon->watch = watch_new(config_choice(config, CONFIG_WATCH));
-    daemon->all_links = config_choice(config, CONFIG_LINKS);
-    daemon->sweep_ms =
-        (int64_t)config_number(config, CONFIG_SWEEP_SECONDS) * 1000;
-    daemon->poll_ms =
-        (int64_t)config_number(config, CONFIG_POLL_SECONDS) * 1000;
     daemon->conversations = conversations_new();
     daemon->hmt_cache = hmt_cache_new();
-    daemon->response_queue = response_queue_new(server_wake, service->server);
-    struct jobs_options options = {
-        .store = daemon->store,
-        .library = daemon->library,
-        .response_queue = daemon->response_queue,
-        .engine = daemon->engine,
-        .answer_engine = daemon->answer_engine,
-        .rank_engine = daemon->rank_engine,
-        .policy = daemon->policy,
-        .no_mending = !config_choice(config, CONFIG_MEND),
-        .index = {.parser = daemon->parser,
-                  .watch = daemon->watch,
-                  .skeletons = service->skeletons,
-                  .no_aliases = !config_choice(config, CONFIG_ALIASES),
-                  .parsers = (unsigned)config_number(config, CONFIG_PARSERS)}};
-    daemon->jobs = jobs_new(&options);
+    int code = following_new(daemon, config, server_wake, service->server, err);
     spare_on_shortage(jobs_on_shortage, daemon->jobs);
-    int code = queue_all(service, err);
     if (!code)
         code = work_start(daemon, &service->work, err);
     if (!code)
@@ -306,12 +238,10 @@ static void close_all(struct service *service, int status)
         _exit(status);
     }
     server_free(service->server);
-    response_queue_free(daemon->response_queue);
     conversations_free(daemon->conversations);
     hmt_cache_free(daemon->hmt_cache);
     prompt_files_close(daemon->prompt_files);
-    watch_free(daemon->watch);
-    skeletons_free(service->skeletons);
+    following_free(daemon);
     library_close(daemon->library);
     if (daemon->store)
         store_close(daemon->store);

@@ -16,7 +16,8 @@ CFLAGS_fuzz := -O1 -w -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-
 LDFLAGS_release := -Wl,-z,relro,-z,now
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread
-LDFLAGS_cov := --coverage
+# tests/faults/flush.c writes the counters of a process that is about to be killed.
+LDFLAGS_cov := --coverage $(foreach f,__gcov_dump __gcov_reset,-Wl,-u,$f,--export-dynamic-symbol=$f)
 LDFLAGS_fuzz := -fsanitize=address,undefined
 CFLAGS_ALL := -std=c17 -D_GNU_SOURCE -g -fPIE $(WARN) $(if $(WERROR),-Werror) \
         -include base/banned.h -I. $(PKG_CFLAGS) $(CFLAGS_$(BUILD)) $(CFLAGS)

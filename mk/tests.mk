@@ -15,6 +15,12 @@ $(PARSER_UNIT): $O/tests/unit/%: $(STAMP) $O/tests/unit/%.o $(PARSE_PARTS) $(TRE
 MEASURES := $(patsubst %,$O/tests/cuda/%.o,bench bench_operations bench_decode bench_papers bench_shapes bench_weights)
 $O/tests/unit/kernels/test_gpu_bench: $O/tests/unit/kernels/test_gpu_bench.o $(MEASURES) $O/all.a $(FAISS_C)
 	$(call link,-lcmocka $(ALL_LIBS))
+# Calls of the store that fail (tests/unit/support/failing_calls.h).
+FAILING := $(addprefix mdb_,get put del stat cursor_open cursor_get cursor_put cursor_del txn_begin txn_commit dbi_open dbi_flags \
+        drop env_create env_open env_get_fd env_sync reader_check) fstat stat lstat statvfs ftruncate pread __pread_chk pwrite \
+        posix_fallocate rename mkdir opendir fopen fsync open $(addprefix ZSTD_,createCCtx compress2 decompress findFrameCompressedSize)
+$O/tests/unit/indexer/test_source: LDFLAGS_ALL += -Wl$(comma)--wrap=open
+$O/tests/unit/memory/test_store_failing: LDFLAGS_ALL += $(addprefix -Wl$(comma)--wrap=,$(FAILING))
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call link,-lcmocka $(ALL_LIBS))
 
@@ -52,12 +58,11 @@ bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgr
 	@$O/tests/bench/bench_ingest build
 
 # What the faults preload into the daemon; never with a sanitizer.
-PRELOADS := $(patsubst %,$O/tests/faults/%.so,record clock nth)
+PRELOADS := $(patsubst %,$O/tests/faults/%.so,record clock nth flush)
 $(PRELOADS): $O/tests/faults/%.so: tests/faults/%.c tests/faults/record.h tests/faults/nth.h $(STAMP)
 	$(call say,link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS_ALL)) -fPIC -shared -o $@ $< -ldl
-$O/tests/faults/damages: LDFLAGS_ALL += $(if $(filter cov,$(BUILD)),-Wl$(comma)-u$(comma)__gcov_dump)
 $O/tests/faults/damages: $O/tests/faults/damages.o $O/all.a $(FAISS_C)
 	$(call link,$(ALL_LIBS))
 faults: $(addprefix $O/,$(PROGRAMS)) $(PRELOADS) $O/tests/faults/damages  ## short runs of kills, power cuts, full disks and damage (docs/log has the long ones)

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "memory/lexical/sentences.h"
 
 static bool is_word(uint32_t c)
 {
@@ -22,7 +23,7 @@ static size_t marker(struct slice text, size_t *ret_number, bool *ret_open)
     while (at < text.size && at <= MAX_DIGITS && text.data[at] >= '0' &&
            text.data[at] <= '9')
         number = number * 10 + (size_t)(text.data[at++] - '0');
-    *ret_open = at == text.size && at <= MAX_DIGITS + 1;
+    *ret_open = at == text.size;
     *ret_number = number;
     return at > 1 && at < text.size && text.data[at] == ']' ? at + 1 : 0;
 }
@@ -297,15 +298,5 @@ void cites_text(const struct cites *cites, struct slice answer, struct buf *out)
 
 struct slice cite_unmarked(const struct cite *cite)
 {
-    struct slice text = cite->place;
-    size_t at = 0;
-    if (cite->block->kind != BLOCK_LIST &&
-        cite->block->kind != BLOCK_DEFINITION)
-        return text;
-    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
-        at++;
-    if (at + 1 < text.size && text.data[at] == (at ? '.' : '-') &&
-        text.data[at + 1] == ' ')
-        return (struct slice){text.data + at + 2, text.size - at - 2};
-    return text;
+    return sentences_unmarked(cite->block, cite->place);
 }

@@ -184,7 +184,7 @@ static bool split(struct slice text, struct words *ret)
         const char *end = memchr(rest.data, ' ', rest.size);
         size_t size = end ? (size_t)(end - rest.data) : rest.size;
         fits = ret->count < MAX_WORDS;
-        if (fits && size)
+        if (fits)
             ret->items[ret->count++] = hash_bytes64(rest.data, size);
         size += end != NULL;
         rest = (struct slice){rest.data + size, rest.size - size};

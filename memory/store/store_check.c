@@ -145,8 +145,9 @@ static bool read_place(struct check *check, uint64_t number,
 static bool check_room(struct check *check, const struct page_head *page,
                        size_t room)
 {
-    return page->upper + room == check->page_size ||
-           fail(check, "records lie over one another");
+    if (page->upper + room != check->page_size)
+        return fail(check, "records lie over one another");
+    return true;
 }
 
 static bool check_order(struct tree_walk *walk, const struct slice *before,
@@ -283,8 +284,8 @@ static bool check_page(struct tree_walk *walk, uint64_t number, int level,
     struct page_head page = page_at(check, number);
     bool leaf = page.flags == LEAF;
     if (page.number != number || (!leaf && page.flags != BRANCH) ||
-        page.lower < PAGE_HEAD || page.lower > page.upper ||
-        page.upper > check->page_size)
+        page.lower < PAGE_HEAD || page.lower % sizeof(uint16_t) ||
+        page.lower > page.upper || page.upper > check->page_size)
         return fail(check, "a page is damaged");
     size_t count = (page.lower - PAGE_HEAD) / sizeof(uint16_t);
     if (count < (leaf ? 1 : 2))
@@ -305,31 +306,29 @@ static bool check_table(struct check *check, const struct start_table *table,
     if (table->root != no_page &&
         !check_page(&walk, table->root, 1, (struct bounds){0}))
         return false;
-    return (sum->branches == table->branches && sum->leaves == table->leaves &&
-            sum->overflows == table->overflows &&
-            sum->entries == table->entries &&
-            (table->root != no_page) == (table->depth > 0)) ||
-           fail(check, "a table has lost records");
+    if (sum->branches != table->branches || sum->leaves != table->leaves ||
+        sum->overflows != table->overflows || sum->entries != table->entries ||
+        (table->root == no_page) != !table->depth)
+        return fail(check, "a table has lost records");
+    return true;
 }
 
 /* ---- The file ---- */
 
 struct moment {
     const char *map;
+    uint64_t page_size, most_pages; /* as LMDB knows them */
     struct start_page start;
 };
 
-/* The page from which the transaction begins; false: others have written since
+/* Finds the page from which the transaction begins; false: others have written since
  * it began. */
-static bool find_start(MDB_txn *txn, const char *map, struct start_page *ret)
+static bool find_start(MDB_txn *txn, struct moment *m)
 {
-    struct start_page pages[START_PAGES];
-    memcpy(&pages[0], map + PAGE_HEAD, sizeof pages[0]);
-    size_t size = pages[0].free_list.page_size;
-    memcpy(&pages[1], map + size + PAGE_HEAD, sizeof pages[1]);
     for (int i = START_PAGES; i-- > 0;) {
-        *ret = pages[i];
-        if (ret->commit == mdb_txn_id(txn))
+        memcpy(&m->start, m->map + (size_t)i * m->page_size + PAGE_HEAD,
+               sizeof m->start);
+        if (m->start.commit == mdb_txn_id(txn))
             return true;
     }
     return false;
@@ -338,9 +337,11 @@ static bool find_start(MDB_txn *txn, const char *map, struct start_page *ret)
 static int look(void *context)
 {
     const struct moment *m = context;
-    struct check check = {.map = m->map,
-                          .last = m->start.last_page,
-                          .page_size = m->start.free_list.page_size};
+    struct check check = {
+        .map = m->map, .last = m->start.last_page, .page_size = m->page_size};
+    if (m->start.free_list.page_size != m->page_size ||
+        check.last >= m->most_pages)
+        return MDB_CORRUPTED;
     check.met = mem_alloc(check.last / 8 + 1);
     if (check_table(&check, &m->start.free_list, FREE_PAGES))
         check_table(&check, &m->start.names, TABLES_OF_RECORDS);
@@ -351,14 +352,20 @@ static int look(void *context)
 /* 0, a code of LMDB, or MDB_BAD_TXN: others have written meanwhile. */
 static int try_look(struct store_env *env, const char *map)
 {
-    struct moment moment = {.map = map};
-    bool trapped = false;
+    MDB_envinfo info;
+    MDB_stat stat;
     MDB_txn *txn;
+    bool trapped = false;
     int rc = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn);
     if (rc)
         return rc;
-    rc = find_start(txn, map, &moment.start) ? trap_run(look, &moment, &trapped)
-                                             : MDB_BAD_TXN;
+    mdb_env_info(env->mdb, &info);
+    mdb_env_stat(env->mdb, &stat);
+    struct moment moment = {.map = map,
+                            .page_size = stat.ms_psize,
+                            .most_pages = info.me_mapsize / stat.ms_psize};
+    rc = find_start(txn, &moment) ? trap_run(look, &moment, &trapped)
+                                  : MDB_BAD_TXN;
     mdb_txn_abort(txn);
     return rc;
 }

@@ -112,7 +112,7 @@ TABLE = {
         ("a record is of what its path leads to, before and after", "indexer/source.c",
          "bool known = !fstat(fd, &before);\n    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);\n    known = known && !fstat(fd, &after);",
          "bool known = !stat(path, &before);\n    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);\n    known = known && !stat(path, &after);",
-         [LONG_SIMULATE]),
+         [unit("indexer/test_source")]),
         ("an inode tells nothing", "indexer/index_records.c", "old->inode == now->inode;", "true;", [SIMULATE, e2e("updates")])],
     "an index is what one made afresh would be": [
         ("the words of what is gone stay", "indexer/index_postings.c", "if (!kept[o])", "if (false)", [SIMULATE]),

@@ -30,6 +30,8 @@ static bool fails(enum nth_class class, int number)
     struct nth_control *c = control;
     if (!c || __atomic_load_n(&c->class, __ATOMIC_ACQUIRE) != (int32_t) class)
         return false;
+    if (flush_runs && flush_runs())
+        return false;
     int64_t seen = __atomic_add_fetch(&c->seen, 1, __ATOMIC_ACQ_REL);
     if (c->forever ? seen < c->n : seen != c->n)
         return false;

@@ -2,6 +2,7 @@
 #ifndef TESTS_FAULTS_NTH_H
 #define TESTS_FAULTS_NTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum nth_class {
@@ -25,5 +26,8 @@ struct nth_control {
     int64_t seen;    /* calls of the class since it was armed */
     int64_t failed;
 };
+
+/* Whether this thread writes counters of branches (flush.c), which nothing counts. */
+bool flush_runs(void) __attribute__((weak));
 
 #endif

@@ -2,6 +2,7 @@
 """The n-th failure: each call of a class fails in turn, once or from then on, while a verb runs.
 
     nth.py [--build build] [--preload build/release/tests/faults/nth.so] [--seed 1] [--most 40]
+           (with :build/cov/tests/faults/flush.so a build that counts branches keeps its counters)
            [--verbs add,update,...] [--classes memory,open,...] [--model]
 
 For each verb, class and n = 1, 2, 3, ... until the verb completes untouched (of more than --most calls a
@@ -140,7 +141,7 @@ class House:
     def start(self, wait=True):
         self.daemon = Daemon(self.args.build, self.place, wait=wait, watch="off",
                              model=SMALL_MODEL if self.args.model else "none",
-                             env={"LD_PRELOAD": os.path.abspath(self.args.preload),
+                             env={"LD_PRELOAD": ":".join(map(os.path.abspath, self.args.preload.split(":"))),
                                   "NTH_CONTROL": self.control.path})
         if wait:
             self.daemon.client.socket.settimeout(PATIENCE)

@@ -42,30 +42,29 @@ static bool is_as_recorded(const struct source_root *root,
     return same || differs(must, file->path, "is not as it is on the disk");
 }
 
-static bool compare(const struct service *service, const struct scan *scan,
+static bool compare(const struct source_root *root, const struct scan *scan,
                     const struct file *files, size_t count, bool must)
 {
-    const struct source_root root = {.path = service->root};
     for (size_t i = 0; i < scan->count || i < count; i++) {
         if (i == count ||
             (i < scan->count && strcmp(scan->files[i].path, files[i].path) < 0))
             return differs(must, scan->files[i].path, "is missing");
         if (i == scan->count || strcmp(scan->files[i].path, files[i].path) > 0)
             return differs(must, files[i].path, "is gone");
-        if (!is_as_recorded(&root, &files[i], must))
+        if (!is_as_recorded(root, &files[i], must))
             return false;
     }
     return true;
 }
 
-static void read_records(struct service *service, struct file **ret_files,
-                         size_t *ret_count)
+static void read_records(struct service *service, uint32_t manual,
+                         struct file **ret_files, size_t *ret_count)
 {
     struct err err;
     struct store_txn *txn;
     must_be(store_read(service->daemon.store, &txn, &err), &err, "read");
-    must_be(store_list_files(txn, service->manual, ret_files, ret_count, &err),
-            &err, "files");
+    must_be(store_list_files(txn, manual, ret_files, ret_count, &err), &err,
+            "files");
     store_end(txn);
 }
 
@@ -76,29 +75,49 @@ static void free_records(struct file *files, size_t count)
     free(files);
 }
 
-bool check_visible(struct service *service, bool must)
+/* Whether `failed` names one. */
+static bool any_failed(const struct file *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (files[i].failure[0])
+            return true;
+    return false;
+}
+
+/* Where files cannot be read a manual need not be as the disk is that says so. */
+static bool is_visible(struct service *service, const struct followed *manual,
+                       bool must)
 {
     struct err err;
     struct scan scan;
     struct file *files;
     size_t count;
-    const struct source_root root = {.path = service->root};
+    const struct source_root root = {.path = manual->root};
     if (scan_folder(&root, "", &scan, &err))
-        return differs(must, service->root, "cannot be read");
-    read_records(service, &files, &count);
-    bool same = compare(service, &scan, files, count, must);
+        return differs(must, manual->root, "cannot be read");
+    read_records(service, manual->id, &files, &count);
+    must = must && !(world.unreadable && any_failed(files, count));
+    bool same = compare(&root, &scan, files, count, must);
     free_records(files, count);
     scan_free(&scan);
     return same;
+}
+
+bool check_visible(struct service *service, bool must)
+{
+    bool visible = true;
+    for (unsigned i = 0; i < service->count; i++)
+        visible = visible && is_visible(service, &service->manuals[i], must);
+    return visible;
 }
 
 bool check_file(struct service *service, const char *path)
 {
     struct file *files;
     size_t count;
-    const struct source_root root = {.path = service->root};
+    const struct source_root root = {.path = service->manuals[0].root};
     bool same = false;
-    read_records(service, &files, &count);
+    read_records(service, service->manuals[0].id, &files, &count);
     for (size_t i = 0; i < count; i++)
         if (!strcmp(files[i].path, path))
             same = is_as_recorded(&root, &files[i], false);
@@ -130,18 +149,19 @@ static struct buf outline_of(struct store *store, uint32_t manual)
 }
 
 static struct buf fresh_outline(const struct service *service,
+                                const struct followed *followed,
                                 const char *folder)
 {
     struct err err;
     struct store *store;
     struct manual manual;
     struct index_report report;
-    const struct source_root root = {.path = service->root};
+    const struct source_root root = {.path = followed->root};
     struct store_options where = {.folder = folder, .max_bytes = 64 << 20};
     struct index_options options = {.parser = service->daemon.parser};
     must_be(store_open(&where, &store, &err), &err, "open");
-    must_be(index_register(store, &root, "m", NULL, &manual, &err), &err,
-            "add");
+    must_be(index_register(store, &root, followed->name, NULL, &manual, &err),
+            &err, "add");
     must_be(index_update(store, manual.id, &options, NULL, NULL, NULL, &report,
                          &err),
             &err, "index");
@@ -160,8 +180,9 @@ static void verify(struct service *service)
                                      .policy = service->daemon.policy,
                                      .is_tree = parsers_is_tree,
                                      .is_packed = source_is_gzipped};
-    must_be(verify_manual(&options, service->manual, &report, &err), &err,
-            "verify");
+    for (unsigned i = 0; i < service->count; i++)
+        must_be(verify_manual(&options, service->manuals[i].id, &report, &err),
+                &err, "verify");
     must_be(verify_store(&options, &report, &err), &err, "verify");
     if (report.fault_count)
         simulation_fails("%zu faults: %s, %s: %s", report.fault_count,
@@ -170,16 +191,25 @@ static void verify(struct service *service)
     verify_report_free(&report);
 }
 
-void check_afresh(struct service *service, const char *folder)
+static void check_manual(struct service *service, const struct followed *manual,
+                         const char *folder)
 {
-    char path[192];
-    snprintf(path, sizeof path, "%s/fresh", folder);
-    struct buf now = outline_of(service->daemon.store, service->manual);
-    struct buf fresh = fresh_outline(service, path);
+    struct buf now = outline_of(service->daemon.store, manual->id);
+    struct buf fresh = fresh_outline(service, manual, folder);
     if (now.size != fresh.size || memcmp(now.data, fresh.data, now.size) != 0)
-        simulation_fails("the index is not what one made now would be");
+        simulation_fails("the index of %s is not what one made now would be",
+                         manual->name);
     fibres_note(now.data, now.size);
     buf_free(&now);
     buf_free(&fresh);
+}
+
+void check_afresh(struct service *service, const char *folder)
+{
+    char path[192];
+    for (unsigned i = 0; i < service->count; i++) {
+        snprintf(path, sizeof path, "%s/fresh%u", folder, i);
+        check_manual(service, &service->manuals[i], path);
+    }
     verify(service);
 }

@@ -239,6 +239,11 @@ void fibre_detach(unsigned number)
     fibres[number].detached = true;
 }
 
+bool fibre_is_script(void)
+{
+    return current == SCRIPT;
+}
+
 unsigned fibres_left(void)
 {
     unsigned left = 0;

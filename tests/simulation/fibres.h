@@ -38,6 +38,7 @@ bool fibre_has_ended(unsigned number);
 void fibre_forget(unsigned number);
 /* Nobody will ask after its end. */
 void fibre_detach(unsigned number);
+bool fibre_is_script(void);
 /* Other fibres than the script that have not ended. */
 unsigned fibres_left(void);
 

@@ -19,15 +19,21 @@ static const char *const names[] = {"index.html", "a.html",   "b.html",
                                     "z.html.gz",  "note.txt", "c/i/j.html"};
 enum { NAMES = sizeof names / sizeof names[0], ROOM = 600 };
 
-static char root[160], away[176];
-static char half[64];  /* a file that is being written; "": none */
-static char aside[64]; /* one that stands beside its name; "": none */
+/* A manual's folder. */
+struct place {
+    char root[160], away[176];
+    char half[64];  /* a file that is being written; "": none */
+    char aside[64]; /* one that stands beside its name; "": none */
+};
+
+static struct place places[FILES_MANUALS], *here; /* that is changed */
+static unsigned place_count;
 
 /* ---- What the kernel tells ---- */
 
 static void full_path(char *ret, const char *name)
 {
-    snprintf(ret, ROOM, "%s%s%s", root, *name ? "/" : "", name);
+    snprintf(ret, ROOM, "%s%s%s", here->root, *name ? "/" : "", name);
 }
 
 static ino_t inode(const char *path)
@@ -165,10 +171,10 @@ static void write_file(const char *name)
     struct slice text = buf_slice(&bytes);
     if (chance_in(3)) {
         text.size = (size_t)chance_below(text.size + 1);
-        snprintf(half, sizeof half, "%s", name);
+        snprintf(here->half, sizeof here->half, "%s", name);
     }
     put_file(path, text);
-    if (!half[0])
+    if (!here->half[0])
         tell(path, IN_CLOSE_WRITE);
     buf_free(&bytes);
 }
@@ -250,7 +256,8 @@ static void delete_folder(const char *name)
 /* The whole manual is put away, and comes back. */
 static void move_root(bool back)
 {
-    const char *from = back ? away : root, *to = back ? root : away;
+    const char *from = back ? here->away : here->root,
+               *to = back ? here->root : here->away;
     if (rename(from, to))
         return;
     tell(from, IN_MOVED_FROM | IN_ISDIR);
@@ -273,15 +280,15 @@ static void put_aside(const char *name)
     put_file(path, buf_slice(&bytes));
     tell(path, IN_CLOSE_WRITE);
     buf_free(&bytes);
-    snprintf(aside, sizeof aside, "%s", name);
+    snprintf(here->aside, sizeof here->aside, "%s", name);
 }
 
 static void put_back(void)
 {
     char path[ROOM], kept[ROOM];
-    full_path(path, aside);
+    full_path(path, here->aside);
     snprintf(kept, sizeof kept, "%.500s~", path);
-    aside[0] = '\0';
+    here->aside[0] = '\0';
     if (rename(kept, path))
         return;
     tell(kept, IN_MOVED_FROM);
@@ -293,19 +300,19 @@ static const char *some_name(void)
     return names[chance_below(NAMES)];
 }
 
-void files_finish(void)
+static void finish(void)
 {
     char path[ROOM];
-    if (inode(away))
+    if (inode(here->away))
         move_root(true);
-    if (aside[0])
+    if (here->aside[0])
         put_back();
-    if (!half[0])
+    if (!here->half[0])
         return;
     struct buf bytes = {0};
-    put_content(&bytes, half);
-    full_path(path, half);
-    half[0] = '\0';
+    put_content(&bytes, here->half);
+    full_path(path, here->half);
+    here->half[0] = '\0';
     if (inode(path)) {
         put_file(path, buf_slice(&bytes));
         tell(path, IN_CLOSE_WRITE);
@@ -313,14 +320,27 @@ void files_finish(void)
     buf_free(&bytes);
 }
 
-void files_begin(const char *path)
+void files_finish(void)
 {
-    snprintf(root, sizeof root, "%s", path);
-    snprintf(away, sizeof away, "%s.away", path);
-    half[0] = aside[0] = '\0';
-    if (mkdir(root, 0755))
-        simulation_fails("%s cannot be made: %s", root, strerror(errno));
-    replace("index.html");
+    for (here = places; here < places + place_count; here++)
+        finish();
+    here = places;
+}
+
+void files_begin(const char *const *roots, unsigned count)
+{
+    place_count = count;
+    for (unsigned i = 0; i < count; i++) {
+        here = &places[i];
+        *here = (struct place){0};
+        snprintf(here->root, sizeof here->root, "%s", roots[i]);
+        snprintf(here->away, sizeof here->away, "%s.away", roots[i]);
+        if (mkdir(here->root, 0755))
+            simulation_fails("%s cannot be made: %s", here->root,
+                             strerror(errno));
+        replace("index.html");
+    }
+    here = places;
 }
 
 static void change(void)
@@ -351,12 +371,14 @@ static void change(void)
 void files_change(void)
 {
     fibre_holds(1);
-    if (half[0] || aside[0] || inode(away))
-        files_finish();
+    here = &places[chance_below(place_count)];
+    if (here->half[0] || here->aside[0] || inode(here->away))
+        finish();
     else
         change();
-    if (!is_there("index.html") && !inode(away))
+    if (!is_there("index.html") && !inode(here->away))
         replace("index.html");
+    here = places;
     fibre_holds(-1);
 }
 

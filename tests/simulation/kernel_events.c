@@ -32,6 +32,7 @@ static unsigned place_count;
 static struct event *events; /* [event_count] that nobody has read yet */
 static size_t event_count, event_capacity;
 static bool overflown, lost;
+static unsigned unread;
 
 void events_begin(void)
 {
@@ -194,6 +195,13 @@ static ssize_t read_events(char *bytes, size_t size)
 
 /* ---- Files ---- */
 
+unsigned files_unread(void)
+{
+    unsigned count = unread;
+    unread = 0;
+    return count;
+}
+
 ssize_t process_read(void *bytes, size_t size); /* processes.c */
 bool process_is_own(void);
 
@@ -223,12 +231,25 @@ int __wrap_stat(const char *path, struct stat *ret)
     return __real_stat(path, ret);
 }
 
+/* Whether it is a manual's, and the daemon cannot have it. */
+static bool is_unreadable(const char *path)
+{
+    static const int numbers[] = {EIO, EMFILE, ENOMEM};
+    if (fibre_is_script() || !strstr(path, "/manuals/m") ||
+        !chance_in(world.unreadable))
+        return false;
+    unread++;
+    errno = numbers[chance_below(sizeof numbers / sizeof numbers[0])];
+    simulation_says("%s: %s", path, strerror(errno));
+    return true;
+}
+
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, mode_t mode);
 int __wrap_open(const char *path, int flags, mode_t mode)
 {
     outside_call();
-    return __real_open(path, flags, mode);
+    return is_unreadable(path) ? -1 : __real_open(path, flags, mode);
 }
 
 int __wrap_fstatfs(int fd, struct statfs *ret);

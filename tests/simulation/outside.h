@@ -26,6 +26,9 @@ struct world {
     uint64_t deaths;         /* a parser dies at one in so many of its calls */
     uint64_t no_process;     /* one in so many cannot be started */
     int64_t slowness;        /* ns: most that a parser takes */
+    uint64_t unreadable;     /* one in so many of a manual's files and folders
+                                cannot be opened */
+    unsigned manuals;        /* 1 or 2 */
     bool model;              /* there is one, which makes memories */
     int64_t model_slowness;  /* ns: most that it takes for some texts */
     uint64_t model_failures; /* one in so many calls */
@@ -51,6 +54,8 @@ void event_gone(ino_t folder);
 bool events_wait(void);
 /* None is on its way, and none was, or could be, lost in silence. */
 bool events_all_told(void);
+/* Files and folders that could not be opened since it was asked last. */
+unsigned files_unread(void);
 
 /* ---- Parsers (processes.c) ---- */
 

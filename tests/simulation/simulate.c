@@ -33,6 +33,7 @@ enum { BATCH = 250 /* seeds that one process runs */ };
 struct results {
     uint64_t seed; /* under way */
     uint64_t done, changes, checks, said_current, died, refused, encoded;
+    uint64_t killed, unread;
     uint64_t hash;
     int64_t
         slowest; /* ns, until a change was visible where nothing was wrong */
@@ -74,6 +75,9 @@ static void draw_world(void)
     world.model = chance_in(8);
     world.model_slowness = chance_between(MS, 20 * SECOND);
     world.model_failures = chance_in(4) ? 2 + chance_below(8) : 0;
+    world.manuals = chance_in(3) ? 2 : 1;
+    if (chance_in(8))
+        world.unreadable = 3 + chance_below(40);
 }
 
 /* The longest that a change may take to be seen; 0: nobody knows, something is
@@ -81,7 +85,8 @@ static void draw_world(void)
 static int64_t longest(void)
 {
     if (world.lost || world.max_watches || world.no_inotify || world.deaths ||
-        world.no_process || world.model || world.slowness > 4 * SECOND)
+        world.no_process || world.model || world.unreadable ||
+        world.slowness > 4 * SECOND)
         return 0;
     return 30 * SECOND + 40 * world.slowness;
 }
@@ -91,7 +96,9 @@ static void end_failures(void)
 {
     results->died += processes_died();
     results->refused += processes_refused();
+    results->unread += files_unread();
     world.deaths = world.no_process = world.model_failures = 0;
+    world.unreadable = 0;
 }
 
 /* ---- The script ---- */
@@ -163,6 +170,10 @@ static void act(struct service *service)
             storm(service);
         break;
     case 2: service_restart(service, edit); break;
+    case 6:
+        results->killed++;
+        service_killed(service, edit);
+        break;
     default: edit(service);
     }
 }
@@ -201,16 +212,20 @@ static void wait_until_visible(struct service *service, int64_t most)
 static void run_script(void)
 {
     struct service service;
-    char manual[160], store[160];
-    snprintf(manual, sizeof manual, "%s/manuals/m", folder);
+    char manuals[FILES_MANUALS][160], store[160];
+    const char *roots[FILES_MANUALS];
+    for (unsigned i = 0; i < FILES_MANUALS; i++) {
+        snprintf(manuals[i], sizeof manuals[i], "%s/manuals/m%u", folder, i);
+        roots[i] = manuals[i];
+    }
     snprintf(store, sizeof store, "%s/store", folder);
-    files_begin(manual);
+    files_begin(roots, world.manuals);
     for (uint64_t i = chance_below(4); i; i--)
         files_change();
     files_finish();
     if (chance_in(2)) /* files' times are long past */
         fibre_sleep(chance_between(SECOND, 100 * SECOND));
-    service_start(&service, store, manual);
+    service_start(&service, store, roots, world.manuals);
     for (uint64_t acts = 1 + chance_below(8); acts; acts--) {
         act(&service);
         if (chance_in(2))
@@ -247,14 +262,16 @@ static void run_seed(uint64_t seed)
     simulation_says(
         "tick %.6f pauses 1/%llu granularity %.3f reordered 1/%llu "
         "doubled 1/%llu lost 1/%llu queue %zu shared %d watches "
-        "%u%s deaths 1/%llu no process 1/%llu slowness %.3f%s",
+        "%u%s deaths 1/%llu no process 1/%llu unreadable 1/%llu slowness "
+        "%.3f%s, %u manuals",
         (double)world.tick / 1e9, (unsigned long long)world.pauses,
         (double)world.granularity / 1e9, (unsigned long long)world.reordered,
         (unsigned long long)world.doubled, (unsigned long long)world.lost,
         world.queue, world.shared, world.max_watches,
         world.no_inotify ? " no inotify" : "", (unsigned long long)world.deaths,
-        (unsigned long long)world.no_process, (double)world.slowness / 1e9,
-        world.model ? " with a model" : "");
+        (unsigned long long)world.no_process,
+        (unsigned long long)world.unreadable, (double)world.slowness / 1e9,
+        world.model ? " with a model" : "", world.manuals);
     run_script();
     results->hash = results->hash * 31 + fibres_hash();
     results->encoded += model_calls();
@@ -312,8 +329,9 @@ static bool try_batch(uint64_t from, uint64_t count)
 static void report(uint64_t count, uint64_t failed)
 {
     printf("simulate: %llu seeds, %llu failed; %llu changes, %llu looks (%llu "
-           "said up to date), %llu parsers died, %llu refused, the model "
-           "ran %llu times; slowest %.1f s; "
+           "said up to date), %llu parsers died, %llu refused, %llu times "
+           "no file was read, %llu times it was killed, the model ran %llu "
+           "times; slowest %.1f s; "
            "hash %016llx\n",
            (unsigned long long)count, (unsigned long long)failed,
            (unsigned long long)results->changes,
@@ -321,6 +339,8 @@ static void report(uint64_t count, uint64_t failed)
            (unsigned long long)results->said_current,
            (unsigned long long)results->died,
            (unsigned long long)results->refused,
+           (unsigned long long)results->unread,
+           (unsigned long long)results->killed,
            (unsigned long long)results->encoded, (double)results->slowest / 1e9,
            (unsigned long long)results->hash);
 }

@@ -202,6 +202,7 @@ static void claims_are_looked_for(void **state)
     assert_cite("of the park. for (i = 0; i < n; i++) a[i] [2]", CITE_REPAIRED,
                 0, "for (i = 0;  i < n; i++)\n    a[i]");
     assert_cite("It lays white stones [1]", CITE_UNVERIFIED, 0, NULL);
+    assert_cite("_ [1]", CITE_UNVERIFIED, 0, NULL);
     /* Parts of words are not words. */
     assert_cite("he cassowary is a lar [1]", CITE_UNVERIFIED, 0, NULL);
     assert_cite("old. SHOW all [2]", CITE_VERIFIED, 1, "old. SHOW all");
@@ -230,6 +231,17 @@ static void parts_of_words_are_not_found(void **state)
         {"the users' files", "the users", true},
         {"- first, then-", "first, then", true},
         {"\xC3\xA9-b c", "b c", false},
+        {"A value of \xE2\x88\x92"
+         "1 disables it.",
+         "1 disables it", false},
+        {"Numbers 3\xE2\x80\x90"
+         "4 are kept.",
+         "4 are kept", false},
+        {"Numbers 3\xE2\x80\x91"
+         "4 are kept.",
+         "Numbers 3", false},
+        {"a _name of its own", "name of", false},
+        {"a text", "", false},
         {"a (b) c", "(b)", true},
         {"version 15.", "version 15", true},
     };
@@ -277,6 +289,70 @@ static void words_without_a_marker_are_seen(void **state)
     }
 }
 
+/* The first, with a space before it, is shorter; one between holds nothing. */
+static void claims_over_blocks_are_quoted_from_the_longest(void **state)
+{
+    (void)state;
+    static const struct block blocks[] = {
+        BLOCK("Nothing of it. A heron"), BLOCK("  "), BLOCK("..."),
+        BLOCK("stands in the shallow water"), BLOCK("and waits. Nothing else")};
+    const struct cite_source source = {blocks, 5};
+    struct cite cite;
+    cite_check_claim(
+        slice_of("A heron ... stands in the shallow water and waits"), &source,
+        &cite);
+    assert_int_equal(cite.status, CITE_REPAIRED);
+    assert_ptr_equal(cite.block, &blocks[3]);
+    assert_int_equal(cite.place.size, strlen("stands in the shallow water"));
+    cite_check_claim(slice_of("..., ;"), &source, &cite);
+    assert_int_equal(cite.status, CITE_UNVERIFIED);
+    cite_check_claim(slice_of(".,"), &source, &cite);
+    assert_int_equal(cite.status, CITE_UNVERIFIED);
+}
+
+/* Of a list or a definition; a paragraph may begin with a number. */
+static void marks_of_items_are_not_quoted(void **state)
+{
+    (void)state;
+    static const struct {
+        int kind;
+        const char *place, *unmarked;
+    } cases[] = {
+        {BLOCK_PARAGRAPH, "12. One", "12. One"},
+        {BLOCK_LIST, "12. One", "One"},
+        {BLOCK_LIST, "- One", "One"},
+        {BLOCK_LIST, "-1 is less", "-1 is less"},
+        {BLOCK_LIST, "12 apples", "12 apples"},
+        {BLOCK_LIST, "1.5 of it", "1.5 of it"},
+        {BLOCK_LIST, "12", "12"},
+        {BLOCK_LIST, "-", "-"},
+        {BLOCK_DEFINITION, "- One", "One"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct block block = {.kind = (uint8_t)cases[i].kind};
+        const struct cite cite = {.block = &block,
+                                  .place = slice_of(cases[i].place)};
+        if (!slice_is(cite_unmarked(&cite), cases[i].unmarked))
+            fail_msg("%s", cases[i].place);
+    }
+}
+
+static void the_first_claims_are_checked(void **state)
+{
+    (void)state;
+    enum { CLAIMS = 70, MOST = 64 };
+    struct buf text = {0};
+    for (int i = 0; i < CLAIMS; i++)
+        buf_put_text(&text, "The coelacanth is old. [2] ");
+    struct checked c = check(text.data);
+    assert_int_equal(c.cites.count, CLAIMS);
+    for (int i = 0; i < CLAIMS; i++)
+        assert_int_equal(c.cites.items[i].status,
+                         i < MOST ? CITE_VERIFIED : CITE_UNVERIFIED);
+    checked_free(&c);
+    buf_free(&text);
+}
+
 static void long_claims_cost_no_more_than_they_may(void **state)
 {
     (void)state;
@@ -301,6 +377,9 @@ int main(void)
         cmocka_unit_test(parts_of_words_are_not_found),
         cmocka_unit_test(what_is_nearly_right_gives_way_to_the_source),
         cmocka_unit_test(words_without_a_marker_are_seen),
+        cmocka_unit_test(claims_over_blocks_are_quoted_from_the_longest),
+        cmocka_unit_test(marks_of_items_are_not_quoted),
+        cmocka_unit_test(the_first_claims_are_checked),
         cmocka_unit_test(long_claims_cost_no_more_than_they_may),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

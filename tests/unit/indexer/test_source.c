@@ -19,6 +19,22 @@
 
 static char *folder;
 
+/* What happens between the opening of a file and all that is done with it: the linker
+ * puts this in the place of open (mk/tests.mk). */
+static void (*after_opening)(void);
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, mode_t mode);
+int __wrap_open(const char *path, int flags, mode_t mode)
+{
+    void (*then)(void) = after_opening;
+    int fd = __real_open(path, flags, mode);
+    after_opening = NULL;
+    if (then)
+        then();
+    return fd;
+}
+
 static int set_up_folder(void **state)
 {
     folder = unit_folder();
@@ -625,6 +641,33 @@ static void trees_of_earlier_versions_are_known(void **state)
 #define FOLDER_TEST(name)                                                      \
     cmocka_unit_test_setup_teardown(name, set_up_folder, tear_down_folder)
 
+static void put_back(void)
+{
+    char aside[512];
+    snprintf(aside, sizeof aside, "%s", path_of("aside.html"));
+    assert_int_equal(rename(aside, path_of("swapped.html")), 0);
+}
+
+/* Another file of the same size stands at the path only while it is opened: its bytes do
+ * not come with the record of the one that stands there before and after. */
+static void what_was_opened_is_what_is_recorded(void **state)
+{
+    (void)state;
+    const struct source_root root = {.path = folder};
+    struct buf bytes = {0};
+    struct stat st, now;
+    write_file("aside.html", slice_of("<p>The first"));
+    write_file("swapped.html", slice_of("<p>Another.."));
+    after_opening = put_back;
+    assert_int_equal(
+        source_read_stat(&root, path_of("swapped.html"), &bytes, &st, NULL), 0);
+    assert_null(after_opening);
+    assert_int_equal(stat(path_of("swapped.html"), &now), 0);
+    assert_int_equal(st.st_ino, now.st_ino);
+    assert_true(slice_is(buf_slice(&bytes), "<p>The first"));
+    buf_free(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -644,6 +687,7 @@ int main(void)
         FOLDER_TEST(test_packed_quote),
         FOLDER_TEST(test_changing),
         FOLDER_TEST(test_a_stat_comes_with_the_bytes),
+        FOLDER_TEST(what_was_opened_is_what_is_recorded),
         cmocka_unit_test(the_same_bytes_may_read_otherwise),
         cmocka_unit_test(trees_of_earlier_versions_are_known),
     };
