@@ -237,7 +237,8 @@ static const char *const groups[] = {
     "variable parameter",
     "version revision",
     "wrap fold",
-    "zip compress" /* As people shorten them. */
+    "zip compress",
+    /* As people shorten them. */
     "address addr",
     "application app",
     "argument arg",
