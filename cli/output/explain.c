@@ -161,11 +161,12 @@ static void put_hits(struct buf *out, const cJSON *explain)
     buf_put_byte(out, '\n');
     cJSON_ArrayForEach (hit, member(explain, "hits"))
         put_hit(out, ++number, hit);
-    buf_printf(out,
-               "  of the question's information the best of the first three "
-               "hold %.0f %%; an answer needs %.0f\n",
-               100 * json_get_double(explain, "confidence", 0),
-               100 * json_get_double(explain, "least_confidence", 0));
+    buf_printf(
+        out,
+        "  the manuals hold an answer with a probability of %.0f %%; one "
+        "is given from %.0f on\n",
+        100 * json_get_double(explain, "confidence", 0),
+        100 * json_get_double(explain, "least_confidence", 0));
 }
 
 void explain_put(struct buf *out, const cJSON *result)

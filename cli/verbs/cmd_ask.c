@@ -4,6 +4,7 @@
 
 #include "cli/output/last_answer.h"
 #include "cli/cli.h"
+#include "cli/output/option_card.h"
 #include "cli/output/emphasis.h"
 #include "cli/output/explain.h"
 #include "cli/output/output.h"
@@ -201,6 +202,7 @@ static void print_answer(struct cli *cli, const cJSON *result,
                   "or are gone since they were indexed (lectern update)."
                 : "Nothing in the manuals answers this.");
     } else {
+        option_card_print(cli, result);
         print_text(cli, result, shown);
         print_citations(cli, result);
         remark_abstained(cli, result);

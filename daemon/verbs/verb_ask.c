@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "daemon/engine/engine.h"
 #include "daemon/net/stream_event.h"
+#include "daemon/answer/card_answer.h"
 #include "daemon/answer/compose.h"
 #include "daemon/roles.h"
 #include "daemon/answer/freshness.h"
@@ -55,7 +56,7 @@ struct asking {
     struct composed written; /* without its answer */
     char abstained[sizeof((struct err *)0)->message];
     const char *kind;
-    struct answer answer;
+    struct answer answer, card;
     double start, routed, first_token; /* clock_seconds, 0: none */
 };
 
@@ -412,6 +413,10 @@ static int answer(struct asking *asking, struct err *err)
     if (!code && !asking->kind)
         code = quote_passages(asking, err);
     struct selection selection = selection_of(asking->call);
+    if (!code && strcmp(asking->kind, "none") != 0)
+        code = card_answer(asking->call, asking->snapshot, &asking->route,
+                           json_get_text(asking->call->params, "query", ""),
+                           &asking->card, err);
     if (!code && !strcmp(asking->kind, "none"))
         code = selection_check_damage(&selection, asking->snapshot, err);
     if (!code)
@@ -474,6 +479,7 @@ static void put_result(struct json *json, const struct asking *asking)
         json_field_bool(json, "away", true);
     selection_put_searched(json, asking->call, asking->snapshot);
     selection_put_missing(json, asking->call, asking->snapshot);
+    card_put(json, &asking->card);
     json_key(json, "citations");
     json_begin(json, '[');
     for (size_t i = 0; i < answer->count; i++)
@@ -522,6 +528,7 @@ int verb_ask(struct call *call, struct json *json, struct err *err)
         remember(&asking);
     }
     answer_free(&asking.answer);
+    answer_free(&asking.card);
     buf_free(&asking.written.read);
     passages_free(&asking.passages);
     passages_free(&asking.units);

@@ -135,6 +135,15 @@ static bool is_term(void *context, struct slice term)
 
 /* ---- Questions ---- */
 
+/* Whether one of the first holds half of the question. */
+static bool is_covered(const struct route_result *route)
+{
+    for (size_t i = 0; i < route->count && i < 3; i++)
+        if (route->hits[i].coverage >= 0.5)
+            return true;
+    return false;
+}
+
 /* A question may quote what no section that answers it holds. */
 static int route_loosely(const struct snapshot *snapshot,
                          struct route_request *request,
@@ -143,8 +152,7 @@ static int route_loosely(const struct snapshot *snapshot,
 {
     int code = route_question(snapshot, request, ret_route, err);
     operators->loose = operators->question && operators->count > 0;
-    if (code || !operators->loose ||
-        ret_route->confidence >= route_min_confidence)
+    if (code || !operators->loose || is_covered(ret_route))
         return code;
     route_result_free(ret_route);
     return route_question(snapshot, request, ret_route, err);
@@ -408,6 +416,18 @@ void search_terms(struct json *json, const struct route_result *route)
     json_end(json, ']');
 }
 
+/* What the confidence is told from. */
+static void explain_evidence(struct json *json,
+                             const struct route_result *route)
+{
+    json_key(json, "evidence");
+    json_begin(json, '{');
+    for (int f = 0; f < CONFIDENCE_FEATURES; f++)
+        json_field_double(json, confidence_feature_names[f], route->features[f],
+                          4);
+    json_end(json, '}');
+}
+
 void search_explain(struct json *json, const struct call *call,
                     const struct route_result *route)
 {
@@ -425,6 +445,7 @@ void search_explain(struct json *json, const struct call *call,
     explain_hits(json, route);
     json_field_double(json, "confidence", route->confidence, 4);
     json_field_double(json, "least_confidence", route_min_confidence, 4);
+    explain_evidence(json, route);
     json_end(json, '}');
 }
 

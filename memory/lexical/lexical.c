@@ -283,3 +283,8 @@ double lexical_score(const struct query *query, const struct view *view,
     }
     return others ? score + gain_of(query, own) : score;
 }
+
+double lexical_bound(double information)
+{
+    return information * (K1 + 1);
+}

@@ -187,4 +187,7 @@ void matches_free(struct matches *matches);
 double lexical_score(const struct query *query, const struct view *view,
                      uint32_t node, const struct match *row);
 
+/* Returns the score that no node exceeds which holds so much information. */
+double lexical_bound(double information);
+
 #endif

@@ -26,6 +26,7 @@
 
 #include "base/err.h"
 #include "memory/lexical/operators.h"
+#include "memory/routing/confidence.h"
 #include "memory/routing/kinds.h"
 #include "memory/snapshot/library.h"
 
@@ -155,7 +156,8 @@ struct route_result {
     size_t operator_count;
     struct route_weights weights; /* by which they are fused */
     struct route_dense dense;
-    double confidence; /* greatest coverage among the first hits */
+    double confidence; /* 0..1: probability that the manuals hold an answer */
+    double features[CONFIDENCE_FEATURES]; /* from which it is told */
 };
 
 /* ERR_USAGE: empty query, unknown manual, node or file.  ERR_CANCELLED.  ERR_MODEL: mode dense

@@ -109,6 +109,17 @@ void prefer_manual(struct routing *routing, struct fused *fused, size_t count);
 void demote_history(const struct routing *routing, struct fused *fused,
                     size_t count);
 
+/* ---- Confidence: route_confidence.c ---- */
+
+/* Share of the question's information found in title, path and body.  `doubtful`:
+ * the common words that are not there count in full. */
+double coverage(const struct query *query, const struct match *row,
+                bool doubtful);
+
+/* Says how likely the manuals hold an answer, from what was ranked, best first. */
+void give_confidence(struct routing *routing, const struct fused *fused,
+                     size_t count);
+
 /* ---- Descents: beam_search.c ---- */
 
 #define NOTHING (-HUGE_VAL)

@@ -123,7 +123,7 @@ def what_is_not_there_is_said():
         h.run("search", "zxqv", code=1)
         for question, told in (("How long do I bake a sourdough baguette?", True), ("partial index", False)):
             found = h.json("search", question)
-            check(found["results"] and found["confident"] != told and (found["confidence"] < .5) == told, found["confidence"])
+            check(found["results"] and found["confident"] != told and (found["confidence"] < .24) == told, found["confidence"])
             done = h.run("search", question)
             check(("nothing in the manuals seems to answer this" in done.stdout + done.stderr) == told, done)
 
@@ -213,6 +213,27 @@ def a_pattern_that_takes_too_long_ends():
 
 
 @test
+def an_option_has_a_card_of_its_own_words():
+    with house() as h:
+        entry = "<dt id='{0}'><code>{0}</code> (integer)</dt><dd><p>Sets how many {1} are kept. The default is {2}. It can only be set at server start.</p></dd>"
+        source = page("Mill", "<h2>Settings</h2><dl class='variablelist'>" + "".join(
+            entry.format(*one) for one in (("max_tiles", "tiles", 20), ("min_tiles", "tiles", 3), ("max_bricks", "bricks", 7))) + "</dl>")
+        h.write("m/a.html", source)
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        card = h.json("ask", "max_tiles default")["card"]
+        check(card["name"]["text"] == "max_tiles (integer)", card)
+        check([(piece["field"], piece["text"]) for piece in card["pieces"]] == [
+            ("about", "Sets how many tiles are kept."), ("default", "The default is 20."),
+            ("change", "It can only be set at server start.")], card)
+        for piece in card["pieces"]:
+            check(source.encode()[slice(*piece["span"])].decode() == piece["text"] and piece["status"] == "verified", piece)
+        shown = h.run("ask", "max_tiles default").stdout
+        check(shown.startswith("max_tiles (integer)\n  about    Sets how many") and "  default  The default is 20.\n" in shown, shown)
+        for question in ("max_tiles or min_tiles, what is the default", "how many bricks are kept"):
+            check("card" not in h.json("ask", question), question)
+
+
+@test
 def a_stem_of_an_acronym_is_no_evidence():
     with house() as h:
         for n in range(12):
@@ -233,7 +254,7 @@ def slips_in_common_words_do_not_count_as_unanswered():
         for question in ("hwo to create a partail index", "what is teh purpose of an expression idnex",
                          "how to mesure how long a qurey takes"):
             h.run("ask", question, code=None)
-            check(h.json("ask", question, code=None)["confidence"] >= 0.5, question)
+            check(h.json("ask", question, code=None)["confidence"] >= 0.24, question)
         for noise in ("qwertyzxcv", "\U0001F600", "xyzzy plugh"):
             h.run("search", noise, code=1)
             h.run("ask", noise, code=1)

@@ -86,6 +86,16 @@ static bool is_hidden(const xmlNode *element)
                      declares(value, "visibility", "hidden"));
 }
 
+/* Of alternatives that a script chooses from, all of which are hidden until then, the
+ * one that is meant where none other is (LibreOffice: "Ctrl" but on a Mac). */
+static bool is_chosen(const xmlNode *element)
+{
+    const char *id = dom_attribute(element, "id");
+    return id && !strncmp(id, "default", strlen("default")) &&
+           (classes_has(element->parent, "switchinline") ||
+            classes_has(element->parent, "switch"));
+}
+
 /* Why an element of that id is no content; NULL: it is. */
 static const char *chrome_id(const char *id)
 {
@@ -246,7 +256,7 @@ struct rule rules_of(const xmlNode *element)
     }
     if (tag == GUMBO_TAG_SECTION && reference_is_bare(element))
         rule.part = PART_BLOCK;
-    if (is_hidden(element))
+    if (is_hidden(element) && !is_chosen(element))
         rules_skip(&rule, "hidden");
     else if ((why = chrome_role(element)))
         rules_skip(&rule, why);

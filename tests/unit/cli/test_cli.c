@@ -718,8 +718,8 @@ static void explanations_read_as_a_route(void **state)
         "    1. kept  A 0.5\n"
         "  results, by 1 lexical 0.15 terms\n"
         "    1. n5  1.100 = lexical no. 1 (12.5) + terms no. 2 (8)\n"
-        "  of the question's information the best of the first three hold "
-        "75 %; an answer needs 50\n";
+        "  the manuals hold an answer with a probability of 75 %; one is given "
+        "from 50 on\n";
     struct buf out = {0};
     cJSON *result = cJSON_Parse(json);
     explain_put(&out, result);

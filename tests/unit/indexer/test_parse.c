@@ -232,6 +232,18 @@ static void test_ordinals(void **state)
            "list: 27. f\nlist: 1. g\nlist: 0. h\\n1. i\nlist: 0. j\n");
 }
 
+/* Of what a script chooses from, what is meant where nothing else is. */
+static void test_alternatives(void **state)
+{
+    (void)state;
+    expect("<p>Press <span class=switchinline><span hidden=true id=MAC1 "
+           "class=MAC><b>Cmd</b></span><span hidden=true id=default1><b>Ctrl"
+           "</b></span></span>+<b>Q</b> to leave."
+           "<p>a <span hidden=true id=default2>b</span> c",
+           "# \nparagraph: Press\nparagraph: Ctrl+Q to leave.\n"
+           "paragraph: a\nparagraph: c\n");
+}
+
 /* What browsers do not show. */
 static void test_hidden(void **state)
 {
@@ -921,6 +933,7 @@ int main(void)
         TEST(test_lists),
         TEST(test_ordinals),
         TEST(test_hidden),
+        TEST(test_alternatives),
         TEST(test_odd_lists),
         TEST(test_tables),
         TEST(test_definitions),

@@ -820,6 +820,34 @@ static void what_links_may_do_is_not_the_generations(void **state)
     close_house(&house);
 }
 
+/* Of a question whose words stand in one section, and of the same with words that
+ * stand nowhere. */
+static void confidence_is_in_what_is_found(void **state)
+{
+    (void)state;
+    static const char *const questions[] = {
+        "timing belt gear", "timing belt zeppelin", "zeppelin hangar belt"};
+    struct house house;
+    double before = 1;
+    engine_house(&house, policy);
+    for (size_t i = 0; i < 3; i++) {
+        struct route_request request = request_of(questions[i], ROUTE_AUTO);
+        struct route_result result = routed(&house, &request);
+        assert_true(result.confidence > 0 && result.confidence < before);
+        before = result.confidence;
+        assert_true(result.confidence >= confidence_from(result.features));
+        for (int f = 0; f < CONFIDENCE_FEATURES; f++)
+            assert_true(result.features[f] >= 0);
+        route_result_free(&result);
+    }
+    assert_true(before < route_min_confidence);
+    struct route_request request = request_of("zeppelin", ROUTE_LEXICAL);
+    struct route_result result = routed(&house, &request);
+    assert_true(result.confidence == 0);
+    route_result_free(&result);
+    close_house(&house);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -830,6 +858,7 @@ int main(void)
         cmocka_unit_test(models_made_to_embed_count_more),
         cmocka_unit_test(memories_count_less_where_words_find_all),
         cmocka_unit_test(explained_hits_add_up),
+        cmocka_unit_test(confidence_is_in_what_is_found),
         cmocka_unit_test(only_what_is_asked_for_is_found),
         cmocka_unit_test(each_manual_is_descended_as_it_can_be),
         cmocka_unit_test(dense_says_what_it_lacks),
