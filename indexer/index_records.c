@@ -145,9 +145,12 @@ void update_take_result(struct update *u, size_t i,
         u->keep_record[i] = false;
         u->report->unsettled++;
     }
+    /* Read again, it may turn out to be no document's part any more, or to be one. */
     if (r->unchanged) {
-        if (forget_kept(file))
+        if (forget_kept(file)) {
             u->keep_record[i] = false;
+            u->changed = true;
+        }
         return;
     }
     int state = r->err.code ? FILE_FAILED : FILE_INDEXED;

@@ -42,7 +42,7 @@ $O/chats: $(STAMP) $O/tests/programs/chats.o $(filter-out %/chat.o,$(call object
 	$(call link,$(BASE_LIBS))
 $O/stands: $(STAMP) $O/tests/programs/stands.o $O/all.a $(FAISS_C)
 	$(call link,$(ALL_LIBS))
-$O/trees: $(STAMP) $O/tests/programs/trees.o $(patsubst %,$O/indexer/%.o,parser source scan inputs) $(TREE) $(BASE)
+$O/trees: $(STAMP) $O/tests/programs/trees.o $(patsubst %,$O/indexer/%.o,parser parser_process parser_reply source scan inputs) $(TREE) $(BASE)
 	$(call link,-lz $(BASE_LIBS))
 $O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(PARSE_PARTS) $(TREE) $(BASE)
 	$(call link,$(PARSE_LIBS) $(BASE_LIBS))

@@ -1,6 +1,6 @@
 /* Damages to a small store, and what its interface says of each, in a process of its own:
  *
- *     damages [--from SEED] [--count N] [--tell]
+ *     damages [--from SEED] [--count N] [--first] [--tell]
  *
  * A store of two manuals, made in three commits, is changed in one place: a bit, a byte, a
  * word, a page of zeros, of noise, in another's place (misdirected), as it was some commits
@@ -16,7 +16,6 @@
  *     forbidden  another value, or none, without a word; or the process ends
  */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +29,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "memory/store/store.h"
+#include "tests/faults/seeds.h"
 
 enum {
     PAGE = 4096,
@@ -485,17 +485,20 @@ static void expect(unsigned version)
     store_close(store);
 }
 
-static uint64_t run_all(uint64_t from, uint64_t count, bool tell)
+static uint64_t run_all(const struct seeds *seeds)
 {
     uint64_t counts[DAMAGES][OUTCOMES] = {{0}}, sums[OUTCOMES] = {0};
-    for (uint64_t seed = from; seed < from + count; seed++) {
+    for (uint64_t seed = seeds->from; seed < seeds->from + seeds->count;
+         seed++) {
         enum damage damage;
-        enum outcome outcome = run_one(seed, &damage, tell);
+        enum outcome outcome = run_one(seed, &damage, seeds->tell);
         counts[damage][outcome]++;
         sums[outcome]++;
         if (outcome == FORBIDDEN)
             printf("seed %llu, %s: forbidden\n", (unsigned long long)seed,
                    damage_names[damage]);
+        if (outcome == FORBIDDEN && seeds->first)
+            break;
     }
     for (int d = 0; d < DAMAGES; d++) {
         printf("%-12s", damage_names[d]);
@@ -505,7 +508,7 @@ static uint64_t run_all(uint64_t from, uint64_t count, bool tell)
         printf("\n");
     }
     printf("damages: %llu, %llu clean, %llu found, %llu told, %llu forbidden\n",
-           (unsigned long long)count, (unsigned long long)sums[CLEAN],
+           (unsigned long long)seeds->count, (unsigned long long)sums[CLEAN],
            (unsigned long long)sums[FOUND], (unsigned long long)sums[TOLD],
            (unsigned long long)sums[FORBIDDEN]);
     return sums[FORBIDDEN];
@@ -514,20 +517,9 @@ static uint64_t run_all(uint64_t from, uint64_t count, bool tell)
 int main(int argc, char **argv)
 {
     static char place[] = "/tmp/lectern-damages-XXXXXX", data[64], command[96];
-    uint64_t from = 1, count = 1000;
-    bool tell = false;
-    static const struct option known[] = {
-        {"from", required_argument, NULL, 'f'},
-        {"count", required_argument, NULL, 'c'},
-        {"tell", no_argument, NULL, 't'},
-        {NULL, 0, NULL, 0}};
-    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) >= 0;)
-        switch (option) {
-        case 'f': from = strtoull(optarg, NULL, 10); break;
-        case 'c': count = strtoull(optarg, NULL, 10); break;
-        case 't': tell = true; break;
-        default: return 2;
-        }
+    struct seeds seeds = {.from = 1, .count = 1000};
+    if (!seeds_read(argc, argv, &seeds))
+        return 2;
     log_set_level(LOG_LEVEL_ERROR);
     must(!mkdtemp(place), "a folder");
     folder = place;
@@ -536,7 +528,7 @@ int main(int argc, char **argv)
     make_versions();
     for (unsigned v = 0; v < VERSIONS; v++)
         expect(v);
-    uint64_t forbidden = run_all(from, count, tell);
+    uint64_t forbidden = run_all(&seeds);
     snprintf(command, sizeof command, "rm -rf '%s'", place);
     return system(command) || forbidden > 0;
 }

@@ -121,7 +121,7 @@ TABLE = {
         ("a skeleton is kept under another's name", "indexer/index_outline.c", "skeletons_find(u->skeletons, file->tree)",
          "skeletons_find(u->skeletons, u->files[u->indexed[0]].tree)", [SIMULATE])],
     "a parser's death costs its file": [
-        ("one that says more than it was asked is asked again", "indexer/parser.c", "                        is_out_of_step(parser)))", "                        false))",
+        ("one that says more than it was asked is asked again", "indexer/parser_process.c", "                        is_out_of_step(parser)))", "                        false))",
          [unit("indexer/test_parser"), SIMULATE]),
         ("half an answer is one", "indexer/parser.c", "if (reply.number != request.number || reply.size > max)", "if (false)",
          [unit("indexer/test_parser")]),

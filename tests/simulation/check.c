@@ -75,11 +75,11 @@ static void free_records(struct file *files, size_t count)
     free(files);
 }
 
-/* Whether `failed` names one. */
+/* Whether `failed` names one that could not be read, be it as it was before. */
 static bool any_failed(const struct file *files, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (files[i].failure[0])
+        if (files[i].failure[0] || strstr(files[i].reports, "before is kept"))
             return true;
     return false;
 }

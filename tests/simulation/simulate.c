@@ -8,7 +8,6 @@
  * last.  --tell: what happens when. */
 #include <errno.h>
 #include <ftw.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "indexer/parse/serve.h"
+#include "tests/faults/seeds.h"
 #include "tests/simulation/check.h"
 #include "tests/simulation/fibres.h"
 #include "tests/simulation/files.h"
@@ -347,24 +347,12 @@ static void report(uint64_t count, uint64_t failed)
 
 int main(int argc, char **argv)
 {
-    uint64_t from = 1, count = 0, failed = 0;
-    bool first = false;
-    static const struct option known[] = {
-        {"from", required_argument, NULL, 'f'},
-        {"count", required_argument, NULL, 'c'},
-        {"first", no_argument, NULL, '1'},
-        {"tell", no_argument, NULL, 't'},
-        {NULL, 0, NULL, 0}};
-    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) >= 0;)
-        switch (option) {
-        case 'f': from = strtoull(optarg, NULL, 10); break;
-        case 'c': count = strtoull(optarg, NULL, 10); break;
-        case '1': first = true; break;
-        case 't': simulation_tells = true; break;
-        default: return 2;
-        }
-    if (!count)
-        count = 1;
+    struct seeds seeds = {.from = 1, .count = 1};
+    uint64_t failed = 0;
+    if (!seeds_read(argc, argv, &seeds))
+        return 2;
+    const uint64_t from = seeds.from, count = seeds.count;
+    simulation_tells = seeds.tell;
     results = mmap(NULL, sizeof *results, PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     snprintf(folder, sizeof folder, "/dev/shm/lectern-simulate.%d", getpid());
@@ -373,7 +361,7 @@ int main(int argc, char **argv)
         uint64_t batch = left < BATCH ? left : BATCH;
         bool fine = try_batch(seed, batch);
         failed += !fine;
-        if (failed && first)
+        if (failed && seeds.first)
             break;
         if (fine && results->seed != seed + batch - 1)
             printf("after seed %llu the process ended\n",

@@ -1,5 +1,7 @@
 #include "tests/unit/support/spans.h"
+#include "tests/unit/support/stores.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,6 +11,7 @@
 
 #include "base/file.h"
 #include "daemon/answer/quote.h"
+#include "indexer/index.h"
 #include "indexer/inputs.h"
 #include "indexer/parsers.h"
 #include "indexer/scan.h"
@@ -22,12 +25,19 @@ static char *folder;
 /* What happens between the opening of a file and all that is done with it: the linker
  * puts this in the place of open (mk/tests.mk). */
 static void (*after_opening)(void);
+static const char
+    *not_given; /* end of the path of a file that the disk does not give */
 
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, mode_t mode);
 int __wrap_open(const char *path, int flags, mode_t mode)
 {
     void (*then)(void) = after_opening;
+    size_t size = strlen(path), end = not_given ? strlen(not_given) : 0;
+    if (end && size > end && !strcmp(path + size - end, not_given)) {
+        errno = EIO;
+        return -1;
+    }
     int fd = __real_open(path, flags, mode);
     after_opening = NULL;
     if (then)
@@ -668,6 +678,69 @@ static void what_was_opened_is_what_is_recorded(void **state)
     buf_free(&bytes);
 }
 
+/* ---- Parts that cannot be read ---- */
+
+static bool has_title(struct store *store, uint32_t id, const char *title)
+{
+    struct store_txn *txn;
+    struct manual manual;
+    struct tree *outline;
+    bool found = false;
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    assert_int_equal(store_get_manual(txn, id, &manual, NULL), 0);
+    assert_int_equal(
+        store_get_outline(txn, id, manual.generation, &outline, NULL), 0);
+    store_end(txn);
+    for (uint32_t n = 0; n < outline->count; n++)
+        found =
+            found || memmem(outline->nodes[n].title.data,
+                            outline->nodes[n].title.size, title, strlen(title));
+    tree_free(outline);
+    manual_free(&manual);
+    return found;
+}
+
+static void update(struct store *store, uint32_t id)
+{
+    struct index_report report;
+    struct err err = {0};
+    const char *program = getenv("LECTERN_PARSE");
+    const struct index_options options = {
+        .parser.program = program ? program : "build/release/lectern-parse"};
+    if (index_update(store, id, &options, NULL, NULL, NULL, &report, &err))
+        fail_msg("%s", err.message);
+}
+
+/* What a document includes no more is one itself, if not at once: the disk did not give
+ * it when that was found out. */
+static void a_part_that_was_not_given_is_a_document_later(void **state)
+{
+    (void)state;
+    struct store *store = open_store(path_of("store"));
+    struct manual manual;
+    char root[512];
+    snprintf(root, sizeof root, "%s", path_of("book"));
+    const struct source_root place = {.path = root};
+    assert_int_equal(mkdir(root, 0700), 0);
+    write_file("book/main.tex",
+               slice_of("\\documentclass{article}\\begin{document}"
+                        "\\section{Main}\\input{part}\\end{document}"));
+    write_file("book/part.tex", slice_of("\\section{Part}Okapi."));
+    assert_int_equal(index_register(store, &place, "m", "", &manual, NULL), 0);
+    update(store, manual.id);
+    assert_true(has_title(store, manual.id, "Part"));
+    write_file("book/main.tex",
+               slice_of("\\documentclass{article}\\begin{document}"
+                        "\\section{Main}Nothing.\\end{document}"));
+    not_given = "/part.tex";
+    update(store, manual.id);
+    not_given = NULL;
+    update(store, manual.id);
+    assert_true(has_title(store, manual.id, "Part"));
+    manual_free(&manual);
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -688,6 +761,7 @@ int main(void)
         FOLDER_TEST(test_changing),
         FOLDER_TEST(test_a_stat_comes_with_the_bytes),
         FOLDER_TEST(what_was_opened_is_what_is_recorded),
+        FOLDER_TEST(a_part_that_was_not_given_is_a_document_later),
         cmocka_unit_test(the_same_bytes_may_read_otherwise),
         cmocka_unit_test(trees_of_earlier_versions_are_known),
     };

@@ -2,6 +2,7 @@
  * page's head says is looked at, whatever is changed ends nothing, and what is put back is
  * whole again. */
 #include "tests/unit/support/stores.h"
+#include "tests/unit/support/trapped.h"
 #include "tests/unit/support/unit.h"
 
 #include <fcntl.h>
@@ -18,6 +19,7 @@ enum {
     TERMS = 700,
     COMMITS = 260,
     LONG = 3 * PAGE,
+    LEAF_PAGE = 2,
     LONG_PAGE = 4
 };
 
@@ -240,6 +242,29 @@ static void a_start_page_may_be_damaged(void **state)
     assert_false(is_noticed(b));
 }
 
+/* A page that is damaged after all were looked at: the write that comes to it fails, and
+ * from then on each. */
+static void a_write_into_a_damaged_page_ends_all_writing(void **state)
+{
+    struct bench *b = *state;
+    struct store_txn *txn, *reader;
+    struct err err;
+    guard_install(); /* cmocka has taken the signals since the store was opened */
+    assert_int_equal(store_write(b->store, &txn, NULL), 0);
+    for (uint64_t number = STARTS; number < b->pages; number++)
+        if (read_field(b, number * PAGE + 10, 2) == LEAF_PAGE)
+            for (uint64_t at = HEAD; at < HEAD + 40; at += 2)
+                write_field(b, number * PAGE + at, 0xFFFF, 2);
+    assert_int_equal(
+        store_put_postings(txn, 1, 1, slice_of("term 5"), slice_of("v"), &err),
+        ERR_STORE);
+    assert_int_equal(store_commit(txn, &err), ERR_STORE);
+    assert_int_equal(store_may_write(b->store, &err), ERR_STORE);
+    assert_int_equal(store_write(b->store, &txn, &err), ERR_STORE);
+    if (!store_read(b->store, &reader, &err))
+        store_end(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +272,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_start_page_may_be_damaged, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_write_into_a_damaged_page_ends_all_writing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@ struct bench {
     struct house *house;
     char folder[300], copy[320], data[340];
     struct buf bytes, old; /* of data.mdb; and of one of an older schema */
+    struct buf damaged;    /* and of one whose records are others */
     struct store *store;   /* NULL: the work opens it */
     struct hash128 name, big;
     uint64_t answer;
@@ -87,6 +88,13 @@ static bool note_term(void *context, struct slice term, size_t size)
     return true;
 }
 
+static bool stop(void *context, struct slice term, size_t size)
+{
+    (void)size;
+    note(context, term.data, term.size);
+    return false;
+}
+
 static int read_values(struct bench *b, struct store_txn *txn,
                        const struct manual *manual)
 {
@@ -94,6 +102,9 @@ static int read_values(struct bench *b, struct store_txn *txn,
     float memory[TOY_WIDTH];
     int code = store_each_term(txn, manual->id, manual->epoch, slice_of(""),
                                note_term, b, NULL);
+    if (!code)
+        code = store_each_term(txn, manual->id, manual->epoch, slice_of("1"),
+                               stop, b, NULL);
     if (!code)
         code = store_get_postings(txn, manual->id, manual->epoch,
                                   slice_of("1apple"), &value, NULL);
@@ -370,12 +381,24 @@ static int verify_dropping(struct bench *b)
     return verify_with(b, true);
 }
 
+/* What is damaged goes, and counters go on. */
+static int drop_damaged(struct bench *b)
+{
+    int code = verify_with(b, true);
+    return code == ERR_STORE || code == ERR_NOT_FOUND ? 0 : code;
+}
+
 /* ---- Failures ---- */
 
 struct work {
     const char *name;
     int (*run)(struct bench *b);
-    enum { OF_NOW, OF_BEFORE, OF_NONE } file; /* data.mdb that it begins with */
+    enum {
+        OF_NOW,
+        OF_BEFORE,
+        OF_DAMAGED,
+        OF_NONE
+    } file; /* data.mdb that it begins with */
     bool opens;
     bool
         mends; /* what cannot be read is dropped: the manual's records change */
@@ -396,6 +419,7 @@ static const struct work works[] = {
     {"compact", make_dense, OF_NOW, false, false},
     {"verify", verify_all, OF_NOW, false, false},
     {"verify --drop", verify_dropping, OF_NOW, false, true},
+    {"drop what is damaged", drop_damaged, OF_DAMAGED, false, true},
 };
 
 static void lay_out(struct bench *b, const struct work *work)
@@ -407,7 +431,9 @@ static void lay_out(struct bench *b, const struct work *work)
         unlink(b->data);
         return;
     }
-    const struct buf *bytes = work->file == OF_NOW ? &b->bytes : &b->old;
+    const struct buf *bytes = work->file == OF_NOW      ? &b->bytes
+                              : work->file == OF_BEFORE ? &b->old
+                                                        : &b->damaged;
     FILE *file = fopen(b->data, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes->data, 1, bytes->size, file), bytes->size);
@@ -467,13 +493,15 @@ static void fail_at(struct bench *b, const struct work *work, uint64_t site,
 
 static void try_work(struct bench *b, const struct work *work)
 {
-    static const int numbers[] = {EIO, ENOMEM, ENOSPC, MDB_PANIC,
-                                  MDB_CORRUPTED};
+    static const int numbers[] = {EIO,       ENOMEM,        ENOSPC,
+                                  MDB_PANIC, MDB_CORRUPTED, MDB_PAGE_NOTFOUND,
+                                  EACCES};
     enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
     lay_out(b, work);
     if (!work->opens)
         open_again(b);
     calls.count = 0;
+    memset(calls.calls, 0, sizeof calls.calls);
     calls.counts = true;
     assert_int_equal(do_work(b, work), 0);
     calls.counts = false;
@@ -481,12 +509,38 @@ static void try_work(struct bench *b, const struct work *work)
     uint64_t answer = b->answer;
     static uint64_t sites[MAX_SITES];
     const size_t count = calls.count;
+    static unsigned met[MAX_SITES];
     memcpy(sites, calls.sites, count * sizeof *sites);
+    memcpy(met, calls.calls, count * sizeof *met);
     for (size_t i = 0; i < count; i++)
-        for (unsigned at = 0; at < 2; at++)
-            fail_at(b, work, sites[i], at, numbers[(i + 2 * at) % NUMBERS],
-                    answer);
+        for (unsigned at = 0; at < 3 && at <= met[i]; at++)
+            for (size_t n = 0; n < (work->opens ? NUMBERS : 1); n++)
+                fail_at(b, work, sites[i], at,
+                        numbers[(i + 2 * at + n) % NUMBERS], answer);
     printf("%s: %zu calls\n", work->name, count);
+}
+
+/* LMDB lets nobody in any more, and its file cannot be opened anew at first. */
+static void a_store_that_cannot_be_opened_anew_tells(void **state)
+{
+    struct bench *b = *state;
+    struct store_txn *txn;
+    struct err err;
+    uint64_t used, map;
+    lay_out(b, &works[3]);
+    open_again(b);
+    calls.panics = calls.opens_fail = true;
+    calls.number = MDB_PANIC;
+    assert_int_equal(store_read(b->store, &txn, &err), ERR_STORE);
+    calls.panics = false;
+    assert_int_equal(store_read(b->store, &txn, &err), ERR_STORE);
+    assert_non_null(strstr(err.message, "cannot be opened yet"));
+    assert_int_equal(store_may_write(b->store, &err), ERR_STORE);
+    store_size(b->store, &used, &map);
+    calls.opens_fail = false;
+    assert_int_equal(store_read(b->store, &txn, &err), 0);
+    store_end(txn);
+    close_store(b);
 }
 
 static void each_call_fails(void **state)
@@ -525,6 +579,35 @@ static void put_what_is_read(struct bench *b)
     tree_free(small);
 }
 
+/* Another value for the first record of each table but that of manuals. */
+static void damage_records(struct bench *b)
+{
+    struct store_txn *txn;
+    lay_out(b, &works[3]);
+    open_again(b);
+    assert_int_equal(store_write(b->store, &txn, NULL), 0);
+    for (int t = 0; t < TABLES; t++) {
+        MDB_cursor *cursor;
+        MDB_val key, value;
+        char bytes[MDB_MAX_KEY];
+        if (t == TABLE_MANUALS ||
+            mdb_cursor_open(txn->mdb, txn->env->tables[t], &cursor))
+            continue;
+        int rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+        if (!rc)
+            memcpy(bytes, key.mv_data, key.mv_size);
+        mdb_cursor_close(cursor);
+        if (!rc)
+            assert_int_equal(table_put(txn, t,
+                                       (struct slice){bytes, key.mv_size},
+                                       slice_of("another value"), NULL),
+                             0);
+    }
+    assert_int_equal(store_commit(txn, NULL), 0);
+    close_store(b);
+    assert_int_equal(file_read(b->data, FILE_MOST, &b->damaged, NULL), 0);
+}
+
 static int set_up(void **state)
 {
     struct bench *b = mem_alloc(sizeof *b);
@@ -544,6 +627,7 @@ static int set_up(void **state)
              "gzip -dc tests/golden/stores/schema-1.mdb.gz > '%s'", b->copy);
     assert_int_equal(system(command), 0);
     assert_int_equal(file_read(b->copy, FILE_MOST, &b->old, NULL), 0);
+    damage_records(b);
     *state = b;
     return 0;
 }
@@ -554,6 +638,7 @@ static int tear_down(void **state)
     unit_folder_remove(b->house->folder);
     buf_free(&b->bytes);
     buf_free(&b->old);
+    buf_free(&b->damaged);
     free(b->house);
     free(b);
     return 0;
@@ -561,8 +646,12 @@ static int tear_down(void **state)
 
 int main(void)
 {
+    if (!access("/dev/shm", W_OK)) /* flushes that wait for no disk */
+        setenv("TMPDIR", "/dev/shm", 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_call_fails, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_store_that_cannot_be_opened_anew_tells, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

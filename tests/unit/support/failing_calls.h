@@ -31,6 +31,7 @@ static struct {
     unsigned seen;
     int number; /* the error; of LMDB's where it is LMDB's call */
     bool failed;
+    bool panics, opens_fail; /* each transaction, and each opening, fails */
 } calls;
 
 /* To be called where the work begins: callers above it tell no calls apart. */
@@ -76,13 +77,21 @@ __attribute__((noinline)) static bool call_fails(void)
     return true;
 }
 
+static inline bool fails_always(const char *name)
+{
+    return (calls.panics && !strcmp(name, "mdb_txn_begin")) ||
+           (calls.opens_fail && !strcmp(name, "mdb_env_open"));
+}
+
 /* Makes __wrap_NAME, which fails with `failure` or calls the real one. */
 #define FAILING(type, name, failure, params, ...)                              \
     type __real_##name params;                                                 \
     type __wrap_##name params;                                                 \
     type __wrap_##name params                                                  \
     {                                                                          \
-        return call_fails() ? (failure) : __real_##name(__VA_ARGS__);          \
+        return fails_always(#name) || call_fails()                             \
+                   ? (failure)                                                 \
+                   : __real_##name(__VA_ARGS__);                               \
     }
 #define LMDB_FAILING(name, params, ...)                                        \
     FAILING(int, name, calls.number, params, __VA_ARGS__)
