@@ -25,20 +25,21 @@ static bool holds(const char *const *words, size_t count, struct slice word)
 #define HOLDS(words, word) holds(words, sizeof(words) / sizeof *(words), word)
 
 static const char *const stop_words[] = {
-    "a",     "about", "all",    "am",     "an",      "and",    "any",  "are",
-    "aren",  "as",    "at",     "be",     "been",    "being",  "but",  "by",
-    "can",   "could", "couldn", "d",      "did",     "didn",   "do",   "does",
-    "doesn", "doing", "don",    "for",    "from",    "get",    "had",  "hadn",
-    "has",   "hasn",  "have",   "haven",  "having",  "he",     "her",  "hers",
-    "him",   "his",   "how",    "i",      "if",      "in",     "into", "is",
-    "isn",   "it",    "its",    "itself", "just",    "ll",     "m",    "me",
-    "my",    "no",    "not",    "of",     "on",      "or",     "our",  "out",
-    "re",    "s",     "she",    "should", "shouldn", "so",     "some", "such",
-    "t",     "than",  "that",   "the",    "their",   "them",   "then", "there",
-    "these", "they",  "this",   "those",  "to",      "up",     "us",   "use",
-    "used",  "using", "ve",     "want",   "was",     "wasn",   "we",   "were",
-    "weren", "what",  "when",   "where",  "which",   "while",  "who",  "whom",
-    "why",   "will",  "with",   "won",    "would",   "wouldn", "you",  "your"};
+    "a",     "about", "all",    "am",     "an",      "and",   "any",   "are",
+    "aren",  "as",    "at",     "be",     "been",    "being", "but",   "by",
+    "can",   "could", "couldn", "d",      "did",     "didn",  "do",    "does",
+    "doesn", "doing", "don",    "for",    "from",    "get",   "had",   "hadn",
+    "has",   "hasn",  "have",   "haven",  "having",  "he",    "her",   "hers",
+    "him",   "his",   "how",    "i",      "if",      "in",    "into",  "is",
+    "isn",   "it",    "its",    "itself", "just",    "ll",    "m",     "me",
+    "my",    "no",    "not",    "of",     "on",      "or",    "our",   "out",
+    "re",    "s",     "she",    "should", "shouldn", "so",    "some",  "such",
+    "t",     "than",  "that",   "the",    "their",   "them",  "then",  "there",
+    "these", "they",  "this",   "those",  "to",      "up",    "us",    "use",
+    "used",  "using", "ve",     "versus", "vs",      "want",  "was",   "wasn",
+    "we",    "were",  "weren",  "what",   "when",    "where", "which", "while",
+    "who",   "whom",  "why",    "will",   "with",    "won",   "would", "wouldn",
+    "you",   "your"};
 
 static const char *const phrase_words[] = {
     "a",    "about", "all",   "an",    "and", "any",   "as",   "at",

@@ -175,6 +175,7 @@ static void common_words_are_found(void **state)
     assert_true(word_is_stop_word(slice_of("a")));
     assert_true(word_is_stop_word(slice_of("your")));
     assert_true(word_is_stop_word(slice_of("how")));
+    assert_true(word_is_stop_word(slice_of("vs")));
     assert_false(word_is_stop_word(slice_of("index")));
     assert_false(word_is_stop_word(slice_of("")));
     assert_false(word_is_stop_word(slice_of("yours")));
