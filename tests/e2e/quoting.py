@@ -178,3 +178,19 @@ def a_quote_is_verified_in_the_file_as_it_is():
         gone = verify(said)
         check(gone["status"] == "unverified" and not gone["fresh"] and "any more" in gone["reason"], gone)
         check(not h.json("get", node)["fresh"], "the file has changed")
+
+
+@test
+def what_is_longer_than_a_quote_is_cut_within_it():
+    """Code without a blank line, a row of a table, words without a space: each quote stands in the file."""
+    code = "".join(f"turbine --blade {i} --pitch {i * 7}\n" for i in range(60))
+    cells = "".join(f"<td>{' '.join(f'rotor{i}x{k} spins in its housing' for k in range(9))}.</td>" for i in range(4))
+    japanese = "羽根車は回転する" * 60
+    with house() as h:
+        h.write("m/c.html", page("Turbines", PADDING + f"<pre>{code}</pre><table><tr>{cells}</tr></table><p>{japanese}</p>"))
+        found = quotes(h, "", "turbine --blade 31 --pitch 217")
+        check(any("turbine --blade 31" in quote for quote in found), found)
+        found = quotes(h, "", "rotor2x3 spins in its housing")
+        check(any("rotor2x3" in quote and len(quote) < 1100 for quote in found), found)
+        cited = h.json("ask", "羽根車は回転する")["citations"]
+        check(all(c["status"] == "verified" for c in cited), cited)

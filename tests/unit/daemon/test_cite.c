@@ -304,6 +304,8 @@ static void claims_over_blocks_are_quoted_from_the_longest(void **state)
     assert_int_equal(cite.status, CITE_REPAIRED);
     assert_ptr_equal(cite.block, &blocks[3]);
     assert_int_equal(cite.place.size, strlen("stands in the shallow water"));
+    cite_check_claim(slice_of("A stork flies over it"), &source, &cite);
+    assert_int_equal(cite.status, CITE_UNVERIFIED);
     cite_check_claim(slice_of("..., ;"), &source, &cite);
     assert_int_equal(cite.status, CITE_UNVERIFIED);
     cite_check_claim(slice_of(".,"), &source, &cite);

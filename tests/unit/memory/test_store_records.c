@@ -202,6 +202,28 @@ static void keys_may_be_others(void **state)
         }
 }
 
+/* What has no inputs has none when it is read; bytes of another width are no memory. */
+static void values_may_be_absent(void **state)
+{
+    struct house *h = *state;
+    const struct file file = {.path = "0.html", .failure = "none"};
+    struct file *files;
+    struct store_txn *txn;
+    size_t count;
+    float memory[TOY_WIDTH];
+    assert_int_equal(store_write(h->store, &txn, NULL), 0);
+    assert_int_equal(store_put_file(txn, h->manual, &file, NULL), 0);
+    assert_int_equal(store_list_files(txn, h->manual, &files, &count, NULL), 0);
+    assert_string_equal(files[0].path, "0.html");
+    assert_string_equal(files[0].inputs, "");
+    for (size_t i = 0; i < count; i++)
+        file_free(&files[i]);
+    free(files);
+    store_end(txn);
+    assert_false(store_is_memory(slice_of(""), memory, 0));
+    assert_false(store_is_memory(slice_of("x"), memory, TOY_WIDTH));
+}
+
 /* ---- The file's beginning ---- */
 
 static int try_open(const char *folder, struct err *err)
@@ -371,6 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_HOUSE(each_byte_may_be_another),
         IN_HOUSE(keys_may_be_others),
+        IN_HOUSE(values_may_be_absent),
         cmocka_unit_test(beginnings_may_be_others),
         cmocka_unit_test(who_uses_a_store_is_named),
         IN_HOUSE(copies_go_into_folders_of_their_own),
