@@ -81,7 +81,9 @@ TABLE = {
         ("a file without descriptors has failed", "indexer/parsers.c", "ret->broken = source_is_shortage(errno);", "",
          [nth("update", "open,read")]),
         ("a file that the disk does not give has failed", "indexer/index_records.c",
-         "if (r->unread && u->has_tree[i] && file->state == FILE_INDEXED) {", "if (false) {", [nth("update", "read", 40)])],
+         "if (r->unread && u->has_tree[i] && file->state == FILE_INDEXED) {", "if (false) {", [nth("update", "read", 40)]),
+        ("a part that the disk did not give stays one", "indexer/index_records.c", "            u->changed = true;\n        }\n        return;",
+         "        }\n        return;", [unit("indexer/test_source")])],
     "errors are told": [
         ("a first page that cannot be read is damage", "memory/store/store_prepare.c",
          "*ret_failed = *ret_failed || size < 0;", "(void)ret_failed;", [nth("start", "read")]),
