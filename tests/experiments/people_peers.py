@@ -2,12 +2,13 @@
 """Questions as people ask them, over manuals that a daemon has indexed: Lectern beside other ways of
 searching the very same sections.
 
-    people_peers.py --socket S --judge JUDGE.py --split tune|held [--scoped]
+    people_peers.py --socket S --judge JUDGE.py --split tune|held [--scoped] [--recoll FOLDER] [--txtai MODEL]
 
 JUDGE.py has questions(), manuals(), OFF and right_place(gold, hit); its questions say which file and anchor or
 title is right. Rows: auto and lexical, the daemon's modes; dense, its flat search by vectors (with a model made to
 embed: flat search by that model); fts5, SQLite's BM25 as tests/checks/fts5_baseline.py sets it up, over title and
-text of each section; rrf, the reciprocal ranks (k = 60) of fts5 and dense. Prints JSON: first, three, ten in
+text of each section; rrf, the reciprocal ranks (k = 60) of fts5 and dense; recoll and txtai where asked for
+(search_peers.py), the former's pages in a new FOLDER. Prints JSON: first, three, ten in
 percent, MRR, and auto minus each by paired bootstrap (10,000 resamples, fixed seed, 95 %).
 """
 import argparse
@@ -21,6 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../checks"))
 from fts5_baseline import TITLE_WEIGHT, TOKENIZER, Baseline
 from harness.daemon import Client
+from search_peers import Recoll, Txtai
 
 DEPTH, K = 10, 60
 
@@ -48,11 +50,16 @@ def sections_of(daemon, manual):
 class Searches:
     """What each way finds for a question: places, best first."""
 
-    def __init__(self, daemon, manuals):
+    def __init__(self, daemon, manuals, recoll, txtai):
         self.daemon = daemon
         sections = {manual: list(sections_of(daemon, manual)) for manual in manuals}
         self.tables = {manual: Baseline(rows, TOKENIZER, TITLE_WEIGHT) for manual, rows in sections.items()}
         self.tables[None] = Baseline([row for rows in sections.values() for row in rows], TOKENIZER, TITLE_WEIGHT)
+        self.others = {}
+        if recoll:
+            self.others["recoll"] = Recoll(sections, recoll)
+        if txtai:
+            self.others["txtai"] = Txtai(sections, txtai)
 
     def mode(self, question, manual, mode, depth=DEPTH):
         scope = {"manual": manual} if manual else {}
@@ -68,7 +75,8 @@ class Searches:
                 scores[place["node"]] = scores.get(place["node"], 0) + 1 / (K + rank)
         rrf = [places[node] for node in sorted(scores, key=lambda node: -scores[node])]
         return {"auto": self.mode(question, manual, "auto"), "lexical": self.mode(question, manual, "lexical"),
-                "dense": dense[:DEPTH], "fts5": fts5[:DEPTH], "rrf": rrf[:DEPTH]}
+                "dense": dense[:DEPTH], "fts5": fts5[:DEPTH], "rrf": rrf[:DEPTH],
+                **{name: other.search(question, manual, DEPTH) for name, other in self.others.items()}}
 
 
 def interval(differences, draw):
@@ -83,9 +91,12 @@ def main():
     parser.add_argument("--judge", required=True)
     parser.add_argument("--split", required=True, choices=("tune", "held"))
     parser.add_argument("--scoped", action="store_true")
+    parser.add_argument("--recoll")
+    parser.add_argument("--txtai")
     args = parser.parse_args()
     judge, daemon = load(args.judge), Client(args.socket)
-    searches = Searches(daemon, [row[0] for row in judge.manuals() if row[1] == args.split])
+    searches = Searches(daemon, [row[0] for row in judge.manuals() if row[1] == args.split], args.recoll,
+                        args.txtai)
     ranks = {}
     for item in judge.questions():
         if item["split"] != args.split or item["kind"] in judge.OFF:
