@@ -22,11 +22,12 @@ enum {
     MAX_INTERVAL = 86400
 };
 
-enum kind { KIND_PATH, KIND_NUMBER, KIND_CHOICE, KIND_DEVICE };
+enum kind { KIND_PATH, KIND_TEXT, KIND_NUMBER, KIND_CHOICE, KIND_DEVICE };
 
 static void default_store(struct buf *out);
 static void default_parsers(struct buf *out);
 static void default_trusted_keys(struct buf *out);
+static void default_fleet_key(struct buf *out);
 static void default_parser(struct buf *out);
 
 static const char no_model[] = "none";
@@ -98,12 +99,24 @@ static const struct key {
     [CONFIG_HILS] = {"hils", KIND_CHOICE, "off", NULL, 0, 0, hils},
     [CONFIG_TRUSTED_KEYS] = {"trusted_keys", KIND_PATH, NULL,
                              default_trusted_keys, 0, 0},
+    [CONFIG_FLEET] = {"fleet", KIND_TEXT, "", NULL, 0, 0},
+    [CONFIG_FLEET_PACKS] = {"fleet_packs", KIND_TEXT, "", NULL, 0, 0},
+    [CONFIG_FLEET_SOURCES] = {"fleet_sources", KIND_PATH, "", NULL, 0, 0},
+    [CONFIG_FLEET_MANUALS] = {"fleet_manuals", KIND_TEXT, "*", NULL, 0, 0},
+    [CONFIG_FLEET_KEY] = {"fleet_key", KIND_PATH, NULL, default_fleet_key, 0,
+                          0},
 };
 
 static void default_trusted_keys(struct buf *out)
 {
     config_user_folder("XDG_CONFIG_HOME", ".config", out);
     buf_put_text(out, "/trusted-keys");
+}
+
+static void default_fleet_key(struct buf *out)
+{
+    config_user_folder("XDG_CONFIG_HOME", ".config", out);
+    buf_put_text(out, "/fleet-key");
 }
 
 static void default_store(struct buf *out)

@@ -48,6 +48,11 @@ enum config_key {
     CONFIG_PROMPT_DISK_TYPE, /* of their keys and values */
     CONFIG_PROMPT_DISK_MB,   /* the same of those kept beside the store */
     CONFIG_TRUSTED_KEYS,     /* file of the keys whose packs are taken */
+    CONFIG_FLEET,            /* connection string of the registry; "": none */
+    CONFIG_FLEET_PACKS,      /* where packs are, instead of what that says */
+    CONFIG_FLEET_SOURCES,    /* folder at which relative sources start */
+    CONFIG_FLEET_MANUALS,    /* names and patterns of those held here */
+    CONFIG_FLEET_KEY,        /* file of the key that signs packs */
     CONFIG_KEYS
 };
 

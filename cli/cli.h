@@ -73,6 +73,7 @@ enum option_id {
     OPTION_DIR,
     OPTION_UNTRUSTED,
     OPTION_IGNORE_CASE,
+    OPTION_ONCE,
     OPTIONS
 };
 
@@ -112,7 +113,7 @@ struct options {
     bool explain, jsonl, brief, full, strict, wait, force, retry, excluded, all,
         print, stop;
     bool follow_links, yes, installed, ignore_case;
-    bool foreground, repair, files, untrusted;
+    bool foreground, repair, files, untrusted, once;
     long count, depth, max_tokens, context, top_k, seed, port;
     double temperature, top_p, min_p, penalty;
     struct text_list ignore, stop_sequences,
@@ -238,6 +239,7 @@ int cmd_unpack(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_model(struct cli *cli, struct err *err);
 int cmd_mcp(struct cli *cli, struct err *err);
+int cmd_fleet(struct cli *cli, struct err *err);
 int cmd_web(struct cli *cli, struct err *err);
 int cmd_completion(struct cli *cli, struct err *err);
 int cmd_help(struct cli *cli, struct err *err);

@@ -178,6 +178,9 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_IGNORE_CASE] = {'i', "ignore-case", NULL, KIND_FLAG,
                             AT(ignore_case),
                             "capitals and small letters are the same", 0, 0},
+    [OPTION_ONCE] = {0, "once", NULL, KIND_FLAG, AT(once),
+                     "end when there is nothing left to do (work, fetch)", 0,
+                     0},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -247,6 +250,13 @@ const struct command cli_commands[] = {
      BIT(KEY) | BIT(FILES), 2, 2, false, cmd_pack},
     {"unpack", "FILE", "take a manual's index from a file of lectern pack",
      BIT(MANUAL) | BIT(DIR) | BIT(UNTRUSTED), 1, 1, false, cmd_unpack},
+    {"fleet",
+     "init CONNECTION [FOLDER]|join CONNECTION|publish NAME [FOLDER]|status|"
+     "work|fetch",
+     "share packs between machines: make the registry, a PostgreSQL database; "
+     "join it; ask for a manual; show all; index what was asked for; take what "
+     "was indexed",
+     BIT(ONCE), 1, 3, false, cmd_fleet},
     {"model", "use PATH|get [NAME]|info [PATH]|list",
      "choose the model; download one of the catalogue, or print that; describe "
      "a model; list the models on this machine",

@@ -1,6 +1,6 @@
 # Flags of the compilers, and the libraries.
 
-PACKAGES := libuv lmdb zlib libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp libpcre2-8
+PACKAGES := libuv lmdb zlib libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp libpcre2-8 libpq
 PKG_CFLAGS := $(if $(filter gpu,$(BUILD)),-isystem tests/cuda/shim/packages,$(shell pkg-config --cflags $(PACKAGES) gumbo 2>/dev/null | sed 's/-I/-isystem /g'))
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \

@@ -11,7 +11,7 @@ build/man/lectern.ini.5: ABOUT := configuration of lectern and lecternd
 build/man/lectern-json.7: docs/reference/protocol.md
 build/man/lectern-json.7: ABOUT := JSON that the verbs of lectern answer with
 # Programs that a page is of besides its own: links lead to it.
-build/man/lectern.1: ALSO := lectern-get,lectern-web
+build/man/lectern.1: ALSO := lectern-get,lectern-web,lectern-fleet
 build/man/lecternd.8: ALSO := lectern-parse
 $(MAN): mk/man.py
 	$(call say,man )
@@ -45,6 +45,7 @@ install: all man $(COMPLETION) build/systemd/lectern.service  ## install into $(
 	$(foreach page,$(MAN),install -Dm644 -t $(DESTDIR)$(MAN_DIR)/man$(subst .,,$(suffix $(page))) $(page)$(newline))
 	ln -sf lectern.1 $(DESTDIR)$(MAN_DIR)/man1/lectern-get.1
 	ln -sf lectern.1 $(DESTDIR)$(MAN_DIR)/man1/lectern-web.1
+	ln -sf lectern.1 $(DESTDIR)$(MAN_DIR)/man1/lectern-fleet.1
 	ln -sf lecternd.8 $(DESTDIR)$(MAN_DIR)/man8/lectern-parse.8
 
 .PHONY: man install FORCE

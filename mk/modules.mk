@@ -15,7 +15,9 @@ DAEMON := $(call objects,daemon)
 GET := $(call objects,cli/download)
 # cli/web/ is lectern-web, the page.
 WEB := $(call objects,cli/web)
-CLI := $(filter-out $(GET) $(WEB),$(call objects,cli))
+# cli/fleet/ is lectern-fleet, the program with a database.
+FLEET := $(call objects,cli/fleet)
+CLI := $(filter-out $(GET) $(WEB) $(FLEET),$(call objects,cli))
 # Both ends of the socket know the protocol.
 PROTOCOL := $(patsubst %,$O/daemon/net/%.o,protocol rpc line_reader)
 
@@ -24,7 +26,7 @@ KERNELS := $(call here,kernels) $(call objects,kernels/ref) \
         $(if $(NVCC),$(patsubst kernels/%.cu,build/%.o,$(wildcard kernels/cuda/*.cu)),$O/kernels/cuda/cuda_none.o)
 
 # The programs' own `main`, and malloc, which no test links; and what only the jail needs.
-MAINS := $O/daemon/lecternd_malloc.o $(foreach name,lecternd lectern parse get web,$(filter %/$(name)_main.o,$(DAEMON) $(CLI) $(PARSE) $(GET) $(WEB)))
+MAINS := $O/daemon/lecternd_malloc.o $(foreach name,lecternd lectern parse get web fleet,$(filter %/$(name)_main.o,$(DAEMON) $(CLI) $(PARSE) $(GET) $(WEB) $(FLEET)))
 JAIL := $O/indexer/parse/jail.o
 PARSE_PARTS := $(filter-out $(MAINS) $(JAIL),$(PARSE))
 

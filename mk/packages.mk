@@ -3,7 +3,7 @@
 DEBIAN := gcc g++ make pkg-config python3 libuv1-dev liblmdb-dev libxml2-dev libgumbo-dev \
         libcjson-dev libutf8proc-dev libstemmer-dev libxxhash-dev libzstd-dev \
         libinih-dev libseccomp-dev zlib1g-dev libcmocka-dev libdnnl-dev libpcre2-dev libfaiss-dev \
-        libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libsodium-dev
+        libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libsodium-dev libpq-dev
 # What only the tests need.
 TOOLS := clang-format clang-tidy
 MISSING = $(shell for p in $(WANTED); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)

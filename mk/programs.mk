@@ -1,6 +1,6 @@
 # The programs, and small ones for tests and scripts.
 
-PROGRAMS := lecternd lectern lectern-parse lectern-get lectern-web
+PROGRAMS := lecternd lectern lectern-parse lectern-get lectern-web lectern-fleet
 TOOLS := op probe chats stands trees html5lib  # for tests and scripts, not installed
 QUILL := $(if $(wildcard model/quill/config.json),build/quill)
 
@@ -28,6 +28,10 @@ $O/lectern-get: $(STAMP) $(GET) $(patsubst %,$O/cli/archive/%.o,zip member) $(BA
 # The page, which asks the daemon as lectern does.
 $O/lectern-web: $(STAMP) $(WEB) $(patsubst %,$O/cli/%.o,client connection launch) $(PROTOCOL) $(BASE)
 	$(call link,-lmicrohttpd $(BASE_LIBS))
+# The program with a database.
+$O/lectern-fleet: $(STAMP) $(FLEET) $O/cli/download/sha256.o $(patsubst %,$O/cli/%.o,client connection launch) $(PROTOCOL) $(BASE)
+	$(call link,-lpq $(BASE_LIBS))
+$O/cli/fleet/schema.o: $(wildcard cli/fleet/sql/*.sql)
 $O/cli/web/web_files.o: $(addprefix cli/web/page.,html css js)
 # The jailed program is made of base and tree alone, besides its own.
 $O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_paths.o,$(BASE))

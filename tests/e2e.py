@@ -21,7 +21,7 @@ from e2e.house import TESTS, Failure, Skip
 
 SUBJECTS = ("reading", "latex", "asking", "quoting", "updates", "watching", "hostile", "injections", "life", "store",
             "evaluation", "models", "gguf", "getting", "writing", "missing", "terminal", "agents", "service", "installed",
-            "archives", "packs", "web", "browser", "editors")
+            "archives", "packs", "fleets", "web", "browser", "editors")
 
 
 def chosen(names):

@@ -19,11 +19,13 @@ FLOORS = {  # what may be included besides its own
     "model": "kernels base",
     "daemon": "indexer memory model tree base",
     "cli/download": "base cli/archive",  # the program with a network
+    "cli/fleet": "base",  # the program with a database
     "cli/web": "base",  # the page, with a server of HTTP
     "cli": "base",
 }
 ALSO = {  # and these headers
     "indexer/parse": ("indexer/wire.h",),
+    "cli/fleet": ("cli/client.h", "cli/connection.h", "daemon/net/protocol.h", "daemon/net/line_reader.h", "cli/download/sha256.h"),
     "cli/web": ("cli/client.h", "cli/connection.h", "daemon/net/protocol.h"),
     "cli": ("daemon/net/protocol.h", "daemon/net/rpc.h", "daemon/net/line_reader.h"),
 }
@@ -31,6 +33,7 @@ LIBRARIES = {
     "uv.h": "daemon/net", "lmdb.h": "memory/store", "gumbo.h": "indexer/parse", "libxml": "indexer/parse",
     "pcre2.h": "model/tokenizer daemon/grep", "faiss": "memory/vectors", "seccomp.h": "indexer/parse",
     "sqlite3.h": "indexer/parse/docset", "sodium.h": "memory/pack", "curl": "cli/download", "microhttpd.h": "cli/web",
+    "libpq-fe.h": "cli/fleet",
 }
 INCLUDE = re.compile(r'^#include ["<]([^">]+)[">]', re.M)
 faults = []

@@ -1,4 +1,4 @@
-/* lectern-get: the one program with a network.  `lectern model get` starts it.
+/* lectern-get: the one program that downloads.  `lectern model get` starts it.
  *
  * It prints JSON, one value a line: {"done","total"} (bytes) while it downloads, and
  * {"error":{"code","message"}} when it cannot. */

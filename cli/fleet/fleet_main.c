@@ -1,0 +1,189 @@
+/* lectern-fleet: the one program with a connection to a database.  `lectern fleet`
+ * becomes it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/version.h"
+#include "cli/fleet/fleet.h"
+
+static volatile sig_atomic_t over;
+
+static void on_end(int number)
+{
+    (void)number;
+    over = 1;
+}
+
+bool fleet_is_over(void)
+{
+    return over != 0;
+}
+
+void fleet_say(const struct fleet *fleet, const char *format, ...)
+{
+    va_list args;
+    if (fleet->quiet)
+        return;
+    fputs("lectern-fleet: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int fleet_open_folder(struct fleet *fleet, const char *purpose, struct err *err)
+{
+    struct buf lock = {0};
+    file_join(&fleet->folder, config_text(&fleet->config, CONFIG_STORE),
+              "fleet");
+    int code = file_make_folder(fleet->folder.data, 0700, err);
+    buf_printf(&lock, "%s/%s.lock", fleet->folder.data, purpose);
+    int fd = code ? -1 : open(lock.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (!code && fd < 0)
+        code = err_errno(err, ERR_IO, "cannot write %s", lock.data);
+    else if (!code && file_lock_patiently(fd) < 0)
+        code = err_set(err, ERR_LIMIT,
+                       "another lectern fleet %s is at work for this store",
+                       purpose);
+    buf_free(&lock);
+    return code; /* the descriptor, and so the lock, lasts as the process */
+}
+
+static void usage(void)
+{
+    puts(
+        "usage: lectern-fleet [--config FILE] [--socket PATH] [--store DIR] "
+        "[--model PATH]\n"
+        "                     [--device NAME] [--json] [--quiet] [--once] "
+        "VERB ...\n"
+        "\n"
+        "  init CONNECTION [FOLDER]   join CONNECTION   publish NAME [FOLDER]\n"
+        "  status   work   fetch\n"
+        "\n"
+        "See lectern help fleet.");
+}
+
+/* 1: answered already; ERR_USAGE. */
+static int parse_options(int argc, char **argv, struct fleet *fleet,
+                         const char *values[CONFIG_KEYS], struct err *err)
+{
+    enum { KEYS = 'z' + 1 };
+    static const struct option known[] = {
+        {"socket", required_argument, NULL, KEYS + CONFIG_SOCKET},
+        {"store", required_argument, NULL, KEYS + CONFIG_STORE},
+        {"model", required_argument, NULL, KEYS + CONFIG_MODEL},
+        {"device", required_argument, NULL, KEYS + CONFIG_DEVICE},
+        {"config", required_argument, NULL, 'c'},
+        {"json", no_argument, NULL, 'j'},
+        {"quiet", no_argument, NULL, 'q'},
+        {"once", no_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {NULL, 0, NULL, 0}};
+    for (int option;
+         (option = getopt_long(argc, argv, "+h", known, NULL)) >= 0;)
+        switch (option) {
+        case 'c': fleet->config_flag = optarg; break;
+        case 'j': fleet->json = true; break;
+        case 'q': fleet->quiet = true; break;
+        case 'o': fleet->once = true; break;
+        case 'h': usage(); return 1;
+        case 'v': puts("lectern-fleet " LECTERN_VERSION); return 1;
+        case '?': return err_set(err, ERR_USAGE, "see lectern-fleet --help");
+        default: values[option - KEYS] = optarg; break;
+        }
+    return 0;
+}
+
+static int configure(struct fleet *fleet, const char *values[CONFIG_KEYS],
+                     struct err *err)
+{
+    char host[64] = "";
+    int code = config_load(&fleet->config, fleet->config_flag, err);
+    for (int key = 0; !code && key < CONFIG_KEYS; key++)
+        if (values[key])
+            code = config_set(&fleet->config, (enum config_key)key, values[key],
+                              err);
+    gethostname(host, sizeof host - 1);
+    snprintf(fleet->name, sizeof fleet->name, "%s process %ld", host,
+             (long)getpid());
+    return code;
+}
+
+static int run(struct fleet *fleet, char **words, int count, struct err *err)
+{
+    const char *verb = count ? words[0] : "";
+    int code;
+    if (!strcmp(verb, "init") && (count == 2 || count == 3))
+        return fleet_init(fleet, words[1], words[2], err);
+    if (!strcmp(verb, "join") && count == 2)
+        return fleet_join(fleet, words[1], err);
+    bool publish = !strcmp(verb, "publish") && (count == 2 || count == 3);
+    bool status = !strcmp(verb, "status") && count == 1;
+    bool work = !strcmp(verb, "work") && count == 1;
+    if (!publish && !status && !work && (strcmp(verb, "fetch") || count != 1))
+        return err_set(err, ERR_USAGE,
+                       "what is the fleet to do? lectern help fleet");
+    code = registry_make(config_text(&fleet->config, CONFIG_FLEET),
+                         &fleet->registry, err);
+    if (code)
+        return code;
+    return publish  ? fleet_publish(fleet, words[1], words[2], err)
+           : status ? fleet_status(fleet, err)
+           : work   ? fleet_work(fleet, err)
+                    : fleet_fetch(fleet, err);
+}
+
+static void print_error(const struct fleet *fleet, const struct err *err)
+{
+    struct buf out = {0};
+    struct json json = json_to(&out);
+    if (!fleet->json) {
+        fprintf(stderr, "lectern-fleet: %s\n", err->message);
+        return;
+    }
+    json_begin(&json, '{');
+    json_key(&json, "error");
+    json_begin(&json, '{');
+    json_field_text(&json, "code", err_name(err->code));
+    json_field_text(&json, "message", err->message);
+    json_end(&json, '}');
+    json_end(&json, '}');
+    puts(out.data);
+    buf_free(&out);
+}
+
+int main(int argc, char **argv)
+{
+    struct fleet fleet = {.daemon = {.fd = -1}};
+    struct err err = {.position = -1};
+    struct sigaction action = {.sa_handler = on_end};
+    const char *values[CONFIG_KEYS] = {0};
+    file_open_standard();
+    umask(077);
+    signal(SIGPIPE, SIG_IGN);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    int code = parse_options(argc, argv, &fleet, values, &err);
+    if (!code)
+        code = configure(&fleet, values, &err);
+    if (!code)
+        code = run(&fleet, argv + optind, argc - optind, &err);
+    if (code < 0)
+        print_error(&fleet, &err);
+    connection_close(&fleet.daemon);
+    registry_free(fleet.registry);
+    config_free(&fleet.config);
+    buf_free(&fleet.folder);
+    return code < 0 ? err_exit_status(code) : 0;
+}

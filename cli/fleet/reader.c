@@ -1,0 +1,215 @@
+/* A reader: takes the newest packs of the manuals that it is to hold, and gives them to
+ * the daemon, which goes on answering from what it has meanwhile, and whoever is away. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/fleet/fleet.h"
+#include "cli/fleet/place.h"
+
+enum { IDLE_MS = 30000, BROKEN_MS = 2000, MAX_HELD = 64 << 20 };
+
+/* `held`: of each manual the sum of the pack that was unpacked, in a file. */
+struct reading {
+    struct fleet *fleet;
+    cJSON *held;
+    struct buf held_path;
+    int64_t wanted, current;
+    struct err problem; /* of a manual, the last */
+};
+
+struct offer {
+    const char *name, *sha256, *file;
+    int64_t generation;
+};
+
+static void load_held(struct reading *reading)
+{
+    struct buf text = {0};
+    file_join(&reading->held_path, reading->fleet->folder.data, "held.json");
+    if (file_read(reading->held_path.data, MAX_HELD, &text, NULL) ||
+        json_parse(buf_slice(&text), &reading->held, NULL) ||
+        !cJSON_IsObject(reading->held)) {
+        cJSON_Delete(reading->held);
+        reading->held = cJSON_CreateObject();
+    }
+    buf_free(&text);
+}
+
+static int note_held(struct reading *reading, const struct offer *offer,
+                     struct err *err)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(reading->held, offer->name);
+    cJSON_AddStringToObject(reading->held, offer->name, offer->sha256);
+    char *text = cJSON_PrintUnformatted(reading->held);
+    int code = file_write(reading->held_path.data, slice_of(text), err);
+    free(text);
+    return code;
+}
+
+/* One of the names or patterns of the configuration. */
+static bool is_wanted(const struct reading *reading, const char *name)
+{
+    const char *at = config_text(&reading->fleet->config, CONFIG_FLEET_MANUALS);
+    bool wanted = false;
+    while (*(at += strspn(at, " ,")) && !wanted) {
+        struct buf pattern = {0};
+        size_t size = strcspn(at, " ,");
+        buf_put(&pattern, at, size);
+        wanted = fnmatch(pattern.data, name, 0) == 0;
+        buf_free(&pattern);
+        at += size;
+    }
+    return wanted;
+}
+
+/* What the daemon says of the manual; NULL: it has none of that name. */
+static const cJSON *find(const cJSON *listed, const char *name)
+{
+    const cJSON *manual;
+    cJSON_ArrayForEach (manual,
+                        cJSON_GetObjectItemCaseSensitive(listed, "manuals"))
+        if (!strcmp(json_get_text(manual, "name", ""), name))
+            return manual;
+    return NULL;
+}
+
+static int take(struct reading *reading, const char *place,
+                const struct offer *offer, struct err *err)
+{
+    struct buf path = {0};
+    cJSON *result = NULL;
+    buf_printf(&path, "%s/%s.pack", reading->fleet->folder.data, offer->sha256);
+    int code = place_get(place, offer->file, offer->sha256, path.data, err);
+    if (!code)
+        code = fleet_call_with(reading->fleet, "unpack", "file", path.data,
+                               NULL, NULL, 0, &result, err);
+    if (!code)
+        code = note_held(reading, offer, err);
+    if (!code)
+        fleet_say(reading->fleet, "%s: generation %lld is here", offer->name,
+                  (long long)offer->generation);
+    unlink(path.data);
+    cJSON_Delete(result);
+    buf_free(&path);
+    return code;
+}
+
+/* A manual that cannot be had costs itself only. */
+static void look_at(struct reading *reading, const char *place,
+                    const cJSON *listed, const struct offer *offer)
+{
+    struct err err = {.position = -1};
+    const cJSON *here = find(listed, offer->name);
+    const char *held = json_get_text(reading->held, offer->name, "");
+    if (!is_wanted(reading, offer->name))
+        return;
+    reading->wanted++;
+    if (here && json_get_text(here, "root", "")[0]) {
+        err_set(&err, ERR_USAGE,
+                "it is indexed from a folder of this machine (lectern rm, "
+                "unless that is meant)");
+    } else if ((here && !strcmp(held, offer->sha256)) ||
+               !take(reading, place, offer, &err)) {
+        reading->current++;
+        return;
+    }
+    fleet_say(reading->fleet, "%s: %s", offer->name, err.message);
+    err_set(&reading->problem, err.code, "%s: %s", offer->name, err.message);
+}
+
+static int look_at_all(struct reading *reading, const struct rows *rows,
+                       struct err *err)
+{
+    struct buf place = {0};
+    cJSON *listed = NULL;
+    int code = place_find(reading->fleet, &place, err);
+    if (!code)
+        code = fleet_call(reading->fleet, "ls", slice_of("{}"), NULL, NULL, 0,
+                          &listed, err);
+    for (int i = 0; !code && i < rows->count && !fleet_is_over(); i++) {
+        struct offer offer = {rows_text(rows, i, 0), rows_text(rows, i, 1),
+                              rows_text(rows, i, 2), rows_int(rows, i, 3)};
+        look_at(reading, place.data, listed, &offer);
+    }
+    cJSON_Delete(listed);
+    buf_free(&place);
+    return code;
+}
+
+static int report(struct reading *reading, struct err *err)
+{
+    char wanted[24], current[24], host[sizeof reading->fleet->name];
+    struct rows rows;
+    snprintf(wanted, sizeof wanted, "%lld", (long long)reading->wanted);
+    snprintf(current, sizeof current, "%lld", (long long)reading->current);
+    snprintf(host, sizeof host, "%.*s", (int)strcspn(reading->fleet->name, " "),
+             reading->fleet->name);
+    const char *const values[REGISTRY_VALUES] = {
+        host, config_text(&reading->fleet->config, CONFIG_STORE), wanted,
+        current, reading->problem.code ? reading->problem.message : ""};
+    int code = registry_ask(
+        reading->fleet->registry,
+        "SELECT lectern.report($1 || ':' || $2, $3, $4, nullif($5, ''))",
+        values, &rows, err);
+    if (!code)
+        rows_free(&rows);
+    return code;
+}
+
+static int look(struct reading *reading, struct err *err)
+{
+    struct rows rows;
+    reading->wanted = reading->current = 0;
+    reading->problem.code = 0;
+    int code = registry_check(reading->fleet->registry, err);
+    if (!code)
+        code = registry_ask(
+            reading->fleet->registry,
+            "SELECT DISTINCT ON (m.name) m.name, p.sha256, p.file, "
+            "g.id FROM lectern.manuals m JOIN lectern.generations g ON "
+            "g.manual = m.id JOIN lectern.packs p ON p.sha256 = g.pack "
+            "ORDER BY m.name, g.id DESC",
+            NULL, &rows, err);
+    if (code)
+        return code;
+    code = look_at_all(reading, &rows, err);
+    rows_free(&rows);
+    return code ? code : report(reading, err);
+}
+
+/* Whether something is to be tried again before long. */
+static bool is_behind(const struct reading *reading)
+{
+    return reading->current < reading->wanted &&
+           reading->problem.code != ERR_USAGE;
+}
+
+int fleet_fetch(struct fleet *fleet, struct err *err)
+{
+    struct reading reading = {.fleet = fleet};
+    int code = fleet_open_folder(fleet, "fetch", err);
+    if (code)
+        return code;
+    load_held(&reading);
+    registry_listen(fleet->registry, "lectern_packs");
+    do {
+        code = look(&reading, err);
+        if (fleet->once || (code && code != ERR_UNREACHABLE))
+            break;
+        if (code)
+            fleet_say(fleet, "%s; what is here is served on", err->message);
+        registry_wait(fleet->registry, -1,
+                      code || is_behind(&reading) ? BROKEN_MS : IDLE_MS);
+        code = 0;
+    } while (!fleet_is_over());
+    if (!code && fleet->once && reading.problem.code) {
+        *err = reading.problem;
+        code = err->code;
+    }
+    cJSON_Delete(reading.held);
+    buf_free(&reading.held_path);
+    return code;
+}

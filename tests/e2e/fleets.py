@@ -1,0 +1,196 @@
+"""A fleet: indexers and readers, each with its daemon, over a real PostgreSQL."""
+import contextlib
+import os
+import signal
+import subprocess
+
+from e2e.house import BUILD, PATIENCE, Skip, check, house, page, test
+from harness.database import Database, programs
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+@contextlib.contextmanager
+def fleet(readers=1):
+    """A database, an indexer that makes packs into a shared folder, and readers of these."""
+    if not programs():
+        raise Skip("PostgreSQL is not installed (apt-get install postgresql)")
+    with contextlib.ExitStack() as stack:
+        database = stack.enter_context(Database())
+        indexer = stack.enter_context(house())
+        places = os.path.join(indexer.path, "packs")
+        os.mkdir(places)
+        database.sql("CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN")
+        indexer.run("fleet", "init", database.where(), places)
+        database.sql("GRANT lectern_indexer TO ann; GRANT lectern_reader TO bob")
+        indexer.configure(watch="off", fleet=database.where("ann"))
+        signer = trusted(indexer)
+        houses = [stack.enter_context(house()) for _ in range(readers)]
+        for reader in houses:
+            reader.configure(watch="off", fleet=database.where("bob"), trusted_keys=reader.write("keys", signer))
+        yield database, indexer, *houses
+
+
+def trusted(indexer):
+    """The key that the indexer signs with."""
+    indexer.write("any/a.html", page("Any", "<p>Any words.</p>"))
+    indexer.run("add", os.path.join(indexer.path, "any"), "-c", "any", "--wait")
+    made = indexer.json("pack", "any", os.path.join(indexer.path, "any.pack"), "--key",
+                        os.path.join(indexer.path, "lectern/fleet-key"))
+    indexer.run("rm", "any")
+    return made["signer"]
+
+
+def shown(h):
+    return {m["name"]: m for m in h.json("fleet", "status")["manuals"]}
+
+
+@test
+def only_lectern_fleet_has_a_database():
+    linked = [name for name in ("lectern", "lecternd", "lectern-parse", "lectern-get", "lectern-web", "lectern-fleet")
+              if b"libpq.so" in content(os.path.join(BUILD, name))]
+    check(linked == ["lectern-fleet"], linked)
+
+
+@test
+def a_manual_is_indexed_once_and_read_elsewhere():
+    with fleet() as (database, indexer, reader):
+        told = indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
+        asked = indexer.json("fleet", "publish", "m", os.path.dirname(told))
+        check(asked == {"manual": "m", "revision": 1}, asked)
+        check(shown(reader)["m"]["generation"] is None, "nothing is published yet")
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        reader.run("wait")
+        check(reader.json("ask", "what is the impeller primed with")["citations"][0]["status"] == "stored", "an answer")
+        # A change, published under searches: the reader has the next generation.
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with oil.</p>"))
+        indexer.run("fleet", "publish", "m")
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        check("oil" in reader.json("ask", "what is the impeller primed with")["answer"], "the newer")
+        rows = database.sql("SELECT outcome, count(*) FROM lectern.attempts GROUP BY 1")
+        check(rows == [["published", "2"]], rows)
+        state = indexer.json("fleet", "status")
+        check(state["readers"][0]["current"] == state["readers"][0]["manuals"] == 1, state)
+        # The packs are those of any single daemon.
+        alone = os.path.join(indexer.path, "alone.pack")
+        indexer.run("pack", "m", alone, "--key", os.path.join(indexer.path, "lectern/fleet-key"))
+        file = database.sql("SELECT file FROM lectern.packs JOIN lectern.generations g ON pack = sha256 "
+                            "ORDER BY g.id DESC LIMIT 1")[0][0]
+        check(content(alone) == content(os.path.join(indexer.path, "packs", file)), "not the same bytes")
+
+
+@test
+def a_fleet_says_what_is_wrong():
+    with fleet() as (database, indexer, reader):
+        said = reader.run("fleet", "publish", "m", "/nowhere", code=2).stderr
+        check("permission denied" in said, said)
+        indexer.run("fleet", "publish", "m", code=2)
+        indexer.run("fleet", "publish", "m", "/nowhere")
+        indexer.run("fleet", "work", "--once")
+        check("/nowhere is no folder" in shown(indexer)["m"]["problem"], shown(indexer))
+        database.sql("UPDATE lectern.migrations SET number = 99 WHERE number = 2")
+        check("newer Lectern" in reader.run("fleet", "status", code=2).stderr, "a later schema")
+        database.sql("DELETE FROM lectern.migrations WHERE number = 99")
+        check("fleet init" in reader.run("fleet", "status", code=2).stderr, "an earlier schema")
+        database.sql("INSERT INTO lectern.migrations (number) VALUES (2)")
+        check("address" in indexer.run("fleet", "init", database.where(), "http://files/packs", code=2).stderr, "no folder")
+        check("password" in reader.run("fleet", "join", "host=x password=y", code=2).stderr, "a password")
+        told = reader.json("fleet", "join", database.where("bob"))
+        check(told["role"] == "reader", told)
+
+
+@test
+def a_schema_is_brought_up_to_date():
+    if not programs():
+        raise Skip("PostgreSQL is not installed (apt-get install postgresql)")
+    with Database() as database, house() as h:
+        check("fleet init" in h.run("fleet", "join", database.where(), code=2).stderr, "no registry")
+        first = h.json("fleet", "init", database.where())
+        check(first["from"] == 0 and first["schema"] >= 2, first)
+        database.sql("DROP TABLE lectern.readers; DROP FUNCTION lectern.report; "
+                     "DELETE FROM lectern.migrations WHERE number > 1; INSERT INTO lectern.settings VALUES ('kept', '1')")
+        second = h.json("fleet", "init", database.where())
+        check(second == {"from": 1, "schema": first["schema"]}, second)
+        check(database.sql("SELECT value FROM lectern.settings WHERE name = 'kept'") == [["1"]], "what was there stays")
+
+
+@test
+def who_lost_the_lease_cannot_publish():
+    with fleet() as (database, indexer, _):
+        indexer.write("m/a.html", page("Pumps", "<p>Words.</p>"))
+        indexer.run("fleet", "publish", "m", os.path.join(indexer.path, "m"))
+        take = "SELECT fence FROM lectern.take('%s', '{}')"
+        check(database.sql(take % "late") == [["1"]] and not database.sql(take % "other"), "one at a time")
+        database.sql("UPDATE lectern.leases SET until = clock_timestamp() - interval '1 s'")
+        register = "SELECT lectern.register(1, %d, repeat('%x', 64), 'hash', 'file', 1, NULL)"
+        check(database.sql(take % "other") == [["2"]], "the lease of one who is dead is given out")
+        check(database.sql(register % (1, 1)) == [[""]] and database.sql("SELECT lectern.renew(1, 1)") == [["f"]], "fenced")
+        done = database.sql(register % (2, 2))
+        check(done == database.sql(register % (2, 2)) and done != [[""]], "asked twice, answered twice, done once")
+        check(database.sql("SELECT worker, outcome FROM lectern.attempts ORDER BY fence") ==
+              [["late", "lost"], ["other", "published"]], "what became of them")
+        check(database.sql("SELECT count(*) FROM lectern.packs") == [["1"]], "the late one's pack")
+
+
+@test
+def readers_serve_on_without_database_and_packs():
+    with fleet() as (database, indexer, reader):
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
+        indexer.run("fleet", "publish", "m", os.path.join(indexer.path, "m"))
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with oil.</p>"))
+        indexer.run("fleet", "publish", "m")
+        indexer.run("fleet", "work", "--once")
+        places = os.path.join(indexer.path, "packs")
+        os.rename(places, places + ".gone")
+        check("packs" in reader.run("fleet", "fetch", "--once", code=7).stderr, "no packs")
+        check("water" in reader.json("ask", "what is the impeller primed with")["answer"], "without packs")
+        database.stop("immediate")
+        reader.run("fleet", "fetch", "--once", code=3)
+        answer = reader.json("ask", "what is the impeller primed with")
+        check("water" in answer["answer"] and not answer["fresh"], answer)
+        database.start()
+        os.rename(places + ".gone", places)
+        for name in os.listdir(places):  # one that somebody has changed
+            bytes_ = content(os.path.join(places, name))
+            with open(os.path.join(places, name), "wb") as file:
+                file.write(bytes_[:-1] + bytes([bytes_[-1] ^ 1]))
+        check("sha256" in reader.run("fleet", "fetch", "--once", code=2).stderr, "a changed pack")
+        for name in os.listdir(places):
+            bytes_ = content(os.path.join(places, name))
+            with open(os.path.join(places, name), "wb") as file:
+                file.write(bytes_[:-1] + bytes([bytes_[-1] ^ 1]))
+        reader.run("fleet", "fetch", "--once")
+        check("oil" in reader.json("ask", "what is the impeller primed with")["answer"], "all is there again")
+
+
+@test
+def what_is_held_is_configuration_and_followed():
+    with fleet() as (database, indexer, reader):
+        with open(os.path.join(reader.path, "lectern/lectern.ini"), "a") as file:
+            file.write("fleet_manuals = pump*, other\n")
+        for name in ("pumps", "valves"):
+            indexer.write(f"{name}/a.html", page(name, "<p>The impeller is primed.</p>"))
+            indexer.run("fleet", "publish", name, os.path.join(indexer.path, name))
+        workers = [subprocess.Popen([os.path.join(BUILD, "lectern"), "fleet", verb, "--store", h.store], env=h.env,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                   for h, verb in ((indexer, "work"), (reader, "fetch"))]
+        try:
+            def held():
+                return [m["name"] for m in reader.json("ls")["manuals"]]
+            reader.until(lambda: held() == ["pumps"], "what was published is followed")
+            database.stop()
+            database.start()
+            indexer.run("fleet", "publish", "valves")
+            indexer.until(lambda: shown(indexer)["valves"]["published"] == 2, "after the database was away")
+        finally:
+            for worker in workers:
+                worker.send_signal(signal.SIGTERM)
+                check(worker.wait(PATIENCE) in (0, 7, 130), worker.returncode)
+        check(held() == ["pumps"], held())
