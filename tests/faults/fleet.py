@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""A fleet under kills: indexers and readers over a real PostgreSQL, on this machine.
+
+    fleet.py --build DIR [--seed N] [--acts 100] [--indexers 4] [--readers 3] [--manuals 12]
+
+At random a manual is changed and asked for, all workers at once, a reader or the daemon of one are killed (SIGKILL) and started again,
+the database is stopped for a moment, the folder of packs is away for a moment. After each act every reader must find what it
+held before. In the end nothing is killed any more, and: every reader has the newest generation of every manual; the
+packs are byte for byte those of one daemon that indexes the folders afresh; no revision was published twice. Prints a
+line of counts; ends with status 1 if something is forbidden.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from harness.database import Database
+from harness.home import Home
+
+PATIENCE, LEASE_SECONDS = 300, 3
+
+
+class Machine(Home):
+    """A home with `lectern fleet work` or `fetch`, which is started again after a kill."""
+
+    def __init__(self, build, verb, **config):
+        super().__init__(build, model=None, prefix="lectern-fleet-")
+        self.build, self.verb, self.process = build, verb, None
+        self.configure(watch="off", **config)
+
+    def start(self):
+        if self.process is None or self.process.poll() is not None:
+            self.process = subprocess.Popen([os.path.join(self.build, "lectern"), "fleet", self.verb, "--quiet", "--store", self.store],
+                                            env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def lectern(self, *args):
+        return self.run(*args, "--json", seconds=PATIENCE, text=True)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def kill_daemon(self):
+        subprocess.run(["pkill", "-KILL", "-f", f"lecternd .*{self.store}"], check=False)
+
+
+def write(folder, number, version):
+    os.makedirs(folder, exist_ok=True)
+    for page in range(6):
+        with open(os.path.join(folder, f"p{page}.html"), "w", encoding="utf-8") as file:
+            file.write(f"<html><head><title>Part {page}</title></head><body><h1>Part {page}</h1>"
+                       f"<p>The sentinel{number}x{page} of this part is kept dry.</p>"
+                       f"<h2>Version</h2><p>It was changed {version if page == 0 else 0} times.</p></body></html>")
+
+
+class Fleet:
+    def __init__(self, args):
+        self.args, self.draw = args, random.Random(args.seed)
+        self.counts = dict.fromkeys(("published", "worker", "reader", "daemon", "database", "folder", "searched"), 0)
+        self.faults, self.versions, self.known = [], [0] * args.manuals, {}
+        self.database = Database()
+        self.owner = Home(args.build, model=None, prefix="lectern-fleet-")
+        self.sources, self.packs, self.key = (os.path.join(self.owner.path, name) for name in ("sources", "packs", "key"))
+        os.mkdir(self.packs)
+        self.database.sql("CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN")
+        self.owner.configure(watch="off", fleet=self.database.where())
+        self.of(self.owner, "fleet", "init", self.database.where(), self.packs)
+        self.database.sql(f"GRANT lectern_indexer TO ann; GRANT lectern_reader TO bob; UPDATE lectern.settings SET value = '{LEASE_SECONDS}' "
+                          "WHERE name = 'lease_seconds'")
+        write(os.path.join(self.owner.path, "any"), 0, 0)
+        self.of(self.owner, "add", os.path.join(self.owner.path, "any"), "-c", "any", "--wait")
+        signer = self.of(self.owner, "pack", "any", os.path.join(self.owner.path, "any.pack"), "--key", self.key)["signer"]
+        trusted = os.path.join(self.owner.path, "trusted")
+        with open(trusted, "w", encoding="utf-8") as file:
+            file.write(signer + "\n")
+        self.indexers = [Machine(args.build, "work", fleet=self.database.where("ann"), fleet_key=self.key) for _ in range(args.indexers)]
+        self.readers = [Machine(args.build, "fetch", fleet=self.database.where("bob"), trusted_keys=trusted) for _ in range(args.readers)]
+        self.machines = self.indexers + self.readers
+
+    def of(self, home, *args):
+        done = home.run(*args, "--json", seconds=PATIENCE, text=True)
+        if done.returncode:
+            raise SystemExit(f"{args}: {done.stdout}{done.stderr}")
+        return json.loads(done.stdout)
+
+    def source(self, number):
+        return os.path.join(self.sources, f"m{number}")
+
+    # ---- Acts ----
+
+    def publish(self, number):
+        self.versions[number] += 1
+        fresh = self.source(number) + ".new"
+        write(fresh, number, self.versions[number])
+        shutil.rmtree(self.source(number), ignore_errors=True)
+        os.rename(fresh, self.source(number))
+        self.of(self.owner, "fleet", "publish", f"m{number}", self.source(number))
+        self.counts["published"] += 1
+
+    def act(self):
+        kind = self.draw.choices(("published", "worker", "reader", "daemon", "database", "folder"), (5, 4, 2, 3, 1, 1))[0]
+        if kind == "published":
+            return self.publish(self.draw.randrange(self.args.manuals))
+        self.counts[kind] += 1
+        if kind == "worker":  # all of them, shortly after one has begun
+            self.publish(self.draw.randrange(self.args.manuals))
+            time.sleep(self.draw.random() / 2)
+            for machine in self.indexers:
+                machine.kill()
+        elif kind == "reader":
+            self.draw.choice(self.readers).kill()
+        elif kind == "daemon":
+            self.draw.choice(self.machines).kill_daemon()
+        elif kind == "database":
+            self.database.stop(self.draw.choice(("fast", "immediate")))
+            time.sleep(self.draw.random())
+            self.database.start()
+        else:
+            os.rename(self.packs, self.packs + ".gone")
+            time.sleep(2 * self.draw.random())
+            os.rename(self.packs + ".gone", self.packs)
+        return None
+
+    # ---- Rules ----
+
+    def search(self, reader, number):
+        done = reader.lectern("search", f"sentinel{number}x{self.draw.randrange(6)}", "-c", f"m{number}")
+        self.counts["searched"] += 1
+        return done.returncode == 0 and json.loads(done.stdout)["results"], done
+
+    def look(self):
+        """What a reader had once it still finds; and what it has now is noted."""
+        for reader in self.readers:
+            had = self.known.setdefault(reader.store, set())
+            number = self.draw.randrange(self.args.manuals)
+            found, done = self.search(reader, number)
+            if not found and number in had:
+                self.faults.append(f"m{number} was there: {done.stdout[-300:]}{done.stderr[-300:]}")
+            if found:
+                had.add(number)
+
+    def is_settled(self):
+        for machine in self.machines:
+            machine.start()
+        state = self.of(self.owner, "fleet", "status")
+        return (all(m["published"] == m["wanted"] for m in state["manuals"]) and len(state["readers"]) == len(self.readers)
+                and all(r["current"] == r["manuals"] == len(state["manuals"]) for r in state["readers"])
+                and all(self.held(reader) == self.newest() for reader in self.readers))
+
+    def newest(self):
+        return dict(self.database.sql("SELECT DISTINCT ON (m.name) m.name, pack FROM lectern.generations g JOIN lectern.manuals m "
+                                      "ON m.id = g.manual ORDER BY m.name, g.id DESC"))
+
+    def held(self, reader):
+        with open(os.path.join(reader.store, "fleet", "held.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def check_end(self):
+        newest = self.newest()
+        for reader in self.readers:
+            for number in range(self.args.manuals):
+                if not self.search(reader, number)[0]:
+                    self.faults.append(f"m{number} is not found in the end")
+        for number in range(self.args.manuals):
+            name, alone = f"m{number}", os.path.join(self.owner.path, f"alone{number}.pack")
+            self.of(self.owner, "add", self.source(number), "-c", name, "--wait")
+            self.of(self.owner, "pack", name, alone, "--key", self.key)
+            with open(alone, "rb") as one, open(os.path.join(self.packs, newest[name] + ".pack"), "rb") as other:
+                if one.read() != other.read():
+                    self.faults.append(f"the pack of {name} is not that of one daemon")
+        twice = self.database.sql("SELECT manual, revision FROM lectern.generations GROUP BY 1, 2 HAVING count(*) > 1")
+        if twice:
+            self.faults.append(f"published twice: {twice}")
+        outcomes = dict(self.database.sql("SELECT coalesce(outcome, 'open'), count(*) FROM lectern.attempts GROUP BY 1"))
+        lost = int(outcomes.get("lost", 0)) + int(outcomes.get("failed", 0))
+        deaths = sum(self.counts[kind] * (len(self.indexers) if kind == "worker" else 1)
+                     for kind in ("worker", "daemon", "database", "folder"))
+        if lost > deaths:
+            self.faults.append(f"{lost} leases lost or given back, {deaths} reasons")
+        return outcomes
+
+    def run(self):
+        for number in range(self.args.manuals):
+            self.publish(number)
+        for machine in self.machines:
+            machine.start()
+        for _ in range(self.args.acts):
+            self.act()
+            self.look()
+            for machine in self.machines:
+                machine.start()
+            time.sleep(self.draw.random() / 2)
+        end = time.time() + PATIENCE
+        while not self.is_settled():
+            if time.time() > end:
+                self.faults.append(f"not settled: {json.dumps(self.of(self.owner, 'fleet', 'status'))[:3000]}")
+                return {}
+            time.sleep(0.5)
+        return self.check_end()
+
+    def close(self):
+        for machine in self.machines:
+            if machine.process and machine.process.poll() is None:
+                machine.kill()
+        for home in [*self.machines, self.owner]:
+            home.run("daemon", "--stop", seconds=60)
+            shutil.rmtree(home.path, ignore_errors=True)
+        self.database.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True)
+    for name, value in (("seed", 1), ("acts", 100), ("indexers", 4), ("readers", 3), ("manuals", 12)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    args = parser.parse_args()
+    args.build = os.path.abspath(args.build)
+    fleet = Fleet(args)
+    try:
+        outcomes = fleet.run()
+    finally:
+        fleet.close()
+    print(json.dumps({"seed": args.seed, **fleet.counts, "leases": outcomes, "faults": fleet.faults}))
+    sys.exit(1 if fleet.faults else 0)
+
+
+if __name__ == "__main__":
+    main()
