@@ -29,14 +29,9 @@ static struct memory_policy memory_policy(const struct config *config)
  * and how changes made meanwhile are found. */
 static int queue_all(struct daemon *daemon, struct err *err)
 {
-    struct store_txn *txn;
     struct manual *manuals;
     size_t count;
-    int code = store_read(daemon->store, &txn, err);
-    if (code)
-        return code;
-    code = store_list_manuals(txn, &manuals, &count, err);
-    store_end(txn);
+    int code = store_read_manuals(daemon->store, &manuals, &count, err);
     if (code)
         return code;
     for (size_t i = 0; i < count; i++) {

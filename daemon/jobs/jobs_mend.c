@@ -49,14 +49,9 @@ static int mend_manual(struct jobs *jobs, const struct manual *manual,
 
 static int mend_all(struct jobs *jobs, struct err *err)
 {
-    struct store_txn *txn;
     struct manual *manuals;
     size_t count;
-    int code = store_read(jobs->options.store, &txn, err);
-    if (code)
-        return code;
-    code = store_list_manuals(txn, &manuals, &count, err);
-    store_end(txn);
+    int code = store_read_manuals(jobs->options.store, &manuals, &count, err);
     if (code)
         return code;
     for (size_t i = 0; i < count; i++) {

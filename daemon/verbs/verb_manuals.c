@@ -145,14 +145,9 @@ int verb_rm(struct call *call, struct json *json, struct err *err)
 static int update_all(const struct call *call, bool force, struct json *json,
                       struct err *err)
 {
-    struct store_txn *txn;
     struct manual *manuals;
     size_t count;
-    int code = store_read(call->daemon->store, &txn, err);
-    if (code)
-        return code;
-    code = store_list_manuals(txn, &manuals, &count, err);
-    store_end(txn);
+    int code = store_read_manuals(call->daemon->store, &manuals, &count, err);
     if (code)
         return code;
     json_begin(json, '{');

@@ -347,6 +347,18 @@ int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
     return 0;
 }
 
+int store_read_manuals(struct store *store, struct manual **ret_manuals,
+                       size_t *ret_count, struct err *err)
+{
+    struct store_txn *txn;
+    int code = store_read(store, &txn, err);
+    if (code)
+        return code;
+    code = store_list_manuals(txn, ret_manuals, ret_count, err);
+    store_end(txn);
+    return code;
+}
+
 int store_check_manuals(struct store_txn *txn, size_t count, struct err *err)
 {
     MDB_stat stat;

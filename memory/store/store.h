@@ -120,6 +120,9 @@ int store_find_manual(struct store_txn *txn, const char *name,
  * is damaged is logged and left out. */
 int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
                        size_t *ret_count, struct err *err);
+/* The same in a transaction of its own. */
+int store_read_manuals(struct store *store, struct manual **ret_manuals,
+                       size_t *ret_count, struct err *err);
 /* ERR_STORE when store_list_manuals, which found `count`, has left one out. */
 int store_check_manuals(struct store_txn *txn, size_t count, struct err *err);
 /* With all its files, outlines and vectors; the rest is collected later. */
