@@ -201,7 +201,7 @@ int fleet_fetch(struct fleet *fleet, struct err *err)
             break;
         if (code)
             fleet_say(fleet, "%s; what is here is served on", err->message);
-        registry_wait(fleet->registry, -1,
+        registry_wait(fleet->registry,
                       code || is_behind(&reading) ? BROKEN_MS : IDLE_MS);
         code = 0;
     } while (!fleet_is_over());

@@ -238,20 +238,19 @@ static bool take_notifications(struct registry *registry)
 
 enum { AWAY_MS = 2000 };
 
-void registry_wait(struct registry *registry, int fd, int64_t ms)
+void registry_wait(struct registry *registry, int64_t ms)
 {
     int64_t now = clock_ms(), end = now + ms;
     while (!take_notifications(registry)) {
         if (!registry->connection && end > now + AWAY_MS)
             end = now + AWAY_MS;
         int64_t left = end - clock_ms();
-        struct pollfd ends[] = {
-            {.fd = registry->connection ? PQsocket(registry->connection) : -1,
-             .events = POLLIN},
-            {.fd = fd, .events = POLLIN}};
+        struct pollfd socket_end = {
+            .fd = registry->connection ? PQsocket(registry->connection) : -1,
+            .events = POLLIN};
         if (left <= 0)
             return;
-        if (poll(ends, 2, (int)left) <= 0 || ends[1].revents)
+        if (poll(&socket_end, 1, (int)left) <= 0)
             return;
     }
 }

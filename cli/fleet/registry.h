@@ -47,8 +47,7 @@ int registry_check(struct registry *registry, struct err *err);
 /* Hears this channel from the next connection on; a text that lasts. */
 void registry_listen(struct registry *registry, const char *channel);
 
-/* Waits until somebody notifies the channel, `fd` (-1: none) can be read, or the time is
- * over.  A connection that breaks meanwhile is closed, and the wait over in two seconds. */
-void registry_wait(struct registry *registry, int fd, int64_t ms);
+/* Waits until somebody notifies the channel, or the time is over.  A connection that breaks meanwhile is closed, and the wait over in two seconds. */
+void registry_wait(struct registry *registry, int64_t ms);
 
 #endif

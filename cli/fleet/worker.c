@@ -164,7 +164,7 @@ static int enter(struct work *work, const struct registered *pack,
                                   ret_generation, err);
         if (code != ERR_UNREACHABLE || fleet_is_over())
             return code;
-        registry_wait(work->fleet->registry, -1, BROKEN_MS);
+        registry_wait(work->fleet->registry, BROKEN_MS);
     }
 }
 
@@ -256,7 +256,7 @@ int fleet_work(struct fleet *fleet, struct err *err)
         if (code)
             fleet_say(fleet, "%s", err->message);
         if (code || !any)
-            registry_wait(fleet->registry, -1, code ? BROKEN_MS : IDLE_MS);
+            registry_wait(fleet->registry, code ? BROKEN_MS : IDLE_MS);
         if (!code && !any) /* the folder may be there by now */
             buf_free(&work.but);
         code = 0;
