@@ -44,6 +44,14 @@ def trusted(indexer):
     return made["signer"]
 
 
+def damage(places):
+    """Changes the last byte of every pack; a second time, back."""
+    for name in os.listdir(places):
+        bytes_ = content(os.path.join(places, name))
+        with open(os.path.join(places, name), "wb") as file:
+            file.write(bytes_[:-1] + bytes([bytes_[-1] ^ 1]))
+
+
 def shown(h):
     return {m["name"]: m for m in h.json("fleet", "status")["manuals"]}
 
@@ -157,15 +165,9 @@ def readers_serve_on_without_database_and_packs():
         check("water" in answer["answer"] and not answer["fresh"], answer)
         database.start()
         os.rename(places + ".gone", places)
-        for name in os.listdir(places):  # one that somebody has changed
-            bytes_ = content(os.path.join(places, name))
-            with open(os.path.join(places, name), "wb") as file:
-                file.write(bytes_[:-1] + bytes([bytes_[-1] ^ 1]))
+        damage(places)
         check("sha256" in reader.run("fleet", "fetch", "--once", code=2).stderr, "a changed pack")
-        for name in os.listdir(places):
-            bytes_ = content(os.path.join(places, name))
-            with open(os.path.join(places, name), "wb") as file:
-                file.write(bytes_[:-1] + bytes([bytes_[-1] ^ 1]))
+        damage(places)
         reader.run("fleet", "fetch", "--once")
         check("oil" in reader.json("ask", "what is the impeller primed with")["answer"], "all is there again")
 
