@@ -65,4 +65,8 @@ void launch_words(const struct config *config, const char *config_flag,
  * $PATH.  False when there is none. */
 bool launch_find(const char *program, struct buf *out);
 
+/* This process becomes that program, found as launch_find does; returns only with
+ * ERR_UNREACHABLE. */
+int launch_become(const char *program, char *const *argv, struct err *err);
+
 #endif

@@ -59,6 +59,22 @@ bool launch_find(const char *program, struct buf *out)
     return found;
 }
 
+int launch_become(const char *program, char *const *argv, struct err *err)
+{
+    struct buf path = {0};
+    int code = 0;
+    if (!launch_find(program, &path))
+        code = err_set(err, ERR_UNREACHABLE,
+                       "the program %s is neither beside lectern nor in $PATH",
+                       program);
+    if (!code) {
+        execv(path.data, argv);
+        code = err_errno(err, ERR_UNREACHABLE, "cannot run %s", path.data);
+    }
+    buf_free(&path);
+    return code;
+}
+
 static int open_log(struct launch *launch, struct err *err)
 {
     const char *store = config_text(launch->config, CONFIG_STORE);

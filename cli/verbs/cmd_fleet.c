@@ -1,5 +1,4 @@
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -9,7 +8,7 @@ enum { WORDS = LAUNCH_WORDS + 10 };
 /* This process becomes lectern-fleet, which is told what a daemon is told. */
 int cmd_fleet(struct cli *cli, struct err *err)
 {
-    struct buf program = {0}, file = {0};
+    struct buf file = {0};
     char *argv[WORDS] = {NULL}, name[] = "lectern-fleet", json[] = "--json",
          quiet[] = "--quiet", once[] = "--once", end[] = "--";
     size_t count = 0;
@@ -28,16 +27,7 @@ int cmd_fleet(struct cli *cli, struct err *err)
     argv[count++] = end;
     for (size_t i = 0; i < cli->args.count; i++)
         memcpy(&argv[count++], &cli->args.items[i], sizeof *argv);
-    int code = 0;
-    if (!launch_find(name, &program))
-        code = err_set(err, ERR_UNREACHABLE,
-                       "the program lectern-fleet is neither beside lectern "
-                       "nor in $PATH");
-    if (!code) {
-        execv(program.data, argv);
-        code = err_errno(err, ERR_UNREACHABLE, "cannot run %s", program.data);
-    }
-    buf_free(&program);
+    int code = launch_become(name, argv, err);
     buf_free(&file);
     return code;
 }

@@ -1,6 +1,5 @@
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -10,7 +9,7 @@ enum { WORDS = LAUNCH_WORDS + 2 };
 /* This process becomes lectern-web, which is told what a daemon is told. */
 int cmd_web(struct cli *cli, struct err *err)
 {
-    struct buf program = {0}, file = {0};
+    struct buf file = {0};
     char *argv[WORDS] = {NULL}, name[] = "lectern-web", flag[] = "--port",
          port[24];
     size_t count = 0;
@@ -25,16 +24,7 @@ int cmd_web(struct cli *cli, struct err *err)
         argv[count++] = flag;
         argv[count++] = port;
     }
-    int code = 0;
-    if (!launch_find(name, &program))
-        code = err_set(err, ERR_UNREACHABLE,
-                       "the program lectern-web is neither beside lectern nor "
-                       "in $PATH");
-    if (!code) {
-        execv(program.data, argv);
-        code = err_errno(err, ERR_UNREACHABLE, "cannot run %s", program.data);
-    }
-    buf_free(&program);
+    int code = launch_become(name, argv, err);
     buf_free(&file);
     return code;
 }
