@@ -270,6 +270,16 @@ int config_set(struct config *config, enum config_key key, const char *text,
     return put(config, key, text, NULL, CONFIG_FROM_FLAG, err);
 }
 
+int config_load_with(struct config *config, const char *file,
+                     const char *const values[CONFIG_KEYS], struct err *err)
+{
+    int code = config_load(config, file, err);
+    for (int key = 0; !code && key < CONFIG_KEYS; key++)
+        if (values[key])
+            code = config_set(config, (enum config_key)key, values[key], err);
+    return code;
+}
+
 /* The file while inih reads it. */
 struct reading {
     FILE *stream;

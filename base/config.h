@@ -78,6 +78,10 @@ struct config {
  * (LECTERN_SOCKET).  ERR_USAGE with file and line on an unknown key or section
  * or a value that is not allowed. */
 int config_load(struct config *config, const char *file, struct err *err);
+/* The same, and then what the command line says; NULL: nothing of that key.  *config
+ * is to be empty or freed before; config_free is called after an error, too. */
+int config_load_with(struct config *config, const char *file,
+                     const char *const values[CONFIG_KEYS], struct err *err);
 void config_free(struct config *config);
 
 /* A value from a flag. */

@@ -42,16 +42,11 @@ static void print_error(const struct cli *cli, const struct err *err)
 static int configure(struct cli *cli, struct err *err)
 {
     const struct options *options = &cli->options;
-    int code = config_load(&cli->config, options->config, err);
-    if (!code && options->socket)
-        code = config_set(&cli->config, CONFIG_SOCKET, options->socket, err);
-    if (!code && options->store)
-        code = config_set(&cli->config, CONFIG_STORE, options->store, err);
-    if (!code && options->model)
-        code = config_set(&cli->config, CONFIG_MODEL, options->model, err);
-    if (!code && options->device)
-        code = config_set(&cli->config, CONFIG_DEVICE, options->device, err);
-    return code;
+    const char *const values[CONFIG_KEYS] = {[CONFIG_SOCKET] = options->socket,
+                                             [CONFIG_STORE] = options->store,
+                                             [CONFIG_MODEL] = options->model,
+                                             [CONFIG_DEVICE] = options->device};
+    return config_load_with(&cli->config, options->config, values, err);
 }
 
 static int run(struct cli *cli, char **argv, struct err *err)

@@ -94,19 +94,12 @@ static int parse_options(int argc, char **argv, struct options *options)
 static int configure(const struct options *options, struct config *config,
                      struct err *err)
 {
-    int code = config_load(config, options->config, err);
-    if (code)
-        return code;
-    if (options->socket)
-        code = config_set(config, CONFIG_SOCKET, options->socket, err);
-    if (!code && options->store)
-        code = config_set(config, CONFIG_STORE, options->store, err);
-    if (!code && options->model)
-        code = config_set(config, CONFIG_MODEL, options->model, err);
-    if (!code && options->device)
-        code = config_set(config, CONFIG_DEVICE, options->device, err);
-    if (!code && options->log)
-        code = config_set(config, CONFIG_LOG, options->log, err);
+    const char *const values[CONFIG_KEYS] = {[CONFIG_SOCKET] = options->socket,
+                                             [CONFIG_STORE] = options->store,
+                                             [CONFIG_MODEL] = options->model,
+                                             [CONFIG_DEVICE] = options->device,
+                                             [CONFIG_LOG] = options->log};
+    int code = config_load_with(config, options->config, values, err);
     if (code)
         config_free(config);
     return code;
@@ -280,7 +273,7 @@ static void give_memory_back(void)
 int main(int argc, char **argv)
 {
     struct options options = {0};
-    struct config config;
+    struct config config = {0};
     struct err err = {.position = -1};
     file_open_standard();
     give_memory_back();

@@ -105,15 +105,12 @@ static int parse_options(int argc, char **argv, struct fleet *fleet,
     return 0;
 }
 
-static int configure(struct fleet *fleet, const char *values[CONFIG_KEYS],
+static int configure(struct fleet *fleet, const char *const values[CONFIG_KEYS],
                      struct err *err)
 {
     char host[64] = "";
-    int code = config_load(&fleet->config, fleet->config_flag, err);
-    for (int key = 0; !code && key < CONFIG_KEYS; key++)
-        if (values[key])
-            code = config_set(&fleet->config, (enum config_key)key, values[key],
-                              err);
+    int code =
+        config_load_with(&fleet->config, fleet->config_flag, values, err);
     gethostname(host, sizeof host - 1);
     snprintf(fleet->name, sizeof fleet->name, "%s process %ld", host,
              (long)getpid());

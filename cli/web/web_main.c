@@ -60,17 +60,6 @@ static int parse_options(int argc, char **argv, struct web *web,
     return 0;
 }
 
-static int configure(struct web *web, const char *values[CONFIG_KEYS],
-                     struct err *err)
-{
-    int code = config_load(&web->config, web->config_flag, err);
-    for (int key = 0; !code && key < CONFIG_KEYS; key++)
-        if (values[key])
-            code = config_set(&web->config, (enum config_key)key, values[key],
-                              err);
-    return code;
-}
-
 /* Until a signal that asks for the end, blocked here and so in all threads. */
 static void serve(struct web_server *server, const struct web *web,
                   const sigset_t *ends)
@@ -101,7 +90,7 @@ int main(int argc, char **argv)
     sigprocmask(SIG_BLOCK, &ends, NULL);
     int code = parse_options(argc, argv, &web, values, &err);
     if (!code)
-        code = configure(&web, values, &err);
+        code = config_load_with(&web.config, web.config_flag, values, &err);
     if (!code)
         code = web_token(web.token, &err);
     if (!code)
