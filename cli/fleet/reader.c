@@ -22,7 +22,7 @@ struct reading {
 
 struct offer {
     const char *name, *sha256, *file;
-    int64_t generation;
+    int64_t bytes, generation;
 };
 
 static void load_held(struct reading *reading)
@@ -76,13 +76,14 @@ static const cJSON *find(const cJSON *listed, const char *name)
     return NULL;
 }
 
-static int take(struct reading *reading, const char *place,
+static int take(struct reading *reading, const struct place *place,
                 const struct offer *offer, struct err *err)
 {
     struct buf path = {0};
     cJSON *result = NULL;
     buf_printf(&path, "%s/%s.pack", reading->fleet->folder.data, offer->sha256);
-    int code = place_get(place, offer->file, offer->sha256, path.data, err);
+    int code = place_get(place, offer->file, offer->sha256, offer->bytes,
+                         path.data, err);
     if (!code)
         code = fleet_call_with(reading->fleet, "unpack", "file", path.data,
                                NULL, NULL, 0, &result, err);
@@ -98,7 +99,7 @@ static int take(struct reading *reading, const char *place,
 }
 
 /* A manual that cannot be had costs itself only. */
-static void look_at(struct reading *reading, const char *place,
+static void look_at(struct reading *reading, const struct place *place,
                     const cJSON *listed, const struct offer *offer)
 {
     struct err err = {.position = -1};
@@ -123,7 +124,7 @@ static void look_at(struct reading *reading, const char *place,
 static int look_at_all(struct reading *reading, const struct rows *rows,
                        struct err *err)
 {
-    struct buf place = {0};
+    struct place place = {0};
     cJSON *listed = NULL;
     int code = place_find(reading->fleet, &place, err);
     if (!code)
@@ -131,11 +132,12 @@ static int look_at_all(struct reading *reading, const struct rows *rows,
                           &listed, err);
     for (int i = 0; !code && i < rows->count && !fleet_is_over(); i++) {
         struct offer offer = {rows_text(rows, i, 0), rows_text(rows, i, 1),
-                              rows_text(rows, i, 2), rows_int(rows, i, 3)};
-        look_at(reading, place.data, listed, &offer);
+                              rows_text(rows, i, 2), rows_int(rows, i, 3),
+                              rows_int(rows, i, 4)};
+        look_at(reading, &place, listed, &offer);
     }
     cJSON_Delete(listed);
-    buf_free(&place);
+    place_free(&place);
     return code;
 }
 
@@ -169,7 +171,8 @@ static int look(struct reading *reading, struct err *err)
         code = registry_ask(
             reading->fleet->registry,
             "SELECT DISTINCT ON (m.name) m.name, p.sha256, p.file, "
-            "g.id FROM lectern.manuals m JOIN lectern.generations g ON "
+            "p.bytes, g.id FROM lectern.manuals m JOIN lectern.generations g "
+            "ON "
             "g.manual = m.id JOIN lectern.packs p ON p.sha256 = g.pack "
             "ORDER BY m.name, g.id DESC",
             NULL, &rows, err);

@@ -18,27 +18,14 @@ static void print(const struct fleet *fleet, struct buf *json, const char *text)
 
 /* ---- init ---- */
 
-/* http:, https:, ...: packs go into a folder alone. */
-static bool is_address(const char *place)
+static int set_place(struct fleet *fleet, const char *where, struct err *err)
 {
-    return strstr(place, "://") != NULL;
-}
-
-static int set_place(struct fleet *fleet, const char *place, struct err *err)
-{
-    struct buf absolute = {0};
+    struct place place = {0};
     struct rows rows;
-    int code = 0;
-    config_put_path(place, NULL, &absolute);
-    if (is_address(place))
-        code = err_set(err, ERR_USAGE,
-                       "%s is an address; packs go into a folder that all "
-                       "machines see",
-                       place);
-    else if (access(absolute.data, W_OK | X_OK) < 0)
-        code = err_errno(err, ERR_USAGE, "packs cannot be put into %s",
-                         absolute.data);
-    const char *const values[REGISTRY_VALUES] = {absolute.data};
+    int code = place_name(where, &place.where, err);
+    if (!code)
+        code = place_check(&place, err);
+    const char *const values[REGISTRY_VALUES] = {place.where.data};
     if (!code)
         code = registry_ask(fleet->registry,
                             "INSERT INTO lectern.settings VALUES ('packs', $1) "
@@ -46,7 +33,7 @@ static int set_place(struct fleet *fleet, const char *place, struct err *err)
                             values, &rows, err);
     if (!code)
         rows_free(&rows);
-    buf_free(&absolute);
+    place_free(&place);
     return code;
 }
 
@@ -80,6 +67,20 @@ int fleet_init(struct fleet *fleet, const char *where, const char *place,
 
 /* ---- join ---- */
 
+/* The connection, and the place as this machine sees it (NULL: as the registry says). */
+static int write_down(struct fleet *fleet, const char *where, const char *place,
+                      struct err *err)
+{
+    struct buf name = {0};
+    int code = place ? place_name(place, &name, err) : 0;
+    if (!code)
+        code = config_write(&fleet->config, CONFIG_FLEET, where, err);
+    if (!code && place)
+        code = config_write(&fleet->config, CONFIG_FLEET_PACKS, name.data, err);
+    buf_free(&name);
+    return code;
+}
+
 static int find_role(struct fleet *fleet, struct buf *ret, struct err *err)
 {
     struct rows rows;
@@ -100,7 +101,8 @@ static int find_role(struct fleet *fleet, struct buf *ret, struct err *err)
                             "lectern_reader (or lectern_indexer) TO your role");
 }
 
-int fleet_join(struct fleet *fleet, const char *where, struct err *err)
+int fleet_join(struct fleet *fleet, const char *where, const char *place,
+               struct err *err)
 {
     struct buf out = {0}, role = {0}, text = {0};
     struct json json = json_to(&out);
@@ -112,7 +114,7 @@ int fleet_join(struct fleet *fleet, const char *where, struct err *err)
     if (!code)
         code = find_role(fleet, &role, err);
     if (!code)
-        code = config_write(&fleet->config, CONFIG_FLEET, where, err);
+        code = write_down(fleet, where, place, err);
     if (!code) {
         json_begin(&json, '{');
         json_field_text(&json, "role", role.data);

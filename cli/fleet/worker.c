@@ -171,7 +171,8 @@ static int enter(struct work *work, const struct registered *pack,
 static int publish(struct work *work, const char *path, const cJSON *made,
                    struct err *err)
 {
-    struct buf place = {0}, name = {0};
+    struct place place = {.each = keep, .user = work, .ms = beat_ms(work)};
+    struct buf name = {0};
     char sum[SHA256_HEX];
     struct registered pack = {.sha256 = sum,
                               .hash = json_get_text(made, "hash", ""),
@@ -183,7 +184,7 @@ static int publish(struct work *work, const char *path, const cJSON *made,
     if (!code) {
         buf_printf(&name, "%s.pack", sum);
         pack.file = name.data;
-        code = place_put(place.data, path, name.data, err);
+        code = place_put(&place, path, name.data, err);
     }
     if (!code)
         code = enter(work, &pack, &generation, err);
@@ -192,7 +193,7 @@ static int publish(struct work *work, const char *path, const cJSON *made,
                   "%s: revision %lld is generation %lld, %lld bytes",
                   work->lease.name, (long long)work->lease.revision,
                   (long long)generation, (long long)pack.bytes);
-    buf_free(&place);
+    place_free(&place);
     buf_free(&name);
     return code;
 }

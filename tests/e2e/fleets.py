@@ -5,6 +5,7 @@ import signal
 import subprocess
 
 from e2e.house import BUILD, PATIENCE, Skip, check, house, page, test
+from harness import files
 from harness.database import Database, programs
 
 
@@ -14,15 +15,16 @@ def content(path):
 
 
 @contextlib.contextmanager
-def fleet(readers=1):
-    """A database, an indexer that makes packs into a shared folder, and readers of these."""
+def fleet(readers=1, where=None):
+    """A database, an indexer that makes packs into a shared folder or to an address, and readers of these."""
     if not programs():
         raise Skip("PostgreSQL is not installed (apt-get install postgresql)")
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database())
         indexer = stack.enter_context(house())
-        places = os.path.join(indexer.path, "packs")
-        os.mkdir(places)
+        places = where or os.path.join(indexer.path, "packs")
+        if not where:
+            os.mkdir(places)
         database.sql("CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN")
         indexer.run("fleet", "init", database.where(), places)
         database.sql("GRANT lectern_indexer TO ann; GRANT lectern_reader TO bob")
@@ -106,7 +108,8 @@ def a_fleet_says_what_is_wrong():
         database.sql("DELETE FROM lectern.migrations WHERE number = 99")
         check("fleet init" in reader.run("fleet", "status", code=2).stderr, "an earlier schema")
         database.sql("INSERT INTO lectern.migrations (number) VALUES (2)")
-        check("address" in indexer.run("fleet", "init", database.where(), "http://files/packs", code=2).stderr, "no folder")
+        check("netrc" in indexer.run("fleet", "init", database.where(), "http://me:word@files/packs", code=2).stderr, "a password")
+        check("127.0.0.1" in indexer.run("fleet", "init", database.where(), "http://127.0.0.1:1/packs", code=7).stderr, "nobody there")
         check("password" in reader.run("fleet", "join", "host=x password=y", code=2).stderr, "a password")
         told = reader.json("fleet", "join", database.where("bob"))
         check(told["role"] == "reader", told)
@@ -196,3 +199,91 @@ def what_is_held_is_configuration_and_followed():
                 worker.send_signal(signal.SIGTERM)
                 check(worker.wait(PATIENCE) in (0, 7, 130), worker.returncode)
         check(held() == ["pumps"], held())
+
+
+@contextlib.contextmanager
+def file_server(folder, more=""):
+    if not files.program():
+        raise Skip("nginx is not installed (apt-get install nginx)")
+    with files.FileServer(folder, more) as server:
+        yield server
+
+
+@test
+def packs_go_over_http():
+    with house() as place, file_server(place.path) as server, fleet(where=server.where) as (_, indexer, reader):
+        check(not os.listdir(os.path.join(place.path, "packs")), "what init tried is gone")
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
+        indexer.run("fleet", "publish", "m", os.path.join(indexer.path, "m"))
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        check("water" in reader.json("ask", "what is the impeller primed with")["answer"], "an answer")
+        # Nothing else is there, neither where packs are nor beside the reader's store.
+        names = os.listdir(os.path.join(place.path, "packs"))
+        check(len(names) == 1 and names[0].endswith(".pack"), names)
+        left = [name for name in os.listdir(os.path.join(reader.store, "fleet")) if "pack" in name]
+        check(not left, left)
+        # The file server is away: the indexer says so, the reader serves on.
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with oil.</p>"))
+        indexer.run("fleet", "publish", "m")
+        server.stop()
+        indexer.run("fleet", "work", "--once")
+        check(server.where in shown(indexer)["m"]["problem"], shown(indexer))
+        server.start()
+        indexer.run("fleet", "publish", "m")
+        indexer.run("fleet", "work", "--once")
+        server.stop()
+        check("127.0.0.1" in reader.run("fleet", "fetch", "--once", code=7).stderr, "no packs")
+        check("water" in reader.json("ask", "what is the impeller primed with")["answer"], "without packs")
+        server.start()
+        damage(os.path.join(place.path, "packs"))
+        check("sha256" in reader.run("fleet", "fetch", "--once", code=7).stderr, "a changed pack")
+        damage(os.path.join(place.path, "packs"))
+        reader.run("fleet", "fetch", "--once")
+        check("oil" in reader.json("ask", "what is the impeller primed with")["answer"], "all is there again")
+
+
+@test
+def a_fetch_goes_on_where_it_broke_off():
+    with house() as place, file_server(place.path) as server, fleet(where=server.where) as (database, indexer, reader):
+        indexer.run("fleet", "publish", "m", indexer.part())
+        indexer.run("fleet", "work", "--once")
+        sha256, file = database.sql("SELECT sha256, file FROM lectern.packs")[0]
+        whole = content(os.path.join(place.path, "packs", file))
+        part = os.path.join(reader.store, "fleet", f"{sha256}.pack.part")
+        os.makedirs(os.path.dirname(part))
+        with open(part, "wb") as out:
+            out.write(whole[:len(whole) // 2])
+        # What is left is served, the first half is not there any more.
+        with open(os.path.join(place.path, "packs", file), "r+b") as out:
+            out.write(bytes(len(whole) // 2))
+        reader.run("fleet", "fetch", "--once")
+        check([m["name"] for m in reader.json("ls")["manuals"]] == ["m"], "it is here")
+
+
+@test
+def who_may_put_packs_is_the_servers_to_say():
+    with house() as place:
+        words = place.write("words", "ann:{PLAIN}word\n")
+        with file_server(place.path, f"limit_except GET {{ auth_basic packs; auth_basic_user_file {words}; }}") as server, \
+                contextlib.ExitStack() as stack:
+            if not programs():
+                raise Skip("PostgreSQL is not installed (apt-get install postgresql)")
+            database = stack.enter_context(Database())
+            said = place.run("fleet", "init", database.where(), server.where, code=7).stderr
+            check("401" in said and server.where in said, said)
+            place.write(".netrc", "machine 127.0.0.1 login ann password word\n")
+            place.run("fleet", "init", database.where(), server.where)
+            check(database.sql("SELECT value FROM lectern.settings WHERE name = 'packs'") == [[server.where]], "noted")
+
+
+@test
+def a_machine_may_see_the_place_elsewhere():
+    with house() as place, file_server(place.path) as server, fleet(where=server.where) as (database, indexer, reader):
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
+        indexer.run("fleet", "publish", "m", os.path.join(indexer.path, "m"))
+        indexer.run("fleet", "work", "--once")
+        server.stop()
+        reader.run("fleet", "join", database.where("bob"), os.path.join(place.path, "packs"))
+        reader.run("fleet", "fetch", "--once")
+        check("water" in reader.json("ask", "what is the impeller primed with")["answer"], "by the folder")
