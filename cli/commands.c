@@ -252,9 +252,10 @@ const struct command cli_commands[] = {
      BIT(MANUAL) | BIT(DIR) | BIT(UNTRUSTED), 1, 1, false, cmd_unpack},
     {"fleet",
      "init CONNECTION [PLACE]|join CONNECTION [PLACE]|publish NAME [FOLDER]|"
-     "status|work|fetch",
+     "withdraw NAME|status|work|fetch",
      "share packs between machines: make the registry, a PostgreSQL database; "
-     "join it; ask for a manual; show all; index what was asked for; take what "
+     "join it; ask for a manual; offer it no longer; show all; index what was "
+     "asked for; take what "
      "was indexed",
      BIT(ONCE), 1, 3, false, cmd_fleet},
     {"model", "use PATH|get [NAME]|info [PATH]|list",

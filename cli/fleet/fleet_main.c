@@ -68,7 +68,7 @@ static void usage(void)
          "\n"
          "  init CONNECTION [PLACE]   join CONNECTION [PLACE]   publish NAME "
          "[FOLDER]\n"
-         "  status   work   fetch\n"
+         "  withdraw NAME   status   work   fetch\n"
          "\n"
          "PLACE, of packs: a folder that all machines see, or an address "
          "(http, https).\n"
@@ -129,19 +129,22 @@ static int run(struct fleet *fleet, char **words, int count, struct err *err)
     if (!strcmp(verb, "join") && (count == 2 || count == 3))
         return fleet_join(fleet, words[1], words[2], err);
     bool publish = !strcmp(verb, "publish") && (count == 2 || count == 3);
+    bool withdraw = !strcmp(verb, "withdraw") && count == 2;
     bool status = !strcmp(verb, "status") && count == 1;
     bool work = !strcmp(verb, "work") && count == 1;
-    if (!publish && !status && !work && (strcmp(verb, "fetch") || count != 1))
+    if (!publish && !withdraw && !status && !work &&
+        (strcmp(verb, "fetch") || count != 1))
         return err_set(err, ERR_USAGE,
                        "what is the fleet to do? lectern help fleet");
     code = registry_make(config_text(&fleet->config, CONFIG_FLEET),
                          &fleet->registry, err);
     if (code)
         return code;
-    return publish  ? fleet_publish(fleet, words[1], words[2], err)
-           : status ? fleet_status(fleet, err)
-           : work   ? fleet_work(fleet, err)
-                    : fleet_fetch(fleet, err);
+    return publish    ? fleet_publish(fleet, words[1], words[2], err)
+           : withdraw ? fleet_withdraw(fleet, words[1], err)
+           : status   ? fleet_status(fleet, err)
+           : work     ? fleet_work(fleet, err)
+                      : fleet_fetch(fleet, err);
 }
 
 static void print_error(const struct fleet *fleet, const struct err *err)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/place.h"
 
@@ -38,11 +39,13 @@ static void load_held(struct reading *reading)
     buf_free(&text);
 }
 
-static int note_held(struct reading *reading, const struct offer *offer,
-                     struct err *err)
+/* `sha256` NULL: it is not held any more. */
+static int note_held(struct reading *reading, const char *name,
+                     const char *sha256, struct err *err)
 {
-    cJSON_DeleteItemFromObjectCaseSensitive(reading->held, offer->name);
-    cJSON_AddStringToObject(reading->held, offer->name, offer->sha256);
+    cJSON_DeleteItemFromObjectCaseSensitive(reading->held, name);
+    if (sha256)
+        cJSON_AddStringToObject(reading->held, name, sha256);
     char *text = cJSON_PrintUnformatted(reading->held);
     int code = file_write(reading->held_path.data, slice_of(text), err);
     free(text);
@@ -88,13 +91,55 @@ static int take(struct reading *reading, const struct place *place,
         code = fleet_call_with(reading->fleet, "unpack", "file", path.data,
                                NULL, NULL, 0, &result, err);
     if (!code)
-        code = note_held(reading, offer, err);
+        code = note_held(reading, offer->name, offer->sha256, err);
     if (!code)
         fleet_say(reading->fleet, "%s: generation %lld is here", offer->name,
                   (long long)offer->generation);
     unlink(path.data);
     cJSON_Delete(result);
     buf_free(&path);
+    return code;
+}
+
+static bool is_among(const struct rows *rows, const char *name)
+{
+    for (int i = 0; i < rows->count; i++)
+        if (!strcmp(rows_text(rows, i, 0), name))
+            return true;
+    return false;
+}
+
+/* One that was indexed here since is somebody's own. */
+static int drop(struct reading *reading, const cJSON *listed, const char *name,
+                struct err *err)
+{
+    const cJSON *here = find(listed, name);
+    cJSON *result = NULL;
+    int code = 0;
+    if (here && !json_get_text(here, "root", "")[0])
+        code = fleet_call_with(reading->fleet, "rm", "manual", name, NULL, NULL,
+                               0, &result, err);
+    if (!code)
+        fleet_say(reading->fleet, "%s: is not held any more", name);
+    if (!code)
+        code = note_held(reading, name, NULL, err);
+    cJSON_Delete(result);
+    return code;
+}
+
+/* What was withdrawn, and what the configuration does not name any more. */
+static int drop_all(struct reading *reading, const cJSON *listed,
+                    const struct rows *withdrawn, struct err *err)
+{
+    int code = 0;
+    for (const cJSON *one = reading->held->child, *next; !code && one;
+         one = next) {
+        char *name = mem_strdup(one->string);
+        next = one->next;
+        if (is_among(withdrawn, name) || !is_wanted(reading, name))
+            code = drop(reading, listed, name, err);
+        free(name);
+    }
     return code;
 }
 
@@ -122,14 +167,16 @@ static void look_at(struct reading *reading, const struct place *place,
 }
 
 static int look_at_all(struct reading *reading, const struct rows *rows,
-                       struct err *err)
+                       const struct rows *withdrawn, struct err *err)
 {
     struct place place = {0};
     cJSON *listed = NULL;
-    int code = place_find(reading->fleet, &place, err);
-    if (!code)
-        code = fleet_call(reading->fleet, "ls", slice_of("{}"), NULL, NULL, 0,
+    int code = fleet_call(reading->fleet, "ls", slice_of("{}"), NULL, NULL, 0,
                           &listed, err);
+    if (!code)
+        code = drop_all(reading, listed, withdrawn, err);
+    if (!code && rows->count)
+        code = place_find(reading->fleet, &place, err);
     for (int i = 0; !code && i < rows->count && !fleet_is_over(); i++) {
         struct offer offer = {rows_text(rows, i, 0), rows_text(rows, i, 1),
                               rows_text(rows, i, 2), rows_int(rows, i, 3),
@@ -163,23 +210,27 @@ static int report(struct reading *reading, struct err *err)
 
 static int look(struct reading *reading, struct err *err)
 {
-    struct rows rows;
+    struct registry *registry = reading->fleet->registry;
+    struct rows offers, withdrawn;
     reading->wanted = reading->current = 0;
     reading->problem.code = 0;
-    int code = registry_check(reading->fleet->registry, err);
+    int code = registry_check(registry, err);
     if (!code)
-        code = registry_ask(
-            reading->fleet->registry,
-            "SELECT DISTINCT ON (m.name) m.name, p.sha256, p.file, "
-            "p.bytes, g.id FROM lectern.manuals m JOIN lectern.generations g "
-            "ON "
-            "g.manual = m.id JOIN lectern.packs p ON p.sha256 = g.pack "
-            "ORDER BY m.name, g.id DESC",
-            NULL, &rows, err);
+        code = registry_ask(registry,
+                            "SELECT name, sha256, file, bytes, id FROM "
+                            "lectern.offers ORDER BY name",
+                            NULL, &offers, err);
     if (code)
         return code;
-    code = look_at_all(reading, &rows, err);
-    rows_free(&rows);
+    code = registry_ask(
+        registry,
+        "SELECT name FROM lectern.manuals WHERE withdrawn IS NOT NULL", NULL,
+        &withdrawn, err);
+    if (!code) {
+        code = look_at_all(reading, &offers, &withdrawn, err);
+        rows_free(&withdrawn);
+    }
+    rows_free(&offers);
     return code ? code : report(reading, err);
 }
 

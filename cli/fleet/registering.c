@@ -163,18 +163,46 @@ int fleet_publish(struct fleet *fleet, const char *name, const char *source,
     return 0;
 }
 
+int fleet_withdraw(struct fleet *fleet, const char *name, struct err *err)
+{
+    struct buf out = {0}, text = {0};
+    struct json json = json_to(&out);
+    struct rows rows;
+    const char *const values[REGISTRY_VALUES] = {name};
+    int code = registry_check(fleet->registry, err);
+    if (!code)
+        code = registry_ask(fleet->registry, "SELECT lectern.withdraw($1)",
+                            values, &rows, err);
+    if (code)
+        return code;
+    bool known = rows_text(&rows, 0, 0)[0] == 't';
+    rows_free(&rows);
+    if (!known)
+        return err_set(err, ERR_USAGE, "the fleet has no manual %s", name);
+    json_begin(&json, '{');
+    json_field_text(&json, "withdrawn", name);
+    json_end(&json, '}');
+    buf_printf(&text,
+               "%s is withdrawn; lectern fleet publish %s asks for it "
+               "again",
+               name, name);
+    print(fleet, &out, text.data);
+    buf_free(&text);
+    return 0;
+}
+
 /* ---- status ---- */
 
 static const char status_sql[] =
     "SELECT json_build_object('manuals', (SELECT coalesce(json_agg(x ORDER BY "
-    "x.name), '[]') FROM (SELECT m.name, m.source, l.wanted, l.published, "
+    "x.name), '[]') FROM (SELECT m.name, m.source, m.withdrawn IS NOT NULL AS "
+    "withdrawn, l.wanted, l.published, "
     "l.holder, extract(epoch FROM l.until - clock_timestamp())::int AS "
     "seconds_left, l.failures, l.problem, g.generation, g.age, g.bytes, "
     "g.signer FROM lectern.manuals m JOIN lectern.leases l ON l.manual = m.id "
-    "LEFT JOIN LATERAL (SELECT g.id AS generation, extract(epoch FROM "
-    "clock_timestamp() - g.published)::int AS age, p.bytes, p.signer FROM "
-    "lectern.generations g JOIN lectern.packs p ON p.sha256 = g.pack WHERE "
-    "g.manual = m.id ORDER BY g.id DESC LIMIT 1) g ON true) x), 'readers', "
+    "LEFT JOIN (SELECT name, id AS generation, extract(epoch FROM "
+    "clock_timestamp() - published)::int AS age, bytes, signer FROM "
+    "lectern.offers) g ON g.name = m.name) x), 'readers', "
     "(SELECT coalesce(json_agg(r ORDER BY r.name), '[]') FROM (SELECT name, "
     "manuals, current, problem, extract(epoch FROM clock_timestamp() - "
     "heard)::int AS age FROM lectern.readers) r))";
@@ -185,7 +213,9 @@ static void put_manual(struct buf *out, const cJSON *manual)
     const char *problem = json_get_text(manual, "problem", NULL);
     int64_t generation = json_get_int(manual, "generation", 0);
     buf_printf(out, "%-24s ", json_get_text(manual, "name", ""));
-    if (generation)
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(manual, "withdrawn")))
+        buf_put_text(out, "withdrawn");
+    else if (generation)
         buf_printf(out, "generation %lld, %lld bytes, %lld s old",
                    (long long)generation,
                    (long long)json_get_int(manual, "bytes", 0),

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from e2e.house import BUILD, PATIENCE, Skip, check, house, page, test
+from e2e.house import BUILD, HERE, PATIENCE, Skip, check, house, page, test
 from harness import files
 from harness.database import Database, programs
 
@@ -103,11 +103,12 @@ def a_fleet_says_what_is_wrong():
         indexer.run("fleet", "publish", "m", "/nowhere")
         indexer.run("fleet", "work", "--once")
         check("/nowhere is no folder" in shown(indexer)["m"]["problem"], shown(indexer))
-        database.sql("UPDATE lectern.migrations SET number = 99 WHERE number = 2")
+        newest = database.sql("SELECT max(number) FROM lectern.migrations")[0][0]
+        database.sql(f"UPDATE lectern.migrations SET number = 99 WHERE number = {newest}")
         check("newer Lectern" in reader.run("fleet", "status", code=2).stderr, "a later schema")
         database.sql("DELETE FROM lectern.migrations WHERE number = 99")
         check("fleet init" in reader.run("fleet", "status", code=2).stderr, "an earlier schema")
-        database.sql("INSERT INTO lectern.migrations (number) VALUES (2)")
+        database.sql(f"INSERT INTO lectern.migrations (number) VALUES ({newest})")
         check("netrc" in indexer.run("fleet", "init", database.where(), "http://me:word@files/packs", code=2).stderr, "a password")
         check("127.0.0.1" in indexer.run("fleet", "init", database.where(), "http://127.0.0.1:1/packs", code=7).stderr, "nobody there")
         check("password" in reader.run("fleet", "join", "host=x password=y", code=2).stderr, "a password")
@@ -122,12 +123,87 @@ def a_schema_is_brought_up_to_date():
     with Database() as database, house() as h:
         check("fleet init" in h.run("fleet", "join", database.where(), code=2).stderr, "no registry")
         first = h.json("fleet", "init", database.where())
-        check(first["from"] == 0 and first["schema"] >= 2, first)
-        database.sql("DROP TABLE lectern.readers; DROP FUNCTION lectern.report; "
-                     "DELETE FROM lectern.migrations WHERE number > 1; INSERT INTO lectern.settings VALUES ('kept', '1')")
+        check(first["from"] == 0 and first["schema"] >= 3, first)
+        # What there was of the first two, with two generations of a manual.
+        database.sql("DROP SCHEMA lectern CASCADE; CREATE SCHEMA lectern; CREATE TABLE lectern.migrations (number integer "
+                     "PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now()); INSERT INTO lectern.migrations VALUES (1), (2)")
+        for name in ("001_registry", "002_readers"):
+            database.sql(content(os.path.join(HERE, f"../../cli/fleet/sql/{name}.sql")).decode())
+        database.sql("SELECT lectern.ask_for('m', '/m')")
+        for fence in (1, 2):
+            database.sql("UPDATE lectern.leases SET wanted = wanted + 1; SELECT lectern.take('w', '{}'); "
+                         f"SELECT lectern.register(1, {fence}, repeat('{fence}', 64), 'h', 'file{fence}', 1, NULL)")
         second = h.json("fleet", "init", database.where())
-        check(second == {"from": 1, "schema": first["schema"]}, second)
-        check(database.sql("SELECT value FROM lectern.settings WHERE name = 'kept'") == [["1"]], "what was there stays")
+        check(second == {"from": 2, "schema": first["schema"]}, second)
+        check(database.sql("SELECT name, file FROM lectern.offers") == [["m", "file2"]], "what was there stays")
+        database.sql("UPDATE lectern.settings SET value = '0' WHERE name = 'grace_seconds'")
+        check(database.sql("SELECT file FROM lectern.unneeded") == [["file1"]], "the earlier may go")
+
+
+@test
+def a_manual_is_withdrawn_and_its_packs_go():
+    with fleet() as (database, indexer, reader):
+        places = os.path.join(indexer.path, "packs")
+        for name in ("pumps", "valves"):
+            indexer.write(f"{name}/a.html", page(name, "<p>The impeller is primed.</p>"))
+            indexer.run("fleet", "publish", name, os.path.join(indexer.path, name))
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        # An attempt that dies with half a file.
+        indexer.run("fleet", "publish", "pumps")
+        database.sql("SELECT lectern.take('dead', '{}'); SELECT lectern.announce(1, 2, 'half.pack')")
+        half = indexer.write("packs/half.pack.part", "half")
+        database.sql("UPDATE lectern.leases SET until = clock_timestamp() - interval '1 s'")
+        indexer.run("fleet", "work", "--once")
+        check(len(os.listdir(places)) == 4 and os.path.exists(half), "grace is a day")
+        check(shown(indexer)["valves"]["generation"], "published")
+        check(indexer.json("fleet", "withdraw", "valves") == {"withdrawn": "valves"}, "withdrawn")
+        check("no manual" in indexer.run("fleet", "withdraw", "other", code=2).stderr, "an unknown one")
+        check("denied" in reader.run("fleet", "withdraw", "pumps", code=2).stderr, "by a reader")
+        reader.run("fleet", "fetch", "--once")
+        check([m["name"] for m in reader.json("ls")["manuals"]] == ["pumps"], reader.json("ls"))
+        check(shown(indexer)["valves"]["withdrawn"] and not shown(indexer)["valves"]["generation"], shown(indexer))
+        check("withdrawn" in indexer.run("fleet", "status").stdout, "in words")
+        database.sql("UPDATE lectern.settings SET value = '0' WHERE name = 'grace_seconds'")
+        indexer.run("fleet", "work", "--once")
+        file = database.sql("SELECT file FROM lectern.offers")
+        check([[name] for name in os.listdir(places)] == file, (os.listdir(places), file))
+        # It may come back.
+        indexer.run("fleet", "publish", "valves")
+        check(shown(indexer)["valves"]["generation"] is None, "not the old one")
+        reader.run("fleet", "fetch", "--once")
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        check([m["name"] for m in reader.json("ls")["manuals"]] == ["pumps", "valves"], reader.json("ls"))
+
+
+@test
+def who_holds_a_lease_of_a_withdrawn_manual_cannot_publish():
+    with fleet() as (database, indexer, _):
+        indexer.run("fleet", "publish", "m", "/m")
+        check(database.sql("SELECT fence FROM lectern.take('late', '{}')") == [["1"]], "taken")
+        indexer.run("fleet", "withdraw", "m")
+        check(database.sql("SELECT lectern.renew(1, 1), lectern.announce(1, 1, 'f')") == [["f", "f"]], "lost")
+        check(database.sql("SELECT lectern.register(1, 1, repeat('1', 64), 'h', 'f', 1, NULL)") == [[""]], "fenced")
+        check(not database.sql("SELECT fence FROM lectern.take('other', '{}')"), "nothing to do")
+        indexer.run("fleet", "publish", "m")
+        check(database.sql("SELECT fence FROM lectern.take('other', '{}')") == [["2"]], "asked for again")
+
+
+@test
+def what_is_not_to_be_held_any_more_goes():
+    with fleet() as (_, indexer, reader):
+        for name in ("pumps", "valves"):
+            indexer.write(f"{name}/a.html", page(name, "<p>The impeller is primed.</p>"))
+            indexer.run("fleet", "publish", name, os.path.join(indexer.path, name))
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        reader.write("own/a.html", page("Own", "<p>Words.</p>"))
+        reader.run("add", os.path.join(reader.path, "own"), "-c", "own", "--wait")
+        with open(os.path.join(reader.path, "lectern/lectern.ini"), "a") as file:
+            file.write("fleet_manuals = valves\n")
+        reader.run("fleet", "fetch", "--once")
+        check({m["name"] for m in reader.json("ls")["manuals"]} == {"own", "valves"}, reader.json("ls"))
 
 
 @test
