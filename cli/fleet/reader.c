@@ -1,5 +1,6 @@
 /* A reader: takes the newest packs of the manuals that it is to hold, and gives them to
  * the daemon, which goes on answering from what it has meanwhile, and whoever is away. */
+#include <dirent.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/fleet/fleet.h"
+#include "cli/fleet/looked.h"
 #include "cli/fleet/place.h"
 
 enum { IDLE_MS = 30000, BROKEN_MS = 2000, MAX_HELD = 64 << 20 };
@@ -18,7 +20,9 @@ struct reading {
     cJSON *held;
     struct buf held_path;
     int64_t wanted, current;
+    bool answered;      /* the registry did */
     struct err problem; /* of a manual, the last */
+    struct looked looked;
 };
 
 struct offer {
@@ -166,6 +170,25 @@ static void look_at(struct reading *reading, const struct place *place,
     err_set(&reading->problem, err.code, "%s: %s", offer->name, err.message);
 }
 
+/* Half a pack that is not wanted any more: a newer one was published meanwhile. */
+static void remove_parts(const struct reading *reading)
+{
+    const char *folder = reading->fleet->folder.data;
+    DIR *names = opendir(folder);
+    const struct dirent *one;
+    while (names && (one = readdir(names))) {
+        struct buf path = {0};
+        if (!fnmatch("*[0-9a-f].pack.part", one->d_name, 0) ||
+            !fnmatch("*[0-9a-f].pack", one->d_name, 0)) {
+            file_join(&path, folder, one->d_name);
+            unlink(path.data);
+        }
+        buf_free(&path);
+    }
+    if (names)
+        closedir(names);
+}
+
 static int look_at_all(struct reading *reading, const struct rows *rows,
                        const struct rows *withdrawn, struct err *err)
 {
@@ -183,6 +206,8 @@ static int look_at_all(struct reading *reading, const struct rows *rows,
                               rows_int(rows, i, 4)};
         look_at(reading, &place, listed, &offer);
     }
+    if (!code && reading->current == reading->wanted)
+        remove_parts(reading);
     cJSON_Delete(listed);
     place_free(&place);
     return code;
@@ -214,6 +239,7 @@ static int look(struct reading *reading, struct err *err)
     struct rows offers, withdrawn;
     reading->wanted = reading->current = 0;
     reading->problem.code = 0;
+    reading->answered = false;
     int code = registry_check(registry, err);
     if (!code)
         code = registry_ask(registry,
@@ -226,12 +252,26 @@ static int look(struct reading *reading, struct err *err)
         registry,
         "SELECT name FROM lectern.manuals WHERE withdrawn IS NOT NULL", NULL,
         &withdrawn, err);
+    reading->answered = !code;
     if (!code) {
         code = look_at_all(reading, &offers, &withdrawn, err);
         rows_free(&withdrawn);
     }
     rows_free(&offers);
     return code ? code : report(reading, err);
+}
+
+static int look_and_note(struct reading *reading, struct err *err)
+{
+    struct err why = {.position = -1};
+    int code = look(reading, &why);
+    if (!code)
+        why = reading->problem;
+    else if (err)
+        *err = why;
+    looked_note(&reading->looked, reading->answered,
+                why.code ? why.message : NULL);
+    return code;
 }
 
 /* Whether something is to be tried again before long. */
@@ -248,9 +288,10 @@ int fleet_fetch(struct fleet *fleet, struct err *err)
     if (code)
         return code;
     load_held(&reading);
+    looked_load(fleet, &reading.looked);
     registry_listen(fleet->registry, "lectern_packs");
     do {
-        code = look(&reading, err);
+        code = look_and_note(&reading, err);
         if (fleet->once || (code && code != ERR_UNREACHABLE))
             break;
         if (code)
@@ -265,5 +306,6 @@ int fleet_fetch(struct fleet *fleet, struct err *err)
     }
     cJSON_Delete(reading.held);
     buf_free(&reading.held_path);
+    looked_free(&reading.looked);
     return code;
 }

@@ -236,10 +236,16 @@ def readers_serve_on_without_database_and_packs():
         indexer.run("fleet", "work", "--once")
         places = os.path.join(indexer.path, "packs")
         os.rename(places, places + ".gone")
+        check(reader.json("status")["fleet"]["fresh"], reader.json("status")["fleet"])
         check("packs" in reader.run("fleet", "fetch", "--once", code=7).stderr, "no packs")
+        state = reader.json("status")["fleet"]
+        check(not state["fresh"] and "packs" in state["problem"] and state["behind"] >= state["looked"] >= 0, state)
         check("water" in reader.json("ask", "what is the impeller primed with")["answer"], "without packs")
         database.stop("immediate")
         reader.run("fleet", "fetch", "--once", code=3)
+        later = reader.json("status")["fleet"]
+        check("registry" in later["problem"] and later["behind"] >= state["behind"], later)
+        check("not all is current for" in reader.run("status").stdout, "in words")
         answer = reader.json("ask", "what is the impeller primed with")
         check("water" in answer["answer"] and not answer["fresh"], answer)
         database.start()
@@ -249,6 +255,8 @@ def readers_serve_on_without_database_and_packs():
         damage(places)
         reader.run("fleet", "fetch", "--once")
         check("oil" in reader.json("ask", "what is the impeller primed with")["answer"], "all is there again")
+        check(reader.json("status")["fleet"]["fresh"], reader.json("status")["fleet"])
+        check("all is current" in reader.run("status").stdout, "in words")
 
 
 @test
@@ -294,7 +302,9 @@ def packs_go_over_http():
         indexer.run("fleet", "work", "--once")
         reader.run("fleet", "fetch", "--once")
         check("water" in reader.json("ask", "what is the impeller primed with")["answer"], "an answer")
-        # Nothing else is there, neither where packs are nor beside the reader's store.
+        # Nothing else is there, neither where packs are nor beside the reader's store: half of one that nobody wants any more, say.
+        reader.write("store/fleet/" + 64 * "a" + ".pack.part", "half")
+        reader.run("fleet", "fetch", "--once")
         names = os.listdir(os.path.join(place.path, "packs"))
         check(len(names) == 1 and names[0].endswith(".pack"), names)
         left = [name for name in os.listdir(os.path.join(reader.store, "fleet")) if "pack" in name]
