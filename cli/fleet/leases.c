@@ -121,5 +121,7 @@ int lease_register(struct registry *registry, const struct lease *lease,
                        "the lease of %s was lost: its pack is not published",
                        lease->name);
     rows_free(&rows);
+    if (!code) /* without it readers look in 30 s */
+        registry_run(registry, "NOTIFY lectern_packs", NULL);
     return code;
 }

@@ -44,6 +44,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
+    -- What registers the file waits for the disk, for this as well.
+    PERFORM set_config('synchronous_commit', 'off', true);
     UPDATE attempts SET file = its_file
         WHERE manual = its_manual AND fence = its_fence;
     RETURN true;
