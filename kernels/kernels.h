@@ -136,6 +136,14 @@ struct kernel_summaries {
 /* A weight matrix [n, k] in the form in which a backend multiplies by it. */
 struct kernel_weight;
 
+/* One of several products of the same rows. */
+struct kernel_product {
+    float *out; /* [m, n] */
+    const struct kernel_weight *w;
+    const float *bias; /* [n]; NULL: none is added */
+};
+enum { KERNEL_MAX_PRODUCTS = 4 };
+
 /* The sizes of one call of HiLS attention.  `n` slots hold keys and values;
  * chunk c is slots [c chunk, (c + 1) chunk).  Query i at slot t = position[i]
  * sees the window [l, t], l = max(0, floor((t - window + 1) / chunk) chunk),
@@ -244,6 +252,13 @@ struct kernels {
     int (*matmul_bias)(struct kernel_run *run, float *out, const float *a,
                        const struct kernel_weight *w, const float *bias,
                        size_t m, bool add);
+
+    /* Multiplies the same rows a [m, k] by up to KERNEL_MAX_PRODUCTS weights, all of k
+     * inputs: each out is what matmul, or matmul_bias, makes of it.  cuda: few rows
+     * in one launch; many rows are rounded once. */
+    int (*matmuls)(struct kernel_run *run,
+                   const struct kernel_product *products, size_t count,
+                   const float *a, size_t m);
 
     /* ---- The transformer ---- */
 

@@ -21,6 +21,11 @@ int forward_multiply(struct model *m, float *out, const float *in,
                                    linear->bias, rows, add);
 }
 
+static struct kernel_product product_of(float *out, const struct linear *linear)
+{
+    return (struct kernel_product){out, linear->weight, linear->bias};
+}
+
 /* What a layer's part reads: x, or its norm. */
 static int enter(struct model *m, const struct norm *norm, size_t rows,
                  const float **ret)
@@ -189,12 +194,11 @@ static int attention(struct model *m, const struct forward_part *parts,
     struct workspace *w = &m->work;
     const float *in;
     int code = enter(m, &l->attention_norm, rows, &in);
+    const struct kernel_product products[] = {product_of(w->q, &l->q),
+                                              product_of(w->k, &l->k),
+                                              product_of(w->v, &l->v)};
     if (!code)
-        code = forward_multiply(m, w->q, in, &l->q, rows, false);
-    if (!code)
-        code = forward_multiply(m, w->k, in, &l->k, rows, false);
-    if (!code)
-        code = forward_multiply(m, w->v, in, &l->v, rows, false);
+        code = m->kernels->matmuls(&m->run, products, 3, in, rows);
     if (!code)
         code = forward_norm_heads(m, w->q, &l->q_norm, rows, c->heads, layer);
     if (!code)
@@ -219,9 +223,9 @@ static int gate(struct model *m, const float *in, const struct layer_weights *l,
 {
     const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
-    int code = forward_multiply(m, w->gate, in, &l->gate, rows, false);
-    if (!code)
-        code = forward_multiply(m, w->up, in, &l->up, rows, false);
+    const struct kernel_product products[] = {product_of(w->gate, &l->gate),
+                                              product_of(w->up, &l->up)};
+    int code = m->kernels->matmuls(&m->run, products, 2, in, rows);
     if (code)
         return code;
     if (c->architecture->gate == GATE_SILU)

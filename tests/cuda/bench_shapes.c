@@ -240,6 +240,17 @@ static int no_matmul(struct kernel_run *run, float *out, const float *a,
     (void)run, (void)out, (void)a, (void)w, (void)m, (void)add;
     return KERNEL_OK;
 }
+static int no_matmuls(struct kernel_run *run,
+                      const struct kernel_product *products, size_t count,
+                      const float *a, size_t m)
+{
+    (void)run;
+    (void)products;
+    (void)count;
+    (void)a;
+    (void)m;
+    return 0;
+}
 
 static int no_calibration(struct kernel_run *run, float *out, const float *h,
                           const struct kernel_weight *down,
@@ -326,6 +337,7 @@ int bench_fill(struct bench *b, struct model *model, struct session *session,
     b->table.chunk_proxy = proxy_of_numbers;
     b->table.copy = copy_numbers;
     b->table.matmul = no_matmul;
+    b->table.matmuls = no_matmuls;
     b->table.gather = no_gather;
     b->table.rms_norm = no_norm;
     b->table.rotary = no_rotary;

@@ -242,6 +242,13 @@ static void run_matmuls(void)
                                             numbers(m * K), weight, numbers(N),
                                             m, true),
                          0);
+    for (size_t m = 1; m < 20; m += 6) {
+        const float *in = numbers(m * K);
+        const struct kernel_product two[] = {
+            {numbers(m * N), weight, NULL},
+            {numbers(m * N), weight, numbers(N)}};
+        assert_int_equal(table->matmuls(&run, two, 2, in, m), 0);
+    }
     table->weight_free(&run, weight);
     release_all();
 }
@@ -271,6 +278,7 @@ static void run_little(void)
     run_hici(70, 16, 6);
     run_pooling();
     run_norms();
+    run_matmuls();
     run_top_k(5000);
 }
 
@@ -300,7 +308,6 @@ static void run_all(void)
     run_hils((struct sizes){5, 230, 4, 4, 16, KERNEL_F32}, how, true);
     run_bidirectional(70, 4, 32, 0);
     run_bidirectional(70, 4, 32, 9);
-    run_matmuls();
     for (size_t n = 1; n < 400; n += 63)
         run_top_k(n);
     run_little();
