@@ -49,6 +49,8 @@ demo: deps  ## index a real manual and ask it three questions
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) all build/manuals/postgresql
 	@sh tests/demo.sh build build/manuals/postgresql
 
+$O/tests/bench/bench_leases: $O/tests/bench/bench_leases.o $(patsubst %,$O/cli/fleet/%.o,leases registry schema) $(BASE)
+	$(call link,-lpq $(BASE_LIBS))
 $O/tests/bench/bench_parse: BENCH_LIBS := -lgumbo
 $O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
 	$(call link,$(BENCH_LIBS) $(ALL_LIBS))
