@@ -146,6 +146,22 @@ struct kernel_product {
 };
 enum { KERNEL_MAX_PRODUCTS = 4 };
 
+/* Rows that are multiplied: x, or, where there is a norm, rms_norm's of x. */
+struct kernel_rows {
+    const float *x;    /* [m, k] */
+    const float *norm; /* [k]; NULL: none */
+    float eps;
+    float *room; /* [m, k], with a norm: for the backend's use */
+};
+
+/* Two products of the same rows, the first bent, of which one is made. */
+enum kernel_bend { KERNEL_SILU, KERNEL_GELU, KERNEL_GELU_TANH };
+struct kernel_gate {
+    struct kernel_product gate,
+        up; /* no `plus`; up.out: room for the backend */
+    enum kernel_bend bend;
+};
+
 /* Heads of queries, keys or values on their way to attention. */
 struct kernel_heads {
     float *x; /* [m, h, d], changed in place */
@@ -274,12 +290,17 @@ struct kernels {
                        const struct kernel_weight *w, const float *bias,
                        size_t m, bool add);
 
-    /* Multiplies the same rows a [m, k] by up to KERNEL_MAX_PRODUCTS weights, all of k
-     * inputs: each out is what matmul, or matmul_bias, makes of it, and `plus`.  cuda:
-     * few rows in one launch; many rows are rounded once. */
+    /* Multiplies the same rows by up to KERNEL_MAX_PRODUCTS weights, all of k inputs:
+     * each out is what matmul, or matmul_bias, makes of them, and `plus`.  cuda: few
+     * rows in one launch, their norm too; many rows are rounded once. */
     int (*matmuls)(struct kernel_run *run,
                    const struct kernel_product *products, size_t count,
-                   const float *a, size_t m);
+                   const struct kernel_rows *a, size_t m);
+
+    /* Multiplies the rows by both and makes gate.out [m, n] = swiglu or geglu of the
+     * two.  cuda: few rows in one launch. */
+    int (*matmul_gated)(struct kernel_run *run, const struct kernel_gate *gate,
+                        const struct kernel_rows *a, size_t m);
 
     /* ---- The transformer ---- */
 

@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/cpu/cpu_blocks.h"
 #include "kernels/cpu/cpu_internal.h"
@@ -70,17 +69,15 @@ static int matmul_bias(struct kernel_run *run, float *out, const float *a,
 
 static int matmuls(struct kernel_run *run,
                    const struct kernel_product *products, size_t count,
-                   const float *a, size_t m)
+                   const struct kernel_rows *a, size_t m)
 {
-    int code = KERNEL_OK;
-    for (size_t i = 0; i < count && !code; i++) {
-        const struct kernel_product *p = &products[i];
-        if (p->plus && p->plus != p->out)
-            memcpy(p->out, p->plus, m * p->w->n * sizeof *p->out);
-        code = p->bias ? matmul_bias(run, p->out, a, p->w, p->bias, m, p->plus)
-                       : matmul(run, p->out, a, p->w, m, p->plus);
-    }
-    return code;
+    return ref_matmuls(kernels_cpu(), run, products, count, a, m);
+}
+
+static int matmul_gated(struct kernel_run *run, const struct kernel_gate *gate,
+                        const struct kernel_rows *a, size_t m)
+{
+    return ref_matmul_gated(kernels_cpu(), run, gate, a, m);
 }
 
 static int gather(struct kernel_run *run, float *out,
@@ -102,5 +99,6 @@ void cpu_fill_matmuls(struct kernels *table)
     table->matmul = matmul;
     table->matmul_bias = matmul_bias;
     table->matmuls = matmuls;
+    table->matmul_gated = matmul_gated;
     table->gather = gather;
 }

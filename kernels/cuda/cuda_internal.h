@@ -200,6 +200,8 @@ const char *cuda_blas_lacks();
 /* Sums, norms and attention that other operations are made of. */
 int cuda_matmul(struct kernel_run *run, float *out, const float *a,
                 const struct kernel_weight *w, size_t m, bool add);
+int cuda_bend(struct kernel_run *run, float *out, const float *gate,
+              const float *up, size_t count, enum kernel_bend bend);
 int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
                   size_t n);
 int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,

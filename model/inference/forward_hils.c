@@ -126,7 +126,8 @@ int forward_hils_calibrate(struct model *m, size_t layer, size_t rows)
     const struct hils_weights *l = &m->weights.layers[layer].hils;
     struct workspace *w = &m->work;
     const struct kernel_product up = {.out = w->qhat, .w = l->up, .plus = w->q};
-    int code = h->rank ? m->kernels->matmuls(&m->run, &up, 1, w->low, rows) : 0;
+    const struct kernel_rows low = {.x = w->low};
+    int code = h->rank ? m->kernels->matmuls(&m->run, &up, 1, &low, rows) : 0;
     if (!code && h->whole_norm)
         code = m->kernels->rms_norm(&m->run, w->qhat, w->qhat, l->norm, rows,
                                     c->heads * c->head, FORWARD_HILS_EPS);

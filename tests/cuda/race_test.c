@@ -262,11 +262,15 @@ static void run_matmuls(void)
                                             m, true),
                          0);
     for (size_t m = 1; m < 20; m += 6) {
-        const float *in = numbers(m * K);
+        const struct kernel_rows in = {numbers(m * K), numbers(K), 1e-6F,
+                                       numbers(m * K)};
         const struct kernel_product two[] = {
             {numbers(m * N), weight, NULL, NULL},
             {numbers(m * N), weight, numbers(N), numbers(m * N)}};
-        assert_int_equal(table->matmuls(&run, two, 2, in, m), 0);
+        const struct kernel_gate gate = {
+            two[0], {numbers(m * N), weight, NULL, NULL}, KERNEL_SILU};
+        assert_int_equal(table->matmuls(&run, two, 2, &in, m), 0);
+        assert_int_equal(table->matmul_gated(&run, &gate, &in, m), 0);
     }
     table->weight_free(&run, weight);
     release_all();

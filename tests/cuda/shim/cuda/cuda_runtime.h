@@ -41,6 +41,7 @@ using std::size_t;
 #define cuda_blas_lacks       emulated_blas_lacks
 #define cuda_matmul           emulated_matmul
 #define cuda_copy             emulated_copy
+#define cuda_bend             emulated_bend
 #define cuda_add_bias         emulated_add_bias
 #define cuda_rms_norm         emulated_rms_norm
 #define cuda_layer_norm       emulated_layer_norm
