@@ -4,6 +4,7 @@
  * split over several (split-KV) whose parts are joined.  Heads of up to
  * TENSOR_MAX_WIDTH go over the tensor cores. */
 #include "kernels/cuda/cuda_dense.h"
+#include "kernels/cuda/cuda_join.h"
 #include "kernels/cuda/cuda_tensor.h"
 #include "kernels/cuda/cuda_tiles.h"
 
@@ -198,6 +199,18 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
         }
         tensor_leave(&own, half, z.d, out, log);
     }
+    if constexpr (ROWS == TENSOR_FEW) {
+        size_t group = (blockIdx.z * gridDim.x + blockIdx.x) * z.hkv + turns.kv;
+        auto *room = static_cast<unsigned *>(cuda_shared());
+        if (parts.within && is_last_block(group, count, room))
+            join_rows(s.out, parts, count, z.places, z.d, false, turns.rows,
+                      [&](unsigned row) {
+                          unsigned its = turns.first + row;
+                          unsigned heads = static_cast<unsigned>(z.group);
+                          return s.place(turns.batch, its / heads,
+                                         turns.kv * heads + its % heads);
+                      });
+    }
 }
 
 /* ---- Joining ---- */
@@ -231,12 +244,12 @@ int cuda_join(struct kernel_run *run, float *out,
 
 /* ---- Starting ---- */
 
-/* `kernel` by `rows` rows a block. */
+/* `kernel` by `rows` rows a block; `within`: it can join parts itself. */
 template <typename Source>
 static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
                      size_t queries, size_t longest, size_t rows,
                      void (*kernel)(Source, struct tile_parts, size_t),
-                     unsigned threads, size_t bytes)
+                     unsigned threads, size_t bytes, bool within)
 {
     const struct dense_sizes &z = s.sizes;
     size_t tiles = cuda_ceil(queries * z.group, rows);
@@ -245,19 +258,20 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
     size_t max = longest / SPLIT_MIN;
     size_t count = wanted < max ? wanted : max;
     cuda_workspace outs(run), logs(run);
-    struct tile_parts parts = {nullptr, nullptr};
+    struct tile_parts parts = {nullptr, nullptr, false};
     if (count > 1) {
         parts.out = outs.take<float>(count, z.places, z.d);
         parts.log = logs.take<float>(count, z.places);
         if (!parts.out || !parts.log)
             return KERNEL_NO_MEMORY;
+        parts.within = within && blocks <= JOIN_MAX;
     } else {
         count = 1;
     }
     int code = cuda_launch(run, kernel,
                            {tiles, z.hkv * count, batches, threads, bytes}, s,
                            parts, count);
-    return code || count == 1
+    return code || count == 1 || parts.within
                ? code
                : cuda_join(run, s.out, &parts, count, z.places, z.d, false);
 }
@@ -270,10 +284,10 @@ static int attend_on_tensors(struct kernel_run *run, const Source &s,
     return queries * s.sizes.group <= TENSOR_FEW
                ? attend_by(run, s, batches, queries, longest, TENSOR_FEW,
                            attend_tensor<TENSOR_FEW, WIDTH, Source>,
-                           TENSOR_THREADS, bytes)
+                           TENSOR_THREADS, bytes, true)
                : attend_by(run, s, batches, queries, longest, TENSOR_MANY,
                            attend_tensor<TENSOR_MANY, WIDTH, Source>,
-                           TENSOR_THREADS, bytes);
+                           TENSOR_THREADS, bytes, false);
 }
 
 template <typename Source>
@@ -296,10 +310,10 @@ static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
     return queries * s.sizes.group <= 4
                ? attend_by(run, s, batches, queries, longest, 4,
                            attend<4, Source>, tile_threads(d),
-                           tile_bytes<4, number>(d))
+                           tile_bytes<4, number>(d), false)
                : attend_by(run, s, batches, queries, longest, 16,
                            attend<16, Source>, tile_threads(d),
-                           tile_bytes<16, number>(d));
+                           tile_bytes<16, number>(d), false);
 }
 
 int cuda_attend_segments(struct kernel_run *run, const struct segments &s,

@@ -292,6 +292,7 @@ static void run_little(void)
         int type = types[i];
         run_dense((struct sizes){20, 150, 4, 2, 64, type}, 0);
         run_dense((struct sizes){5, 70, 2, 1, 136, type}, 0);
+        run_dense((struct sizes){1, 400, 4, 2, 64, type}, 0);
         run_star((struct sizes){20, 150, 4, 2, 64, type}, 9, 3);
         run_hils((struct sizes){20, 150, 4, 2, 64, type}, how, true);
         run_hils((struct sizes){5, 70, 2, 1, 136, type}, how, true);
@@ -361,6 +362,8 @@ static void small_races_are_found(void **state)
         {RACE_TEST_COPY, true},        {RACE_TEST_COPY_NONE, false},
         {RACE_TEST_ATOMIC, true},      {RACE_TEST_ATOMIC_NONE, false},
         {RACE_TEST_BLOCKS, true},      {RACE_TEST_BLOCKS_NONE, false},
+        {RACE_TEST_MEET_LATE, true},   {RACE_TEST_MEET_SOON, true},
+        {RACE_TEST_MEET_APART, true},  {RACE_TEST_MEET_NONE, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         races_forget();
@@ -391,7 +394,7 @@ static void removed_barriers_are_found(void **state)
         return;
     }
     static const char *const names[] = {"__syncthreads", "__syncwarp",
-                                        "wait_copies"};
+                                        "wait_copies", "__threadfence"};
     const struct race_site *sites;
     size_t found[RACE_CLASSES] = {0}, all[RACE_CLASSES] = {0};
     run_little();

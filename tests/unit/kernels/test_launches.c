@@ -54,12 +54,12 @@ static void a_layer_takes_few_launches(void **state)
         bool exact;
         size_t length, of_a_layer;
     } cases[] = {
-        {BENCH_345M, false, SHORT, 11},
-        {BENCH_345M, false, LONG, 13},
+        {BENCH_345M, false, SHORT, 10},
+        {BENCH_345M, false, LONG, 10},
         {BENCH_345M_DENSE, false, SHORT, 6},
-        {BENCH_345M_DENSE, false, MEDIUM, 7},
-        {BENCH_8B, false, MEDIUM, 7},
-        {BENCH_8B, true, MEDIUM, 11},
+        {BENCH_345M_DENSE, false, MEDIUM, 6},
+        {BENCH_8B, false, MEDIUM, 6},
+        {BENCH_8B, true, MEDIUM, 10},
         {BENCH_STAR, false, SHORT, 9},
     };
     const char *reason = NULL;

@@ -181,6 +181,14 @@ static inline int __popc(unsigned value)
 }
 
 unsigned atomicAdd(unsigned *at, unsigned value);
+/* One more, or 0 after `most`. */
+unsigned atomicInc(unsigned *at, unsigned most);
+/* Blocks run one after the other: only the race detector listens. */
+static inline void __threadfence(const char *file = __builtin_FILE(),
+                                 unsigned line = __builtin_LINE())
+{
+    race_fence(file, line);
+}
 
 static inline unsigned __float_as_uint(float value)
 {
