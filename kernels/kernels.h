@@ -361,6 +361,15 @@ struct kernels {
                                    size_t hq, size_t hkv, size_t d,
                                    size_t window);
 
+    /* Computes attention of texts that lie one behind the other, each of which sees
+     * itself alone: text t is rows [host_start[t], host_start[t + 1]) of q, k and v,
+     * host_start [texts + 1] ascending from 0; `causal`: as attention, else as
+     * attention_bidirectional.  cuda: in one launch. */
+    int (*attention_texts)(struct kernel_run *run, float *out, const float *q,
+                           const float *k, const float *v,
+                           const size_t *host_start, size_t texts, size_t hq,
+                           size_t hkv, size_t d, size_t window, bool causal);
+
     /* Writes x [rows, hkv, d] to slots [first, first + rows) of one layer's keys, or
      * values, in pages `by_head` of `type`, rounded to nearest even if that is
      * KERNEL_BF16; a page's [hkv, slots, d] are at pages[page] + at, in floats.  KERNEL_UNSUPPORTED for a type that the table has no pages

@@ -366,8 +366,41 @@ static int attention_bidirectional(struct kernel_run *run, float *out, const flo
     return cuda_attend_segments(run, s, 1);
 }
 
+static int attention_texts(struct kernel_run *run, float *out, const float *q,
+                           const float *k, const float *v,
+                           const size_t *host_start, size_t count, size_t hq,
+                           size_t hkv, size_t d, size_t window, bool causal)
+{
+    struct texts s = {};
+    int code = KERNEL_OK;
+    if (count && host_start[count] > INT32_MAX)
+        return KERNEL_UNSUPPORTED;
+    s.q = q;
+    s.k = k;
+    s.v = v;
+    s.out = out;
+    s.window = window;
+    s.causal = causal;
+    for (size_t at = 0, some; at < count && !code; at += some) {
+        size_t longest = 0;
+        some = count - at < texts::MAX ? count - at : texts::MAX;
+        for (size_t t = 0; t <= some; t++) {
+            size_t end = host_start[at + t];
+            s.start[t] = static_cast<uint32_t>(end);
+            if (t && end - s.start[t - 1] > longest)
+                longest = end - s.start[t - 1];
+        }
+        size_t both = causal ? window : 2 * window + 1;
+        s.sizes = dense_sizes_of(host_start[count] * hq, hq, hkv, d);
+        code = attend_over(run, s, some, longest,
+                           window && both < longest ? both : longest);
+    }
+    return code;
+}
+
 void cuda_fill_attention(struct kernels *table)
 {
     table->attention = attention;
     table->attention_bidirectional = attention_bidirectional;
+    table->attention_texts = attention_texts;
 }

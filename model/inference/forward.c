@@ -100,6 +100,8 @@ static int work_reserve(struct model *m, size_t rows, struct err *err)
         mem_resize(w->host_positions, rows, sizeof *w->host_positions);
     w->host_slots = mem_resize(w->host_slots, rows, sizeof *w->host_slots);
     w->host_places = mem_resize(w->host_places, rows, sizeof *w->host_places);
+    w->host_starts =
+        mem_resize(w->host_starts, rows + 1, sizeof *w->host_starts);
     w->rows = rows;
     return 0;
 }
@@ -124,6 +126,7 @@ void workspace_free(struct model *m)
     free(w->host_positions);
     free(w->host_slots);
     free(w->host_places);
+    free(w->host_starts);
     forward_hils_free(m);
     forward_hici_free(m);
     *w = (struct workspace){0};

@@ -98,10 +98,6 @@ static int attend_part(struct model *m, const struct cache *cache,
     size_t wide = c->heads * c->head, narrow = c->key_heads * c->head;
     float *out = w->mixed + row * wide;
     const float *q = w->q + row * wide;
-    if (c->architecture->encoder)
-        return m->kernels->attention_bidirectional(
-            &m->run, out, q, w->k + row * narrow, w->v + row * narrow, rows,
-            rows, c->heads, c->key_heads, c->head, c->window[layer]);
     struct kernel_pages pages = {.keys = w->tables,
                                  .values = w->tables + 1,
                                  .key_at = row * narrow,
@@ -122,10 +118,38 @@ static int attend_part(struct model *m, const struct cache *cache,
                                  c->key_heads, c->head, c->window[layer]);
 }
 
+/* Whether the parts are texts that see themselves alone. */
+static bool are_texts(const struct model *m, const struct forward_part *parts,
+                      size_t count)
+{
+    bool none = true;
+    for (size_t i = 0; i < count; i++)
+        none = none && !parts[i].cache;
+    return none && (m->config.architecture->encoder ||
+                    m->config.attention.kind != ATTENTION_STAR);
+}
+
+static int attend_texts(struct model *m, const struct forward_part *parts,
+                        size_t count, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    struct workspace *w = &m->work;
+    size_t row = 0;
+    for (size_t i = 0; i <= count; i++) {
+        w->host_starts[i] = row;
+        row += i < count ? forward_rows(&parts[i]) : 0;
+    }
+    return m->kernels->attention_texts(
+        &m->run, w->mixed, w->q, w->k, w->v, w->host_starts, count, c->heads,
+        c->key_heads, c->head, c->window[layer], !c->architecture->encoder);
+}
+
 static int attend(struct model *m, const struct forward_part *parts,
                   size_t count, const float *in, size_t layer)
 {
     int code = 0;
+    if (are_texts(m, parts, count))
+        return attend_texts(m, parts, count, layer);
     for (size_t i = 0, row = 0, rows; i < count && !code; i++, row += rows) {
         rows = forward_rows(&parts[i]);
         code = attend_part(m, parts[i].cache, in + row * m->config.width, row,

@@ -175,6 +175,18 @@ static void run_bidirectional(size_t n, size_t heads, size_t d, size_t window)
     release_all();
 }
 
+static void run_texts(bool causal)
+{
+    enum { HEADS = 4, D = 32 };
+    static const size_t start[] = {0, 3, 70, 71, 90};
+    size_t wide = start[4] * HEADS * D;
+    assert_int_equal(table->attention_texts(
+                         &run, piece(wide * 4), numbers(wide), numbers(wide),
+                         numbers(wide), start, 4, HEADS, HEADS, D, 0, causal),
+                     0);
+    release_all();
+}
+
 static void run_hici(size_t n, size_t segment, size_t shown)
 {
     enum { HEADS = 4, D = 32 };
@@ -300,6 +312,7 @@ static void run_little(void)
     how = (struct kernel_hils){.chunk = 4, .window = 20, .top_k = 5};
     run_hils((struct sizes){1, 2200, 4, 2, 16, KERNEL_BF16}, how, true);
     run_hici(70, 16, 6);
+    run_texts(false);
     run_pooling();
     run_norms();
     run_matmuls();

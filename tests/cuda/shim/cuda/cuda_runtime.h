@@ -61,6 +61,7 @@ using std::size_t;
 #define cuda_fill_top_k       emulated_fill_top_k
 #define paged                 emulated_paged
 #define segments              emulated_segments
+#define texts                 emulated_texts
 #define hils_source           emulated_hils_source
 #define star_source           emulated_star_source
 #define cuda_grid             emulated_grid
