@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 import time
 
@@ -52,6 +53,7 @@ class Copier:
         return table
 
     def write(self, folder, copy):
+        shutil.rmtree(folder + ".new", ignore_errors=True)
         os.makedirs(folder + ".new")
         table = self.others(copy)
         for name, parts in self.pages.items():
