@@ -117,9 +117,9 @@ struct factor {
     const void *w;
     const float *bias;
     size_t n;
+    const float *plus; /* [m, n]; may be out; nullptr: nothing is added */
     unsigned blocks; /* of this one and those before, in the grid */
     int type;
-    bool add;
     bool wide; /* eight bf16 at a time */
 };
 
@@ -178,17 +178,17 @@ static __global__ void __launch_bounds__(THREADS)
     for (unsigned r = 0; r < ROWS; r++)
         sum[r] = warp_sum(sum[r]);
     const float more = f.bias ? f.bias[j] : 0;
-    float *out = f.out + first * f.n + j;
+    size_t at = first * f.n + j;
 #pragma unroll
-    for (unsigned r = 0; r < ROWS; r++)
+    for (unsigned r = 0; r < ROWS; r++, at += f.n)
         if (!lane_of_thread() && r < rows)
-            out[r * f.n] = (f.add ? out[r * f.n] + sum[r] : sum[r]) + more;
+            f.out[at] = (f.plus ? f.plus[at] + sum[r] : sum[r]) + more;
 }
 
 /* Says how rows at `a` are multiplied by w; as many as fit the grid at once. */
 static struct factor factor_of(float *out, const float *a,
                                const struct kernel_weight *w,
-                               const float *bias, bool add)
+                               const float *bias, const float *plus)
 {
     struct factor f = {};
     f.out = out;
@@ -196,7 +196,7 @@ static struct factor factor_of(float *out, const float *a,
     f.bias = bias;
     f.n = w->n;
     f.type = w->type;
-    f.add = add;
+    f.plus = plus;
     f.wide = w->type == KERNEL_BF16 && w->k % 8 == 0 &&
              reinterpret_cast<uintptr_t>(a) % sizeof(float4) == 0;
     return f;
@@ -220,8 +220,11 @@ static int few_by(struct kernel_run *run, struct factors factors, size_t count,
         code = cuda_launch(run, few_rows<ROWS>,
                            {blocks, cuda_ceil(rows, ROWS), 1, THREADS},
                            factors, a + at * k, rows, k);
-        for (size_t i = 0; i < count; i++)
-            factors.of[i].out += rows * factors.of[i].n;
+        for (size_t i = 0; i < count; i++) {
+            struct factor *f = &factors.of[i];
+            f->out += rows * f->n;
+            f->plus += f->plus ? rows * f->n : 0;
+        }
     }
     return code;
 }
@@ -238,7 +241,7 @@ static int matmul_few(struct kernel_run *run, float *out, const float *a,
                       size_t m, bool add)
 {
     struct factors factors = {};
-    factors.of[0] = factor_of(out, a, w, bias, add);
+    factors.of[0] = factor_of(out, a, w, bias, add ? out : nullptr);
     return few_of(run, factors, 1, a, m, w->k);
 }
 
@@ -332,9 +335,12 @@ static int matmuls_many(struct kernel_run *run,
         const struct kernel_product *p = &products[i];
         if (!rounded && many_rows(p->w, m) && p->w->type == KERNEL_BF16)
             rounded = round_rows(run, &room, a, m, p->w->k, &code);
+        if (!code && p->plus && p->plus != p->out)
+            code = cuda_copy(run, p->out, p->plus,
+                             m * p->w->n * sizeof *p->out);
         if (!code)
             code = matmul_rounded(run, p->out, a, rounded, p->w, p->bias, m,
-                                  false);
+                                  p->plus);
     }
     return code;
 }
@@ -352,7 +358,7 @@ static int matmuls(struct kernel_run *run,
         return matmuls_many(run, products, count, a, m);
     for (size_t i = 0; i < count; i++)
         factors.of[i] = factor_of(products[i].out, a, products[i].w,
-                                  products[i].bias, false);
+                                  products[i].bias, products[i].plus);
     return few_of(run, factors, count, a, m, products[0].w->k);
 }
 

@@ -94,8 +94,10 @@ static int matmuls(struct kernel_run *run,
     int code = KERNEL_OK;
     for (size_t i = 0; i < count && !code; i++) {
         const struct kernel_product *p = &products[i];
-        code = p->bias ? matmul_bias(run, p->out, a, p->w, p->bias, m, false)
-                       : matmul(run, p->out, a, p->w, m, false);
+        if (p->plus && p->plus != p->out)
+            memcpy(p->out, p->plus, m * p->w->n * sizeof *p->out);
+        code = p->bias ? matmul_bias(run, p->out, a, p->w, p->bias, m, p->plus)
+                       : matmul(run, p->out, a, p->w, m, p->plus);
     }
     return code;
 }
