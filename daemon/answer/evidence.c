@@ -79,8 +79,10 @@ static void add_term(void *context, const struct term_at *at)
     index->terms[index->term_count++] = (struct term){
         .against = opposite ? hash_bytes64(opposite, strlen(opposite)) : 0,
         .hash = hash_bytes64(at->term.data, at->term.size),
-        .weight =
-            class == TERM_WORD && word_frequency(at->word) ? COMMON_WEIGHT : 1,
+        .weight = class == TERM_WORD && (word_frequency(at->word) ||
+                                         evidence_is_kind(at->word))
+                      ? COMMON_WEIGHT
+                      : 1,
         .class = class,
         .part = at->part,
         .option = at->whole && at->word.data[0] == '-',
@@ -356,8 +358,8 @@ static struct support support_of(struct evidence_index *index, size_t p,
         bool found = window_holds(index, &near, term->hash);
         bool must = code ? term->option : term->class != TERM_WORD;
         if (must && !found &&
-            !(asked && term->name &&
-              (window_holds(index, &around, term->hash) ||
+            !(term->name &&
+              ((asked && window_holds(index, &around, term->hash)) ||
                is_titled(index, p, term->hash))))
             ret.strict = false;
         if (asked)
@@ -401,13 +403,50 @@ static bool is_opposed(const struct evidence_index *index, size_t p)
     return false;
 }
 
+/* What stands in quotation marks or backticks. */
+static struct piece quoted_piece(struct evidence_index *index,
+                                 struct slice sentence)
+{
+    struct buf quoted = {0};
+    for (size_t at = 0; at < sentence.size; at++) {
+        char mark = sentence.data[at];
+        size_t from = at + 1;
+        if (mark != '"' && mark != '`')
+            continue;
+        for (at = from; at < sentence.size && sentence.data[at] != mark;)
+            at++;
+        if (at < sentence.size)
+            buf_put(&quoted, sentence.data + from, at - from);
+        buf_put_byte(&quoted, ' ');
+    }
+    struct piece piece = make_piece(index, buf_slice(&quoted));
+    buf_free(&quoted);
+    return piece;
+}
+
+/* Whether what is quoted stands near the piece, whoever asked for it, or in a title
+ * above it. */
+static bool holds_quoted(struct evidence_index *index,
+                         const struct window *near, size_t p,
+                         const struct piece *quoted)
+{
+    for (size_t i = 0; i < quoted->count; i++) {
+        uint64_t hash = index->hashes[quoted->first + i];
+        if (!window_holds(index, near, hash) && !is_titled(index, p, hash))
+            return false;
+    }
+    return true;
+}
+
 /* Whether the sentence and what stands around the piece put the same words together,
- * and are negative alike. */
-static bool is_alike(struct evidence_index *index, size_t p)
+ * quote the same, and are negative alike. */
+static bool is_alike(struct evidence_index *index, size_t p,
+                     const struct piece *quoted)
 {
     struct window around = window_around(index, p);
     struct window near = window_near(index, p);
-    return !is_opposed(index, p) && joined_of(index, &near, p) >= MIN_JOINED &&
+    return !is_opposed(index, p) && holds_quoted(index, &near, p, quoted) &&
+           joined_of(index, &near, p) >= MIN_JOINED &&
            turns_alike(index, &around);
 }
 
@@ -415,6 +454,7 @@ bool evidence_find(struct evidence_index *index, struct slice sentence,
                    bool code, struct evidence *ret)
 {
     double best = 0;
+    struct piece quoted = quoted_piece(index, sentence);
     read_terms(index, sentence);
     for (size_t p = 0; p < index->piece_count; p++) {
         const struct piece *piece = &index->pieces[p];
@@ -424,7 +464,7 @@ bool evidence_find(struct evidence_index *index, struct slice sentence,
         struct support support = support_of(index, p, code);
         if (!support.strict || support.words < MIN_WORDS ||
             support.cover < (code ? MIN_COVER_CODE : MIN_COVER) ||
-            (!code && !is_alike(index, p)))
+            (!code && !is_alike(index, p, &quoted)))
             continue;
         best = own;
         const struct block *block =

@@ -4,8 +4,8 @@
  * holds it: its numbers, names and options, its words that turn a meaning round
  * ("not", "only", "disable"), and most of its other words, neighbours among them as
  * neighbours there: true words put together anew say what no one wrote.  Words of the
- * question are no evidence, and need none but where they name something: an option
- * that is asked for stands near, or in the section's title.
+ * question are no evidence, and need none but where they name something or are quoted:
+ * an option that is asked for stands near, or in the section's title.
  *
  * This is a comparison of words, not of meanings. */
 #ifndef DAEMON_ANSWER_EVIDENCE_H

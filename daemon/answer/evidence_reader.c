@@ -152,6 +152,14 @@ static bool is_wide(char c)
     return (unsigned char)c >= 0x80;
 }
 
+static bool has_digit(struct slice text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (is_digit(text.data[i]))
+            return true;
+    return false;
+}
+
 static bool has_letter(struct slice text)
 {
     for (size_t i = 0; i < text.size; i++)
@@ -184,7 +192,7 @@ static void keep_lead(struct evidence_reader *reader, struct slice text,
 
 /* `said`: the sentence without the mark of an item, at `mark` bytes.  What is made of
  * the question's words alone ("Yes, you can do that.") has no evidence of its own, and
- * is left out; so are titles that the model repeats, which are no sentences. */
+ * is left out, as are the asker's numbers in what leads in; so are titles that the model repeats, which are no sentences. */
 static void read_said(struct evidence_reader *reader, struct slice sentence,
                       size_t mark, bool ends_line, struct buf *out)
 {
@@ -196,7 +204,8 @@ static void read_said(struct evidence_reader *reader, struct slice sentence,
     bool leads = said.data[said.size - 1] == ':';
     size_t claims = evidence_claims(reader->index, said);
     if (leads && claims <= LEAD_CLAIMS) {
-        keep_lead(reader, sentence, ends_line);
+        if (!has_digit(said))
+            keep_lead(reader, sentence, ends_line);
     } else if (claims) {
         if ((reader->lost && points_back(said)) ||
             !evidence_find(reader->index, said, false, &evidence))

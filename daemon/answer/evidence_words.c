@@ -48,6 +48,16 @@ const char *evidence_opposite(struct slice stem)
     return NULL;
 }
 
+bool evidence_is_kind(struct slice word)
+{
+    static const char *const words[] = {
+        "argument",  "command", "directive", "example", "feature",  "field",
+        "function",  "keyword", "method",    "option",  "options",  "page",
+        "parameter", "passage", "section",   "setting", "settings", "statement",
+        "syntax",    "tool",    "type",      "value",   "values",   "variable"};
+    return IS_ONE_OF(words, word);
+}
+
 static bool has_digit(struct slice word)
 {
     for (size_t i = 0; i < word.size; i++)

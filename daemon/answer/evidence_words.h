@@ -15,6 +15,9 @@ enum evidence_class {
 /* Its enum evidence_class. */
 int evidence_class(const struct term_at *at);
 
+/* Whether it tells only what kind of thing is named ("the option -j"). */
+bool evidence_is_kind(struct slice word);
+
 /* The stem of what says the opposite of a stem ("true", "fals"); NULL: none. */
 const char *evidence_opposite(struct slice stem);
 

@@ -98,6 +98,13 @@ static void words_of_the_question_are_no_evidence(void **state)
     assert_false(stands("Can a checkpoint skip the recovery of a pattern?",
                         "Yes, a checkpoint can skip the recovery of a pattern.",
                         false, &evidence));
+    assert_false(
+        stands("How do I use \"shared archives\"?",
+               "The `shared archives` skip paths that match a pattern.", false,
+               &evidence));
+    assert_true(stands("How do I use shared archives?",
+                       "The shared archives skip paths that match a pattern.",
+                       false, &evidence));
     assert_true(stands("What is max_connections for in lectern?",
                        "The default of max_connections is typically 100.",
                        false, &evidence));
@@ -127,7 +134,7 @@ static void check_cut(const char *text, bool whole, const char *expected,
 {
     for (size_t piece = 1; piece < 40; piece += 6) {
         struct evidence_reader reader = {
-            .index = evidence_index_new(sources, 2, slice_of("How?"))};
+            .index = evidence_index_new(sources, 2, slice_of("How? 7"))};
         struct buf out = {0};
         for (size_t at = 0, size = strlen(text); at < size; at += piece)
             evidence_read(&reader,
@@ -200,6 +207,7 @@ static void what_leads_in_stays_with_what_follows(void **state)
     check_read("Prune apple trees in late winter:\n" TRUE_1, TRUE_1 " [1]", 1);
     check_read("max_connections (integer)\n" TRUE_1 "\n2.", TRUE_1 " [1]", 0);
     check_read("Yes. How? " TRUE_1, TRUE_1 " [1]", 0);
+    check_read("So you get 7:\n" TRUE_1, TRUE_1 " [1]", 0);
     check_read("No, there is no way. " TRUE_1, TRUE_1 " [1]", 1);
 }
 
