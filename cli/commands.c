@@ -253,10 +253,11 @@ const struct command cli_commands[] = {
     {"unpack", "FILE", "take a manual's index from a file of lectern pack",
      BIT(MANUAL) | BIT(DIR) | BIT(UNTRUSTED), 1, 1, false, cmd_unpack},
     {"fleet",
-     "init CONNECTION [FOLDER]|join CONNECTION|publish NAME [FOLDER]|status|"
-     "work|fetch",
+     "init CONNECTION [PLACE]|join CONNECTION [PLACE]|publish NAME [FOLDER]|"
+     "withdraw NAME|status|work|fetch",
      "share packs between machines: make the registry, a PostgreSQL database; "
-     "join it; ask for a manual; show all; index what was asked for; take what "
+     "join it; ask for a manual; offer it no longer; show all; index what was "
+     "asked for; take what "
      "was indexed",
      BIT(ONCE), 1, 3, false, cmd_fleet},
     {"model", "use PATH|get [NAME]|info [PATH]|list",

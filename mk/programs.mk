@@ -29,7 +29,7 @@ $O/lectern-get: $(STAMP) $(GET) $(patsubst %,$O/cli/archive/%.o,zip member) $(BA
 $O/lectern-web: $(STAMP) $(WEB) $(patsubst %,$O/cli/%.o,client connection launch) $(PROTOCOL) $(BASE)
 	$(call link,-lmicrohttpd $(BASE_LIBS))
 # The program with a database.
-$O/lectern-fleet: $(STAMP) $(FLEET) $O/cli/download/sha256.o $(patsubst %,$O/cli/%.o,client connection launch) $(PROTOCOL) $(BASE)
+$O/lectern-fleet: $(STAMP) $(FLEET) $O/cli/download/sha256.o $(patsubst %,$O/cli/%.o,client connection getting launch) $(PROTOCOL) $(BASE)
 	$(call link,-lpq $(BASE_LIBS))
 $O/cli/fleet/schema.o: $(wildcard cli/fleet/sql/*.sql)
 $O/cli/web/web_files.o: $(addprefix cli/web/page.,html css js)

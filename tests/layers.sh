@@ -25,7 +25,7 @@ FLOORS = {  # what may be included besides its own
 }
 ALSO = {  # and these headers
     "indexer/parse": ("indexer/wire.h",),
-    "cli/fleet": ("cli/client.h", "cli/connection.h", "daemon/net/protocol.h", "daemon/net/line_reader.h", "cli/download/sha256.h"),
+    "cli/fleet": ("cli/client.h", "cli/connection.h", "cli/getting.h", "daemon/net/protocol.h", "daemon/net/line_reader.h", "cli/download/sha256.h"),
     "cli/web": ("cli/client.h", "cli/connection.h", "daemon/net/protocol.h"),
     "cli": ("daemon/net/protocol.h", "daemon/net/rpc.h", "daemon/net/line_reader.h"),
 }

@@ -61,16 +61,19 @@ int fleet_open_folder(struct fleet *fleet, const char *purpose, struct err *err)
 
 static void usage(void)
 {
-    puts(
-        "usage: lectern-fleet [--config FILE] [--socket PATH] [--store DIR] "
-        "[--model PATH]\n"
-        "                     [--device NAME] [--json] [--quiet] [--once] "
-        "VERB ...\n"
-        "\n"
-        "  init CONNECTION [FOLDER]   join CONNECTION   publish NAME [FOLDER]\n"
-        "  status   work   fetch\n"
-        "\n"
-        "See lectern help fleet.");
+    puts("usage: lectern-fleet [--config FILE] [--socket PATH] [--store DIR] "
+         "[--model PATH]\n"
+         "                     [--device NAME] [--json] [--quiet] [--once] "
+         "VERB ...\n"
+         "\n"
+         "  init CONNECTION [PLACE]   join CONNECTION [PLACE]   publish NAME "
+         "[FOLDER]\n"
+         "  withdraw NAME   status   work   fetch\n"
+         "\n"
+         "PLACE, of packs: a folder that all machines see, or an address "
+         "(http, https).\n"
+         "\n"
+         "See lectern help fleet.");
 }
 
 /* 1: answered already; ERR_USAGE. */
@@ -123,22 +126,25 @@ static int run(struct fleet *fleet, char **words, int count, struct err *err)
     int code;
     if (!strcmp(verb, "init") && (count == 2 || count == 3))
         return fleet_init(fleet, words[1], words[2], err);
-    if (!strcmp(verb, "join") && count == 2)
-        return fleet_join(fleet, words[1], err);
+    if (!strcmp(verb, "join") && (count == 2 || count == 3))
+        return fleet_join(fleet, words[1], words[2], err);
     bool publish = !strcmp(verb, "publish") && (count == 2 || count == 3);
+    bool withdraw = !strcmp(verb, "withdraw") && count == 2;
     bool status = !strcmp(verb, "status") && count == 1;
     bool work = !strcmp(verb, "work") && count == 1;
-    if (!publish && !status && !work && (strcmp(verb, "fetch") || count != 1))
+    if (!publish && !withdraw && !status && !work &&
+        (strcmp(verb, "fetch") || count != 1))
         return err_set(err, ERR_USAGE,
                        "what is the fleet to do? lectern help fleet");
     code = registry_make(config_text(&fleet->config, CONFIG_FLEET),
                          &fleet->registry, err);
     if (code)
         return code;
-    return publish  ? fleet_publish(fleet, words[1], words[2], err)
-           : status ? fleet_status(fleet, err)
-           : work   ? fleet_work(fleet, err)
-                    : fleet_fetch(fleet, err);
+    return publish    ? fleet_publish(fleet, words[1], words[2], err)
+           : withdraw ? fleet_withdraw(fleet, words[1], err)
+           : status   ? fleet_status(fleet, err)
+           : work     ? fleet_work(fleet, err)
+                      : fleet_fetch(fleet, err);
 }
 
 static void print_error(const struct fleet *fleet, const struct err *err)

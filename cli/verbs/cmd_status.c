@@ -73,6 +73,27 @@ static void put_watch(struct buf *out, const cJSON *status)
     buf_put_byte(out, '\n');
 }
 
+/* Nothing, unless packs of a fleet are read here. */
+static void put_fleet(struct buf *out, const cJSON *status)
+{
+    const cJSON *fleet = cJSON_GetObjectItemCaseSensitive(status, "fleet");
+    int64_t ago = json_get_int(fleet, "looked", -1);
+    if (!fleet)
+        return;
+    buf_put_text(out, "fleet     ");
+    if (ago >= 0)
+        buf_printf(out, "the registry answered %lld s ago", (long long)ago);
+    else
+        buf_put_text(out, "the registry has not answered yet");
+    if (json_get_bool(fleet, "fresh", false))
+        buf_put_text(out, ", all is current");
+    else
+        buf_printf(out, ", not all is current for %lld s: %s",
+                   (long long)json_get_int(fleet, "behind", 0),
+                   json_get_text(fleet, "problem", ""));
+    buf_put_byte(out, '\n');
+}
+
 static void put_model(struct buf *out, const char *label, const cJSON *model)
 {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
@@ -194,6 +215,7 @@ int cmd_status(struct cli *cli, struct err *err)
         put_store(&out, status);
         put_prompts(&out, status);
         put_watch(&out, status);
+        put_fleet(&out, status);
         buf_printf(&out, "manuals   %d\n", cJSON_GetArraySize(manuals));
         cJSON_ArrayForEach (manual, manuals)
             put_manual(&out, manual);
