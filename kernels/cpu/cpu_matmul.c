@@ -1,8 +1,8 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/cpu/cpu_blocks.h"
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/ref/ref.h"
 #include "kernels/cpu/packed_cache.h"
 #include "kernels/cpu/cpu_packed.h"
 #include "kernels/cpu/cpu_tiles.h"
@@ -72,15 +72,7 @@ static int matmuls(struct kernel_run *run,
                    const struct kernel_product *products, size_t count,
                    const float *a, size_t m)
 {
-    int code = KERNEL_OK;
-    for (size_t i = 0; i < count && !code; i++) {
-        const struct kernel_product *p = &products[i];
-        if (p->plus && p->plus != p->out)
-            memcpy(p->out, p->plus, m * p->w->n * sizeof *p->out);
-        code = p->bias ? matmul_bias(run, p->out, a, p->w, p->bias, m, p->plus)
-                       : matmul(run, p->out, a, p->w, m, p->plus);
-    }
-    return code;
+    return ref_matmuls(kernels_cpu(), run, products, count, a, m);
 }
 
 static int gather(struct kernel_run *run, float *out,

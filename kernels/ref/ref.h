@@ -154,6 +154,9 @@ void ref_rerank(const int32_t *wide, const double *value, size_t many,
                 size_t top_k, int32_t *best, double *score, int32_t *chosen);
 
 /* Operations made of others, with those of `table`; on the processor. */
+int ref_matmuls(const struct kernels *table, struct kernel_run *run,
+                const struct kernel_product *products, size_t count,
+                const float *a, size_t m);
 int ref_keep(const struct kernels *table, struct kernel_run *run,
              const struct kernel_heads *heads,
              const struct kernel_places *places, size_t count, size_t slots,

@@ -87,19 +87,27 @@ static int matmul_bias(struct kernel_run *run, float *out, const float *a,
     return code;
 }
 
-static int matmuls(struct kernel_run *run,
-                   const struct kernel_product *products, size_t count,
-                   const float *a, size_t m)
+int ref_matmuls(const struct kernels *table, struct kernel_run *run,
+                const struct kernel_product *products, size_t count,
+                const float *a, size_t m)
 {
     int code = KERNEL_OK;
     for (size_t i = 0; i < count && !code; i++) {
         const struct kernel_product *p = &products[i];
         if (p->plus && p->plus != p->out)
             memcpy(p->out, p->plus, m * p->w->n * sizeof *p->out);
-        code = p->bias ? matmul_bias(run, p->out, a, p->w, p->bias, m, p->plus)
-                       : matmul(run, p->out, a, p->w, m, p->plus);
+        code = p->bias ? table->matmul_bias(run, p->out, a, p->w, p->bias, m,
+                                            p->plus)
+                       : table->matmul(run, p->out, a, p->w, m, p->plus);
     }
     return code;
+}
+
+static int matmuls(struct kernel_run *run,
+                   const struct kernel_product *products, size_t count,
+                   const float *a, size_t m)
+{
+    return ref_matmuls(kernels_ref(), run, products, count, a, m);
 }
 
 static int gather(struct kernel_run *run, float *out,
