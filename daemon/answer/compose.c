@@ -25,9 +25,10 @@ enum {
     CHAT_ANSWER_TOKENS = 192 /* four sentences, or two and a piece of code */
 };
 
-/* Chosen by measurement (docs/log/people.md).  The least share of the question's words
- * that what is written has. */
+/* Chosen by measurement (docs/log/people.md), both.  The least share of the question's
+ * words that what is written has. */
 static const double MIN_ASKED = 0.2;
+/* What a model in a conversation is told. */
 static const char instruction[] = "You answer questions about software from "
                                   "its manual. Answer from the passages "
                                   "below, in one to four sentences, with the "

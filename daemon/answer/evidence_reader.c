@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "daemon/answer/evidence_words.h"
 #include "memory/lexical/sentences.h"
 
 enum {
@@ -152,14 +153,6 @@ static bool is_wide(char c)
     return (unsigned char)c >= 0x80;
 }
 
-static bool has_digit(struct slice text)
-{
-    for (size_t i = 0; i < text.size; i++)
-        if (is_digit(text.data[i]))
-            return true;
-    return false;
-}
-
 static bool has_letter(struct slice text)
 {
     for (size_t i = 0; i < text.size; i++)
@@ -204,7 +197,7 @@ static void read_said(struct evidence_reader *reader, struct slice sentence,
     bool leads = said.data[said.size - 1] == ':';
     size_t claims = evidence_claims(reader->index, said);
     if (leads && claims <= LEAD_CLAIMS) {
-        if (!has_digit(said))
+        if (!evidence_has_digit(said))
             keep_lead(reader, sentence, ends_line);
     } else if (claims) {
         if ((reader->lost && points_back(said)) ||

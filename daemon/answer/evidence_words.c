@@ -58,7 +58,7 @@ bool evidence_is_kind(struct slice word)
     return IS_ONE_OF(words, word);
 }
 
-static bool has_digit(struct slice word)
+bool evidence_has_digit(struct slice word)
 {
     for (size_t i = 0; i < word.size; i++)
         if (word.data[i] >= '0' && word.data[i] <= '9')
@@ -93,7 +93,7 @@ int evidence_class(const struct term_at *at)
         return TERM_POLAR;
     if (at->part)
         return TERM_WORD;
-    if (has_digit(at->word) || at->capitals ||
+    if (evidence_has_digit(at->word) || at->capitals ||
         (at->whole && !is_compound(at->word)))
         return TERM_STRICT;
     return TERM_WORD;

@@ -21,6 +21,8 @@ bool evidence_is_kind(struct slice word);
 /* The stem of what says the opposite of a stem ("true", "fals"); NULL: none. */
 const char *evidence_opposite(struct slice stem);
 
+bool evidence_has_digit(struct slice word);
+
 /* Whether it has no letter. */
 bool evidence_is_number(struct slice word);
 
