@@ -90,8 +90,10 @@ const struct option_spec cli_options[OPTIONS] = {
                        "token: routed sections, HMT over the whole document, "
                        "the document in the context, quoted passages",
                        0, 0},
-    [OPTION_MAX_TOKENS] = {0, "max-tokens", "N", KIND_NUMBER, AT(max_tokens),
-                           "maximum number of tokens to write (96)", 1, 4096},
+    [OPTION_MAX_TOKENS] =
+        {0, "max-tokens", "N", KIND_NUMBER, AT(max_tokens),
+         "maximum number of tokens to write (96; with a chat template 192)", 1,
+         4096},
     [OPTION_ANSWERS] = {0, "answers", "KIND,...", KIND_TEXT, AT(answers),
                         "also answer each question in these ways (auto, "
                         "generated, passages; oracle-section, best-passage: "

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 
@@ -28,6 +29,13 @@ void looked_free(struct looked *looked)
     buf_free(&looked->written);
 }
 
+/* On a full disk an empty file says that what it said is not so any more. */
+static void write_down(const char *path, const struct buf *text)
+{
+    if (file_write(path, buf_slice(text), NULL) && truncate(path, 0))
+        unlink(path);
+}
+
 void looked_note(struct looked *looked, bool answered, const char *problem)
 {
     struct buf out = {0};
@@ -47,7 +55,7 @@ void looked_note(struct looked *looked, bool answered, const char *problem)
     }
     json_end(&json, '}');
     if (!looked->written.data || strcmp(out.data, looked->written.data) != 0)
-        file_write(looked->path.data, buf_slice(&out), NULL);
+        write_down(looked->path.data, &out);
     buf_free(&looked->written);
     looked->written = out;
 }

@@ -18,7 +18,8 @@ void looked_load(struct fleet *fleet, struct looked *ret);
 void looked_free(struct looked *looked);
 
 /* Notes a look.  `answered`: by the registry; `problem`: why not all is current; NULL:
- * it is.  What cannot be written is not: it is no reason to stop. */
+ * it is.  What cannot be written is no reason to stop:
+ * then the file is empty. */
 void looked_note(struct looked *looked, bool answered, const char *problem);
 
 #endif

@@ -77,21 +77,21 @@ static void put_watch(struct buf *out, const cJSON *status)
 static void put_fleet(struct buf *out, const cJSON *status)
 {
     const cJSON *fleet = cJSON_GetObjectItemCaseSensitive(status, "fleet");
-    int64_t ago = json_get_int(fleet, "looked", -1);
+    double ago = json_get_double(fleet, "looked", -1);
+    double behind = json_get_double(fleet, "behind", -1);
     if (!fleet)
         return;
     buf_put_text(out, "fleet     ");
     if (ago >= 0)
-        buf_printf(out, "the registry answered %lld s ago", (long long)ago);
-    else
-        buf_put_text(out, "the registry has not answered yet");
+        buf_printf(out, "the registry answered %.0f s ago, ", ago);
     if (json_get_bool(fleet, "fresh", false))
-        buf_put_text(out, ", all is current");
+        buf_put_text(out, "all is current\n");
+    else if (behind >= 0)
+        buf_printf(out, "not all is current for %.0f s: ", behind);
     else
-        buf_printf(out, ", not all is current for %lld s: %s",
-                   (long long)json_get_int(fleet, "behind", 0),
-                   json_get_text(fleet, "problem", ""));
-    buf_put_byte(out, '\n');
+        buf_put_text(out, "not all is current: ");
+    if (!json_get_bool(fleet, "fresh", false))
+        buf_printf(out, "%s\n", json_get_text(fleet, "problem", ""));
 }
 
 static void put_model(struct buf *out, const char *label, const cJSON *model)

@@ -324,10 +324,15 @@ static void put_vectors(struct json *json, const struct snapshot *snapshot)
     json_end(json, '}');
 }
 
-static int64_t seconds_since(const cJSON *looked, const char *key)
+/* Seconds since then; null: it is not known. */
+static void put_seconds(struct json *json, const char *member,
+                        const cJSON *looked, const char *key)
 {
     int64_t then = json_get_int(looked, key, 0), now = time(NULL);
-    return then < now ? now - then : 0;
+    if (then)
+        json_field_int(json, member, then < now ? now - then : 0);
+    else
+        json_field_null(json, member);
 }
 
 /* How current what a fleet's reader holds is, as `lectern fleet fetch` wrote it. */
@@ -337,18 +342,18 @@ static void put_fleet(struct json *json, const struct daemon *daemon)
     cJSON *looked = NULL;
     file_join(&path, config_text(daemon->config, CONFIG_STORE),
               "fleet/looked.json");
-    if (!file_read(path.data, MAX_LOOKED, &text, NULL) &&
-        !json_parse(buf_slice(&text), &looked, NULL)) {
-        const char *problem = json_get_text(looked, "problem", NULL);
+    if (!file_read(path.data, MAX_LOOKED, &text, NULL)) {
+        const char *problem =
+            json_parse(buf_slice(&text), &looked, NULL)
+                ? "what the last look found could not be written down: the "
+                  "disk may be full"
+                : json_get_text(looked, "problem", NULL);
         json_key(json, "fleet");
         json_begin(json, '{');
-        if (json_get_int(looked, "at", 0))
-            json_field_int(json, "looked", seconds_since(looked, "at"));
-        else
-            json_field_null(json, "looked");
+        put_seconds(json, "looked", looked, "at");
         json_field_bool(json, "fresh", !problem);
         if (problem) {
-            json_field_int(json, "behind", seconds_since(looked, "since"));
+            put_seconds(json, "behind", looked, "since");
             json_field_text(json, "problem", problem);
         }
         json_end(json, '}');

@@ -11,13 +11,14 @@ CONFIGURATION = """
 daemon off; master_process off; worker_processes 1; pid nginx.pid; error_log log;
 events {{ worker_connections 512; }}
 http {{
-    access_log off; client_body_temp_path body;
+    access_log off;
     proxy_temp_path t1; fastcgi_temp_path t2; uwsgi_temp_path t3; scgi_temp_path t4;
     server {{
         listen 127.0.0.1:{port};
         location /packs/ {{
             root {root};
             client_max_body_size 0;
+            client_body_temp_path {root}/packs/.body;
             dav_methods PUT MOVE DELETE;
             dav_access user:rw all:r;
             {more}
