@@ -18,9 +18,7 @@ static __device__ inline float bend_value(float x, int bend)
     const float twice = 1.5957691f; /* the root of 2 / pi */
     if (bend == KERNEL_GELU)
         return gelu_of(x);
-    float slope = bend == KERNEL_SILU
-                      ? x
-                      : twice * (x + 0.044715f * x * x * x);
+    float slope = bend == KERNEL_SILU ? x : twice * (x + 0.044715f * x * x * x);
     return x / (1 + expf(-slope));
 }
 

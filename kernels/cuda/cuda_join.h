@@ -32,9 +32,11 @@ static __device__ inline bool is_last_block(size_t group, size_t count,
  * does it; place_of(r): row r's among `all`; `one`: 1 is added to what softmax
  * divides by. */
 template <typename Place>
-static __device__ inline void
-join_rows(float *out, const struct tile_parts &parts, size_t count, size_t all,
-          size_t d, bool one, unsigned rows, const Place &place_of)
+static __device__ inline void join_rows(float *out,
+                                        const struct tile_parts &parts,
+                                        size_t count, size_t all, size_t d,
+                                        bool one, unsigned rows,
+                                        const Place &place_of)
 {
     size_t fours = (d + 3) / 4;
     for (size_t i = threadIdx.x; i < rows * fours; i += blockDim.x) {

@@ -170,9 +170,9 @@ int ref_keep(const struct kernels *table, struct kernel_run *run,
              const struct kernel_places *places, size_t count, size_t slots,
              int type, size_t d);
 int ref_heads(const struct kernels *table, struct kernel_run *run,
-              const struct kernel_heads *heads, size_t count,
-              const float *angles, const struct kernel_places *places,
-              size_t place_count, size_t slots, int type, size_t m, size_t d);
+              const struct kernel_heads *heads, size_t count, const float *by,
+              const struct kernel_places *places, size_t place_count,
+              size_t slots, int type, size_t m, size_t d);
 int ref_hici_local(const struct kernels *table, struct kernel_run *run,
                    float *out, const float *x, const struct kernel_hici *hici,
                    size_t n, size_t segment);
