@@ -133,6 +133,15 @@ struct kernel_summaries {
     size_t key_at, bias_at;             /* floats */
 };
 
+/* Proxies [hq, d] of neighbouring chunks: the i-th at x + i * step, turned by the
+ * d numbers at angles + i * turn, of `angles` (NULL: it is not). */
+struct kernel_proxies {
+    const float *x;
+    size_t step; /* floats; 0: all have the same */
+    const float *angles;
+    size_t turn; /* floats */
+};
+
 /* A weight matrix [n, k] in the form in which a backend multiplies by it. */
 struct kernel_weight;
 
@@ -460,6 +469,13 @@ struct kernels {
      * q [rows, width]; width: all heads.  before 0: mean is not read. */
     int (*chunk_proxy)(struct kernel_run *run, float *mean, const float *q,
                        size_t rows, size_t width, size_t before);
+
+    /* Puts the proxies of chunks [first, first + chunks) where their summary keys
+     * go.  cuda: in one launch. */
+    int (*chunk_proxies)(struct kernel_run *run,
+                         const struct kernel_summaries *summaries,
+                         const struct kernel_proxies *proxies, size_t first,
+                         size_t chunks, size_t hq, size_t d);
 
     /* Summarises the complete chunks [first, first + chunks), for each query head
      * (eq. 8): over a chunk's keys p = softmax(k . proxy / sqrt(d)), its

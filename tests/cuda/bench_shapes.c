@@ -235,7 +235,19 @@ static int proxy_of_numbers(struct kernel_run *run, float *mean, const float *q,
              : KERNEL_UNSUPPORTED;
 }
 
-/* A landmark's query, or logits. */
+static int proxies_of_numbers(struct kernel_run *run,
+                              const struct kernel_summaries *summaries,
+                              const struct kernel_proxies *proxies,
+                              size_t first, size_t chunks, size_t hq, size_t d)
+{
+    struct kernel_proxies of = {some_numbers(chunks * hq * d), hq * d, NULL, 0};
+    (void)proxies;
+    return of.x ? filling.device->chunk_proxies(run, summaries, &of, first,
+                                                chunks, hq, d)
+                : KERNEL_UNSUPPORTED;
+}
+
+/* Logits. */
 static int copy_numbers(struct kernel_run *run, void *to, const void *from,
                         size_t bytes)
 {
@@ -320,6 +332,7 @@ int bench_fill(struct bench *b, struct model *model, struct session *session,
     filling.count = bench_size(b, (size_t)1 << 23, 1 << 16);
     filling.numbers = bench_numbers(b, filling.count);
     b->table.chunk_proxy = proxy_of_numbers;
+    b->table.chunk_proxies = proxies_of_numbers;
     b->table.copy = copy_numbers;
     b->table.matmul = no_matmul;
     b->table.matmuls = no_matmuls;

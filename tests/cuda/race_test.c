@@ -151,6 +151,10 @@ static void run_hils(struct sizes z, struct kernel_hils how, bool landmarks)
     assert_int_equal(
         table->chunk_proxy(&run, piece(z.hq * z.d * 4), q, z.m, z.hq * z.d, 0),
         0);
+    const struct kernel_proxies proxies = {qhat, 0, NULL, 0};
+    assert_int_equal(table->chunk_proxies(&run, &summaries, &proxies, 0,
+                                          how.chunks, z.hq, z.d),
+                     0);
     assert_int_equal(table->chunk_summary(&run, &summaries, &pages, 0,
                                           how.chunks, how.chunk, z.hq, z.hkv,
                                           z.d, landmarks && how.chunk > 1),
