@@ -328,12 +328,14 @@ static int attend_pages(struct kernel_run *run, float *out, const float *q,
                         size_t hq, size_t hkv, size_t d, size_t window)
 {
     paged<Number> s = {};
+    const auto length = static_cast<uint32_t>(n);
     s.sizes = dense_sizes_of(m * hq, hq, hkv, d);
     s.q = q;
     s.out = out;
     s.pages = *pages;
     s.m = m;
-    s.n = n;
+    s.length = cuda_step_words(run, CUDA_LENGTH, &length, 1);
+    s.n = s.length ? 0 : n;
     s.window = window;
     return attend_over(run, s, 1, m, window && window < n ? window : n);
 }

@@ -78,19 +78,20 @@ template <typename Number> struct paged {
     float *out;     /* the same */
     struct kernel_pages pages;
     size_t m, n, window;
+    const uint32_t *length; /* n; nullptr: it is above */
 
     __device__ size_t queries(size_t) const
     {
         return m;
     }
-    __device__ size_t from(size_t, size_t i) const
-    {
-        size_t end = n - m + i + 1;
-        return window && end > window ? end - window : 0;
-    }
     __device__ size_t to(size_t, size_t i) const
     {
-        return n - m + i + 1;
+        return (length ? *length : n) - m + i + 1;
+    }
+    __device__ size_t from(size_t b, size_t i) const
+    {
+        size_t end = to(b, i);
+        return window && end > window ? end - window : 0;
     }
     __device__ bool hidden(size_t j) const
     {

@@ -294,7 +294,9 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
         sizes->chunk > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
         !are_known(pages))
         return KERNEL_UNSUPPORTED;
-    a.s = hils_source_of(qhat, pages, summaries, position, landmark, sizes);
+    struct kernel_hils steady = hils_steady(*sizes);
+    steady.chunks = 0; /* a choice is by candidates */
+    a.s = hils_source_of(qhat, pages, summaries, position, landmark, &steady);
     a.q = q;
     a.chosen = chosen;
     a.out = out;

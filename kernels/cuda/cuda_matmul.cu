@@ -483,9 +483,10 @@ static int gather(struct kernel_run *run, float *out,
     cuda_workspace room(run);
     if (!m)
         return KERNEL_OK;
-    if (m <= picks::MAX)
+    picks.row = cuda_step_ints(run, CUDA_ROW, host_row, m);
+    if (!picks.row && m <= picks::MAX)
         memcpy(picks.few, host_row, m * sizeof *host_row);
-    else if (!(picks.row = room.take_copy(host_row, m)))
+    else if (!picks.row && !(picks.row = room.take_copy(host_row, m)))
         return KERNEL_NO_MEMORY;
     return cuda_launch(run, gather_rows, {m, 1, 1, ELEMENTS}, out,
                        static_cast<const void *>(w->device), w->type, picks,

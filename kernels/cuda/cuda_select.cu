@@ -389,18 +389,32 @@ static int choose_batch(struct kernel_run *run, const struct hils_source &s,
                        a, s);
 }
 
+/* As many chunks or somewhat more, so that what a step asks for stays the same for a
+ * while: a sixteenth of it, of few SCORE_CHUNKS. */
+static size_t roomy(size_t chunks)
+{
+    size_t each = SCORE_CHUNKS;
+    while (each < chunks / 16)
+        each *= 2;
+    return cuda_ceil(chunks, each) * each;
+}
+
 int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
                      const float *qhat, const struct kernel_pages *pages,
                      const struct kernel_summaries *summaries,
                      const int32_t *position, const int32_t *landmark,
-                     const struct kernel_hils *sizes)
+                     const struct kernel_hils *asked)
 {
+    struct kernel_hils steady = hils_steady(*asked);
+    const struct kernel_hils *sizes = &steady;
     if (!sizes->m || !sizes->d)
         return KERNEL_OK;
     if (sizes->d > TILE_MAX_WIDTH || sizes->hq > CUDA_MAX_SHARED / 8 ||
-        sizes->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
+        asked->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
         sizes->chunk > INT32_MAX || !are_known(pages))
         return KERNEL_UNSUPPORTED;
+    if (sizes->m <= SCORE_FEW)
+        steady.chunks = roomy(asked->chunks);
     struct hils_source s =
         hils_source_of(qhat, pages, summaries, position, landmark, sizes);
     size_t each = sizes->chunks * sizes->hq;
