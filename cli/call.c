@@ -147,7 +147,16 @@ void cli_judge_freshness(struct cli *cli, const cJSON *result)
     tell_missing(cli, result);
     if (strict && (stale || partial))
         cli->status = err_exit_status(ERR_STALE);
-    if (stale && json_get_bool(result, "away", false))
+    const cJSON *behind = cJSON_GetObjectItemCaseSensitive(result, "behind");
+    if (cJSON_IsNumber(behind))
+        output_remark(cli,
+                      "not all packs of the fleet are the newest, for %.0f s: "
+                      "lectern status says why",
+                      behind->valuedouble);
+    else if (behind)
+        output_remark(cli, "not all packs of the fleet are the newest: lectern "
+                           "status says why");
+    else if (stale && json_get_bool(result, "away", false))
         output_remark(cli, "whether it is up to date is not known: files of a "
                            "manual are not here");
     else if (stale && !cJSON_GetObjectItemCaseSensitive(result, "missing"))
@@ -201,6 +210,11 @@ void cli_tell_nothing(const struct cli *cli, const cJSON *result,
     if (!cli->options.quiet)
         fprintf(stderr, "%s\n",
                 any ? otherwise : "No manual is indexed yet: lectern add DIR");
+    if (json_get_int(result, "elsewhere", 0))
+        output_remark(cli,
+                      "%lld more of the fleet's manuals are not held here "
+                      "(lectern status --json names them)",
+                      (long long)json_get_int(result, "elsewhere", 0));
 }
 
 void cli_put_manual(struct buf *out, const cJSON *result, const cJSON *place)

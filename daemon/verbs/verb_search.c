@@ -559,10 +559,7 @@ static int put_results(struct json *json, const struct call *call,
             code = put_hit(json, snapshot, route, copies, i, &looks, err);
     }
     json_end(json, ']');
-    json_field_bool(json, "fresh", looks.fresh && fresh.current);
-    json_field_bool(json, "complete", fresh.complete);
-    if (fresh.away)
-        json_field_bool(json, "away", true);
+    freshness_put(json, &fresh, looks.fresh);
     selection_put_searched(json, call, snapshot);
     selection_put_missing(json, call, snapshot);
     free(looks.items);

@@ -212,6 +212,33 @@ def what_is_not_to_be_held_any_more_goes():
 
 
 @test
+def a_reader_says_what_it_does_not_hold():
+    with fleet() as (database, indexer, reader):
+        for name in ("pumps", "valves"):
+            indexer.write(f"{name}/a.html", page(name, f"<p>The impeller of {name} is primed.</p>"))
+            indexer.run("fleet", "publish", name, os.path.join(indexer.path, name))
+        indexer.run("fleet", "work", "--once")
+        check("elsewhere" not in indexer.json("search", "impeller"), "no reader")
+        with open(os.path.join(reader.path, "lectern/lectern.ini"), "a") as file:
+            file.write("fleet_manuals = valves\n")
+        reader.run("fleet", "fetch", "--once")
+        for verb in ("search", "ask", "grep"):
+            check(reader.json(verb, "impeller")["elsewhere"] == 1, reader.json(verb, "impeller"))
+        check(reader.json("status")["fleet"]["elsewhere"] == ["pumps"], reader.json("status")["fleet"])
+        check("not held here" in reader.run("search", "zygote", code=1).stderr, "where nothing is found")
+        check("is not held here" in reader.run("search", "impeller", "-c", "pumps", code=2).stderr, "by its name")
+        check("no manual named" in reader.run("search", "impeller", "-c", "other", code=2).stderr, "one that nobody has")
+        # It stays known while the registry is away.
+        database.stop("immediate")
+        reader.run("fleet", "fetch", "--once", code=3)
+        check(reader.json("search", "impeller")["elsewhere"] == 1, "without the database")
+        database.start()
+        indexer.run("fleet", "withdraw", "pumps")
+        reader.run("fleet", "fetch", "--once")
+        check("elsewhere" not in reader.json("search", "impeller") and not reader.json("status")["fleet"]["elsewhere"], "withdrawn")
+
+
+@test
 def who_lost_the_lease_cannot_publish():
     with fleet() as (database, indexer, _):
         indexer.write("m/a.html", page("Pumps", "<p>Words.</p>"))
@@ -252,7 +279,11 @@ def readers_serve_on_without_database_and_packs():
         check("registry" in later["problem"] and later["behind"] >= state["behind"], later)
         check("not all is current for" in reader.run("status").stdout, "in words")
         answer = reader.json("ask", "what is the impeller primed with")
-        check("water" in answer["answer"] and not answer["fresh"], answer)
+        check("water" in answer["answer"] and not answer["fresh"] and answer["behind"] >= later["behind"], answer)
+        for verb in ("search", "grep"):
+            found = reader.json(verb, "impeller")
+            check(not found["fresh"] and found["behind"] >= answer["behind"] and "elsewhere" not in found, found)
+        check("not all packs" in reader.run("search", "impeller").stderr, "in words")
         database.start()
         os.rename(places + ".gone", places)
         damage(places)
@@ -261,6 +292,7 @@ def readers_serve_on_without_database_and_packs():
         reader.run("fleet", "fetch", "--once")
         check("oil" in reader.json("ask", "what is the impeller primed with")["answer"], "all is there again")
         check(reader.json("status")["fleet"]["fresh"], reader.json("status")["fleet"])
+        check("behind" not in reader.json("search", "impeller"), "all is current")
         check("all is current" in reader.run("status").stdout, "in words")
 
 
