@@ -16,17 +16,19 @@ struct rerank {
 static double log_mass(const struct rerank *r, const float *q, size_t kv,
                        size_t from, size_t to)
 {
+    SCRATCH float room[KEYS * MAX_D];
     const struct kernel_hils *z = r->sizes;
-    size_t step = ref_step(r->pages, z->hkv, z->d), slots = r->pages->slots;
+    size_t step, slots = r->pages->slots;
     float score[KEYS], max = LANES_LEAST;
     double total = 0;
     for (size_t j = from, some; j < to; j += some) {
         float most = LANES_LEAST;
         some = to - j < KEYS ? to - j : KEYS;
         some = slots - j % slots < some ? slots - j % slots : some;
-        cpu_lanes->dots(score, q,
-                        ref_key(r->pages, j, step) + ref_at(r->pages, kv, z->d),
-                        step, z->d, some, 1 / sqrtf((float)z->d), 0);
+        struct cpu_run run = {r->pages, z->hkv, z->d, kv, j, some};
+        const float *key = cpu_keys(&run, room, &step);
+        cpu_lanes->dots(score, q, key, step, z->d, some, 1 / sqrtf((float)z->d),
+                        0);
         for (size_t k = 0; k < some; k++)
             most = score[k] > most ? score[k] : most;
         most = most > max ? most : max;
@@ -78,7 +80,7 @@ static int hils_rerank(struct kernel_run *run, int32_t *chosen,
                        const int32_t *position, const int32_t *landmark,
                        const struct kernel_hils *z)
 {
-    if (landmark || many > MAX_MANY || z->top_k > MAX_MANY)
+    if (landmark || many > MAX_MANY || z->top_k > MAX_MANY || z->d > MAX_D)
         return kernels_ref()->hils_rerank(run, chosen, wide, many, q, pages,
                                           position, landmark, z);
     struct rerank r = {.sizes = z,
