@@ -71,7 +71,7 @@ static inline size_t kernel_type_size(int type)
     return type == KERNEL_F32 ? 4 : type == KERNEL_INT8 ? 1 : 2;
 }
 
-/* Bytes of a row of keys or values [d] in pages of a type. */
+/* Bytes of a row of keys or values [d] in pages of a type, its scales among them. */
 enum { KERNEL_PAGE_GROUP = 32 /* numbers that share a scale */ };
 static inline size_t kernel_page_row_bytes(int type, size_t d)
 {
@@ -123,9 +123,10 @@ struct kernel_device {
  * the same places on lie numbers of two bytes.  They are widened as they are read;
  * queries, scores, sums and outputs are f32 all the same.  Where a part begins at
  * a multiple of 16 bytes and d is one of 8, they come 16 bytes at a time. */
-/* KERNEL_INT8, of a table with `int8_pages`, is `by_head` alone: a row of d lies as a
- * scale (f32) for each 32 of its numbers, the last may be fewer, and d integers; a
- * number is its integer times its scale. */
+/* KERNEL_INT8, of a table with `int8_pages`, is `by_head` alone: of a head a scale (f32)
+ * for each 32 numbers of a row, the last may be fewer, [slots, ceil(d / 32)], and
+ * behind them integers [slots, d]; a number is its integer times its scale.  slots d
+ * is a multiple of 4. */
 struct kernel_pages {
     const float *const *keys, *const *values; /* [ceil(n / slots)] */
     size_t key_at, value_at;                  /* floats, whatever the type */

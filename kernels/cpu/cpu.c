@@ -84,7 +84,6 @@ static void fill(void)
     choose();
     cpu_fill_matmuls(&table);
     cpu_fill_transformer(&table);
-    cpu_fill_pages(&table);
     cpu_fill_attention(&table);
     cpu_fill_memories(&table);
     cpu_fill_summaries(&table);

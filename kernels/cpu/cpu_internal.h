@@ -50,7 +50,6 @@ float cpu_softmax(float *score, size_t n, float share);
 
 void cpu_fill_matmuls(struct kernels *table);
 void cpu_fill_transformer(struct kernels *table);
-void cpu_fill_pages(struct kernels *table);
 void cpu_fill_attention(struct kernels *table);
 void cpu_fill_memories(struct kernels *table);
 void cpu_fill_summaries(struct kernels *table);

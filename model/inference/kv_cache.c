@@ -24,17 +24,13 @@ static size_t part_floats(const struct model *m)
                         kernel_page_row_bytes(m->pages.type, m->config.head));
 }
 
-/* Of heads that are wider the processor's attention is the reference's. */
-enum { INT8_MAX_HEAD = 256 };
-
 /* int8 if that is wanted and can be (a model with attention of its own may read by
  * sessions what its memories are made of); bf16 where the table has such pages, unless the
  * weights are f32. */
 static int type_of(const struct model *m, bool int8)
 {
     bool full = m->config.attention.kind == ATTENTION_FULL;
-    if (int8 && full && m->kernels->int8_pages &&
-        m->config.head <= INT8_MAX_HEAD)
+    if (int8 && full && m->kernels->int8_pages)
         return KERNEL_INT8;
     bool whole = strcmp(m->weights.type, "f32") == 0;
     return m->kernels->bf16_pages && !whole ? KERNEL_BF16 : KERNEL_F32;

@@ -26,16 +26,31 @@ static inline void must(int code, const struct err *err)
     exit(1);
 }
 
-static inline struct pool *open_model(const char *path, unsigned threads)
+/* 0 threads: as many as there are. */
+static inline struct pool *open_pool(unsigned threads)
 {
     struct err err = {.position = -1};
     struct pool *pool = NULL;
     must(pool_new(threads, &pool, &err), &err);
+    return pool;
+}
+
+static inline void open_model_with(const char *path, struct pool *pool,
+                                   bool int8)
+{
+    struct err err = {.position = -1};
     struct model_options options = {
         .kernels = kernels_cpu(),
         .exact = true,
+        .keys_int8 = int8,
         .pool = {pool, pool_parallel_for, pool_threads(pool)}};
     must(model_open(path, &options, &model, &err), &err);
+}
+
+static inline struct pool *open_model(const char *path, unsigned threads)
+{
+    struct pool *pool = open_pool(threads);
+    open_model_with(path, pool, false);
     return pool;
 }
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import urllib.request
 
-SMALL, WRITTEN, STEPS = 256, 4, 8
+SMALL, WRITTEN, STEPS = 256, 4, 4
 
 
 def repeat(data, tokens):
@@ -91,7 +91,8 @@ def main(build, file, tokens, threads, turns=2, piece=1):
         other = Other(file, tokens, threads, folder)
         for _ in range(int(turns)):
             for way in ours(build, file, tokens, threads, piece):
-                least[way["way"]] = min(way["ms"], least.get(way["way"], way["ms"]))
+                name = f"{way['way']} {way['keys']}"
+                least[name] = min(way["ms"], least.get(name, way["ms"]))
             there += [other.step(piece) for _ in range(STEPS if piece == 1 else 1)]
     print(json.dumps({"tokens": tokens, "threads": threads, "piece": piece, "here": least,
                       "llama.cpp": round(min(there), 1)}))
