@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,7 +23,14 @@ enum {
     MAX_INTERVAL = 86400
 };
 
-enum kind { KIND_PATH, KIND_TEXT, KIND_NUMBER, KIND_CHOICE, KIND_DEVICE };
+enum kind {
+    KIND_PATH,
+    KIND_PLACE, /* a path or an address */
+    KIND_TEXT,
+    KIND_NUMBER,
+    KIND_CHOICE,
+    KIND_DEVICE
+};
 
 static void default_store(struct buf *out);
 static void default_parsers(struct buf *out);
@@ -102,7 +110,7 @@ static const struct key {
     [CONFIG_TRUSTED_KEYS] = {"trusted_keys", KIND_PATH, NULL,
                              default_trusted_keys, 0, 0},
     [CONFIG_FLEET] = {"fleet", KIND_TEXT, "", NULL, 0, 0},
-    [CONFIG_FLEET_PACKS] = {"fleet_packs", KIND_TEXT, "", NULL, 0, 0},
+    [CONFIG_FLEET_PACKS] = {"fleet_packs", KIND_PLACE, "", NULL, 0, 0},
     [CONFIG_FLEET_SOURCES] = {"fleet_sources", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_FLEET_MANUALS] = {"fleet_manuals", KIND_TEXT, "*", NULL, 0, 0},
     [CONFIG_FLEET_KEY] = {"fleet_key", KIND_PATH, NULL, default_fleet_key, 0,
@@ -236,6 +244,20 @@ static bool is_model(enum config_key key)
            key == CONFIG_ANSWER_MODEL || key == CONFIG_RERANK_MODEL;
 }
 
+bool config_is_address(const char *place)
+{
+    return !strncasecmp(place, "http://", 7) ||
+           !strncasecmp(place, "https://", 8);
+}
+
+static bool is_path(enum config_key which, const char *text)
+{
+    if (keys[which].kind == KIND_PLACE)
+        return !config_is_address(text);
+    return keys[which].kind == KIND_PATH &&
+           !(is_model(which) && !strcmp(text, no_model));
+}
+
 /* Checks a value and puts it in place; `folder` is where relative paths start,
  * NULL: at the current one. */
 static int put(struct config *config, enum config_key which, const char *text,
@@ -254,9 +276,7 @@ static int put(struct config *config, enum config_key which, const char *text,
         code = check_device(key, text, err);
     if (code)
         return code;
-    bool path =
-        key->kind == KIND_PATH && !(is_model(which) && !strcmp(text, no_model));
-    if (path)
+    if (is_path(which, text))
         config_put_path(text, folder, &value);
     else
         buf_put_text(&value, text);

@@ -142,6 +142,9 @@ void config_user_folder(const char *variable, const char *fallback,
 /* Appends the path that a program has beside the running one. */
 void config_beside(const char *program, struct buf *out);
 
+/* Whether a place is an address (http, https), not a path. */
+bool config_is_address(const char *place);
+
 /* Appends `path` made absolute: `~/` is home, else it starts at `folder`
  * (NULL: the current one). */
 void config_put_path(const char *path, const char *folder, struct buf *out);

@@ -90,8 +90,10 @@ const struct option_spec cli_options[OPTIONS] = {
                        "token: routed sections, HMT over the whole document, "
                        "the document in the context, quoted passages",
                        0, 0},
-    [OPTION_MAX_TOKENS] = {0, "max-tokens", "N", KIND_NUMBER, AT(max_tokens),
-                           "maximum number of tokens to write (96)", 1, 4096},
+    [OPTION_MAX_TOKENS] =
+        {0, "max-tokens", "N", KIND_NUMBER, AT(max_tokens),
+         "maximum number of tokens to write (96; with a chat template 192)", 1,
+         4096},
     [OPTION_ANSWERS] = {0, "answers", "KIND,...", KIND_TEXT, AT(answers),
                         "also answer each question in these ways (auto, "
                         "generated, passages; oracle-section, best-passage: "
@@ -251,10 +253,11 @@ const struct command cli_commands[] = {
     {"unpack", "FILE", "take a manual's index from a file of lectern pack",
      BIT(MANUAL) | BIT(DIR) | BIT(UNTRUSTED), 1, 1, false, cmd_unpack},
     {"fleet",
-     "init CONNECTION [FOLDER]|join CONNECTION|publish NAME [FOLDER]|status|"
-     "work|fetch",
+     "init CONNECTION [PLACE]|join CONNECTION [PLACE]|publish NAME [FOLDER]|"
+     "withdraw NAME|status|work|fetch",
      "share packs between machines: make the registry, a PostgreSQL database; "
-     "join it; ask for a manual; show all; index what was asked for; take what "
+     "join it; ask for a manual; offer it no longer; show all; index what was "
+     "asked for; take what "
      "was indexed",
      BIT(ONCE), 1, 3, false, cmd_fleet},
     {"model", "use PATH|get [NAME]|info [PATH]|list",

@@ -148,6 +148,35 @@ struct kernel_summaries {
 /* A weight matrix [n, k] in the form in which a backend multiplies by it. */
 struct kernel_weight;
 
+/* One of several products of the same rows. */
+struct kernel_product {
+    float *out; /* [m, n] */
+    const struct kernel_weight *w;
+    const float *bias; /* [n]; NULL: none is added */
+    const float
+        *plus; /* [m, n], is added too, and may be out; NULL: nothing is */
+};
+enum { KERNEL_MAX_PRODUCTS = 4 };
+
+/* Heads of queries, keys or values on their way to attention. */
+struct kernel_heads {
+    float *x; /* [m, h, d], changed in place */
+    size_t h;
+    const float *norm; /* [d], of a norm of each head; NULL: none */
+    float eps;         /* the norm's */
+    bool turned;       /* by the angles of their rows */
+    float factor;      /* what they are multiplied by at last; 1 */
+    bool kept;         /* written to slots, at `at` of each page */
+    size_t at;         /* floats */
+};
+enum { KERNEL_MAX_HEADS = 4 };
+
+/* Slots [first, first + rows) of a cache, for as many rows. */
+struct kernel_places {
+    float *const *pages; /* of `kv_write`; NULL: the rows are not kept */
+    size_t first, rows;
+};
+
 /* The sizes of one call of HiLS attention.  `n` slots hold keys and values;
  * chunk c is slots [c chunk, (c + 1) chunk).  Query i at slot t = position[i]
  * sees the window [l, t], l = max(0, floor((t - window + 1) / chunk) chunk),
@@ -258,6 +287,13 @@ struct kernels {
                        const struct kernel_weight *w, const float *bias,
                        size_t m, bool add);
 
+    /* Multiplies the same rows a [m, k] by up to KERNEL_MAX_PRODUCTS weights, all of k
+     * inputs: each out is what matmul, or matmul_bias, makes of it, and `plus`.  cuda:
+     * few rows in one launch; many rows are rounded once. */
+    int (*matmuls)(struct kernel_run *run,
+                   const struct kernel_product *products, size_t count,
+                   const float *a, size_t m);
+
     /* ---- The transformer ---- */
 
     /* Gathers rows: out [m, k] = rows of w [n, k]; host_row [m], each < n. */
@@ -282,6 +318,22 @@ struct kernels {
     int (*rotary)(struct kernel_run *run, float *x,
                   const int32_t *host_position, const double *host_frequency,
                   size_t m, size_t h, size_t d);
+
+    /* Computes by what the rows of a pass are turned: out [m, d], of each row d/2
+     * cosines and d/2 sines, of position * frequency[i]. */
+    int (*angles)(struct kernel_run *run, float *out,
+                  const int32_t *host_position, const double *host_frequency,
+                  size_t m, size_t d);
+
+    /* Makes heads ready: each of `count` matrices gets its norm (rms_norm), is
+     * turned as by rotary, multiplied, and written as by kv_write to pages of
+     * `slots` slots of `type`; the rows of the places, one behind the other, are
+     * the m rows.  No places: nothing is kept.  angles: of `angles`; NULL where
+     * none are turned. */
+    int (*heads)(struct kernel_run *run, const struct kernel_heads *heads,
+                 size_t count, const float *angles,
+                 const struct kernel_places *places, size_t place_count,
+                 size_t slots, int type, size_t m, size_t d);
 
     /* Computes causal attention of m new queries over n keys, the last m of which are
      * their own (m <= n): query i sees keys [0, n - m + i], and of these only the last
@@ -382,17 +434,9 @@ struct kernels {
 
     /* ---- HiLS attention (Hierarchical Sparse Attention Done Right) ----
      *
-     * `position` and `landmark` are on the device, as the other pointers. */
-
-    /* Calibrates queries (eq. 11 as the authors code it), before rotary: out [m, o] = rms_norm(h wq^T + (h down^T) up^T) * norm [o / parts], the
-     * norm over each of `parts` equal parts of a row.  h [m, D]; wq [o, D];
-     * down [r, D], up [o, r], both NULL: wq alone is the calibration (full
-     * rank); low [m, r] is scratch. */
-    int (*calibrate)(struct kernel_run *run, float *out, const float *h,
-                     const struct kernel_weight *down,
-                     const struct kernel_weight *up,
-                     const struct kernel_weight *wq, const float *norm,
-                     float *low, size_t m, size_t parts, float eps);
+     * `position` and `landmark` are on the device, as the other pointers.  qhat
+     * are the calibrated queries (eq. 11): products, `plus` one another, and
+     * `heads`. */
 
     /* Updates the proxy of a chunk without landmarks, the mean of its queries after
      * norm and rotary: mean [width], of `before` rows, becomes that of these and of

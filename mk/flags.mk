@@ -37,8 +37,14 @@ MEMORY_LIBS := -Wl,--push-state,--as-needed -lfaiss -lblas -llapack -lgomp -lstd
 DNNL ?= $(if $(filter tsan,$(BUILD)),,1)
 NVCC ?= $(if $(filter tsan,$(BUILD)),,$(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc 2>/dev/null)))
 CUDA_ARCHS ?= 80 90a 100 120
-CUDA_LIBS := $(if $(NVCC),$(firstword $(wildcard $(addsuffix /libcudart_static.a,$(patsubst %/bin/nvcc,%,$(NVCC))/lib64 \
-        /usr/lib/x86_64-linux-gnu))) -lrt -ldl)
+# CUDA's runtime: beside nvcc (or what that is a link to), in other CUDAs, in
+# Debian's folder, in PyTorch's wheels; the static one first.
+CUDA_HOMES := $(patsubst %/bin/nvcc,%,$(NVCC) $(realpath $(NVCC))) $(wildcard /usr/local/cuda*)
+CUDA_WHEELS = $(shell python3 -c 'import glob, site; print(*(f for p in site.getsitepackages() + [site.getusersitepackages()] for f in glob.glob(p + "/nvidia/*/lib")))' 2>/dev/null)
+CUDA_FOLDERS := $(foreach h,$(CUDA_HOMES),$h/lib64 $h/lib $h/targets/*/lib) /usr/lib/x86_64-linux-gnu
+cuda_runtime_in = $(firstword $(foreach l,libcudart_static.a libcudart.so.13,$(wildcard $(addsuffix /$l,$1))))
+CUDA_RUNTIME := $(if $(NVCC),$(or $(call cuda_runtime_in,$(CUDA_FOLDERS)),$(call cuda_runtime_in,$(CUDA_WHEELS))))
+CUDA_LIBS := $(if $(NVCC),$(CUDA_RUNTIME) $(if $(filter %.13,$(CUDA_RUNTIME)),-Wl$(comma)-rpath$(comma)$(dir $(CUDA_RUNTIME))) -lrt -ldl)
 NVCCFLAGS := -std=c++17 -O3 -g -I. $(if $(WERROR),-Werror all-warnings) \
         $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a$(comma)code=sm_$a) \
         -Xcompiler -fPIE,-Wall,-Wextra,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics

@@ -13,10 +13,10 @@ $O/check/bench: $O/tests/cuda/bench_main.o $(MEASURES) $(GPU_BASE) $(filter-out 
 gpu-programs: $(GPU_TESTS) $O/check/bench
 gpu-check:  ## the device's operations and whole models against the reference; needs nvcc and a device, else says SKIP
 	@sh tests/cuda/check.sh check
-gpu-bench:  ## measure the device; JSON under tests/bench/results/
+gpu-bench:  ## measure the device; JSON under build/gpu/results/
 	@sh tests/cuda/check.sh bench
-gpu-resources:  ## registers and spills of every kernel of the device (needs nvcc)
-	@$(if $(NVCC),for a in $(CUDA_ARCHS); do sh tests/cuda/resources.sh $(NVCC) $$a || exit 1; done,echo "SKIP gpu-resources: there is no nvcc")
+gpu-resources: $(if $(NVCC),$(patsubst kernels/%.cu,build/%.o,$(wildcard kernels/cuda/*.cu)))  ## registers and spills of every kernel of the device (needs nvcc)
+	@$(if $(NVCC),sh tests/cuda/resources.sh $(CHECK) build/cuda,echo "SKIP gpu-resources: there is no nvcc")
 
 # The kernels' every load and store, by emulation, beside the barriers passed.
 $O/check/race: $O/tests/cuda/race_test.o $O/base/mem.o $(KERNELS) $(EMULATED)

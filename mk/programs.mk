@@ -26,10 +26,10 @@ $O/lectern: $(STAMP) $(CLI) $(PROTOCOL) $(BASE)
 $O/lectern-get: $(STAMP) $(GET) $(patsubst %,$O/cli/archive/%.o,zip member) $(BASE)
 	$(call link,-lcurl -lz $(BASE_LIBS))
 # The page, which asks the daemon as lectern does.
-$O/lectern-web: $(STAMP) $(WEB) $(patsubst %,$O/cli/%.o,client connection launch) $(PROTOCOL) $(BASE)
+$O/lectern-web: $(STAMP) $(WEB) $(patsubst %,$O/cli/%.o,client connection launch program_options) $(PROTOCOL) $(BASE)
 	$(call link,-lmicrohttpd $(BASE_LIBS))
 # The program with a database.
-$O/lectern-fleet: $(STAMP) $(FLEET) $O/cli/download/sha256.o $(patsubst %,$O/cli/%.o,client connection launch) $(PROTOCOL) $(BASE)
+$O/lectern-fleet: $(STAMP) $(FLEET) $O/cli/download/sha256.o $(patsubst %,$O/cli/%.o,client connection getting launch program_options) $(PROTOCOL) $(BASE)
 	$(call link,-lpq $(BASE_LIBS))
 $O/cli/fleet/schema.o: $(wildcard cli/fleet/sql/*.sql)
 $O/cli/web/web_files.o: $(addprefix cli/web/page.,html css js)

@@ -34,7 +34,9 @@ $O/tests/cuda/%.o: tests/cuda/%.cc $(STAMP)
 build/cuda/%.o: kernels/cuda/%.cu $(CUDA_STAMP)
 	$(call say,nvcc)
 	@mkdir -p $(@D)
-	$(Q)$(NVCC) $(NVCCFLAGS) $(NVCC_SAME) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(Q)$(NVCC) $(NVCCFLAGS) $(NVCC_SAME) -Xptxas -v -MMD -MP -MF $(@:.o=.d) -c -o $@ $< 2>$(@:.o=.ptxas) || \
+        { cat $(@:.o=.ptxas) >&2; exit 1; }
+	$(Q)grep -v '^ptxas info\|^ *[0-9]* bytes stack frame' $(@:.o=.ptxas) >&2 || true
 
 -include $(shell find $O build/cuda -name '*.d' 2>/dev/null)
 

@@ -13,7 +13,7 @@ $(PARSER_UNIT): $O/tests/unit/%: $(STAMP) $O/tests/unit/%.o $(PARSE_PARTS) $(TRE
 	$(call link,-lcmocka $(PARSE_LIBS) $(BASE_LIBS))
 # Random weights stand in the place of model/weights/weights_files.o.
 MEASURES := $(patsubst %,$O/tests/cuda/%.o,bench bench_operations bench_decode bench_papers bench_shapes bench_weights)
-$O/tests/unit/kernels/test_gpu_bench: $O/tests/unit/kernels/test_gpu_bench.o $(MEASURES) $O/all.a $(FAISS_C)
+$(patsubst %,$O/tests/unit/kernels/test_%,gpu_bench launches): %: %.o $(MEASURES) $O/all.a $(FAISS_C)
 	$(call link,-lcmocka $(ALL_LIBS))
 # Calls of the store that fail (tests/unit/support/failing_calls.h).
 FAILING := $(addprefix mdb_,get put del stat cursor_open cursor_get cursor_put cursor_del txn_begin txn_commit dbi_open dbi_flags \
@@ -49,6 +49,8 @@ demo: deps  ## index a real manual and ask it three questions
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) all build/manuals/postgresql
 	@sh tests/demo.sh build build/manuals/postgresql
 
+$O/tests/bench/bench_leases: $O/tests/bench/bench_leases.o $(patsubst %,$O/cli/fleet/%.o,leases registry schema) $(BASE)
+	$(call link,-lpq $(BASE_LIBS))
 $O/tests/bench/bench_parse: BENCH_LIBS := -lgumbo
 $O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
 	$(call link,$(BENCH_LIBS) $(ALL_LIBS))

@@ -30,6 +30,7 @@ for build in release asan; do
     step "end to end ($build)" make --no-print-directory -s BUILD=$build e2e
 done
 step "build (gpu, by the stand-ins alone)" make --no-print-directory -s -j"$jobs" BUILD=gpu O=build/gpu-plain DNNL= NVCC= CFLAGS='-O0 -U_FORTIFY_SOURCE' gpu-programs
+step "registers of the device's kernels" make --no-print-directory -s -j"$jobs" gpu-resources CHECK=--check
 step "races of the device's kernels, by emulation" make --no-print-directory -s race RACE=--short
 step "documents" python3 tests/checks/docs.py build/release
 step "manual pages (made)" make --no-print-directory -s man

@@ -25,8 +25,8 @@ FLOORS = {  # what may be included besides its own
 }
 ALSO = {  # and these headers
     "indexer/parse": ("indexer/wire.h",),
-    "cli/fleet": ("cli/client.h", "cli/connection.h", "daemon/net/protocol.h", "daemon/net/line_reader.h", "cli/download/sha256.h"),
-    "cli/web": ("cli/client.h", "cli/connection.h", "daemon/net/protocol.h"),
+    "cli/fleet": ("cli/client.h", "cli/connection.h", "cli/getting.h", "cli/program_options.h", "daemon/net/protocol.h", "daemon/net/line_reader.h", "cli/download/sha256.h"),
+    "cli/web": ("cli/client.h", "cli/connection.h", "cli/program_options.h", "daemon/net/protocol.h"),
     "cli": ("daemon/net/protocol.h", "daemon/net/rpc.h", "daemon/net/line_reader.h"),
 }
 LIBRARIES = {

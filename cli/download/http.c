@@ -1,6 +1,5 @@
-#include "cli/download/http.h"
+#include "cli/download/http_internal.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,17 +41,18 @@ void http_start(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-static long status_of(const struct transfer *t)
+long http_status(CURL *curl)
 {
     long status = 0;
-    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     return status;
 }
 
 /* A secure address leads to no insecure one. */
-static void set_up(struct transfer *t, const struct http *http, const char *url)
+CURL *http_open(const struct http *http, const char *url,
+                char reason[CURL_ERROR_SIZE])
 {
-    CURL *c = t->curl;
+    CURL *c = curl_easy_init();
     bool secure = !strncasecmp(url, "https:", 6);
     curl_easy_setopt(c, CURLOPT_URL, url);
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -67,21 +67,39 @@ static void set_up(struct transfer *t, const struct http *http, const char *url)
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
-    curl_easy_setopt(c, CURLOPT_ERRORBUFFER, t->reason);
+    curl_easy_setopt(c, CURLOPT_ERRORBUFFER, reason);
     if (http->cert)
         curl_easy_setopt(c, CURLOPT_CAINFO, http->cert);
     if (http->proxy)
         curl_easy_setopt(c, CURLOPT_PROXY, http->proxy);
+    return c;
 }
 
+int http_fail(CURL *curl, const char *reason, CURLcode result, const char *url,
+              struct err *err)
+{
+    if (result == CURLE_HTTP_RETURNED_ERROR && http_status(curl) == 404)
+        return err_set(err, ERR_IO, "%s: not found there (404)", url);
+    return err_set(err, ERR_IO, "%s: %s", url,
+                   reason[0] ? reason : curl_easy_strerror(result));
+}
+
+bool http_passes(CURL *curl, CURLcode result)
+{
+    long status = http_status(curl);
+    if (result == CURLE_HTTP_RETURNED_ERROR)
+        return status >= HTTP_SERVER || status == HTTP_TOO_MANY ||
+               status == HTTP_NO_RANGE;
+    return result == CURLE_PARTIAL_FILE || result == CURLE_RECV_ERROR ||
+           result == CURLE_GOT_NOTHING || result == CURLE_OPERATION_TIMEDOUT ||
+           result == CURLE_SEND_ERROR || result == CURLE_HTTP2_STREAM;
+}
+
+/* What a callback refused goes before what libcurl says of that. */
 static int fail(struct transfer *t, CURLcode result, const char *url)
 {
-    const char *why = t->reason[0] ? t->reason : curl_easy_strerror(result);
-    if (t->code)
-        return t->code;
-    if (result == CURLE_HTTP_RETURNED_ERROR && status_of(t) == 404)
-        return err_set(t->err, ERR_IO, "%s: not found there (404)", url);
-    return err_set(t->err, ERR_IO, "%s: %s", url, why);
+    return t->code ? t->code
+                   : http_fail(t->curl, t->reason, result, url, t->err);
 }
 
 /* ---- Pages ---- */
@@ -105,13 +123,12 @@ int http_read(const struct http *http, const char *url, const char *accept,
               size_t limit, struct buf *ret, struct buf *ret_url,
               struct err *err)
 {
-    struct transfer t = {
-        .curl = curl_easy_init(), .err = err, .page = ret, .limit = limit};
+    struct transfer t = {.err = err, .page = ret, .limit = limit};
     struct buf line = {0};
     const char *came_from = url;
     buf_printf(&line, "Accept: %s", accept);
     struct curl_slist *headers = curl_slist_append(NULL, line.data);
-    set_up(&t, http, url);
+    t.curl = http_open(http, url, t.reason);
     curl_easy_setopt(t.curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(t.curl, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(t.curl, CURLOPT_WRITEFUNCTION, take_page);
@@ -200,7 +217,7 @@ static int begin(struct transfer *t)
 {
     curl_off_t length = 0;
     struct http_file *file = t->file;
-    bool partial = status_of(t) == HTTP_PARTIAL;
+    bool partial = http_status(t->curl) == HTTP_PARTIAL;
     t->begun = true;
     if (partial && t->range_start != (int64_t)t->from)
         return err_set(t->err, ERR_FORMAT,
@@ -258,29 +275,15 @@ static int take_progress(void *user, curl_off_t total, curl_off_t now,
     return 0;
 }
 
-static bool passes(const struct transfer *t, CURLcode result)
-{
-    long status = status_of(t);
-    if (t->code)
-        return false;
-    if (result == CURLE_HTTP_RETURNED_ERROR)
-        return status >= HTTP_SERVER || status == HTTP_TOO_MANY ||
-               status == HTTP_NO_RANGE;
-    return result == CURLE_PARTIAL_FILE || result == CURLE_RECV_ERROR ||
-           result == CURLE_GOT_NOTHING || result == CURLE_OPERATION_TIMEDOUT ||
-           result == CURLE_SEND_ERROR || result == CURLE_HTTP2_STREAM;
-}
-
 int http_resume(const struct http *http, const char *url,
                 struct http_file *file, struct err *err)
 {
-    struct transfer t = {
-        .curl = curl_easy_init(), .err = err, .file = file, .range_start = -1};
+    struct transfer t = {.err = err, .file = file, .range_start = -1};
     struct buf range = {0};
     off_t size = lseek(file->fd, 0, SEEK_END);
     t.from = t.at = size > 0 ? (uint64_t)size : 0;
     file->may_pass = false;
-    set_up(&t, http, url);
+    t.curl = http_open(http, url, t.reason);
     buf_printf(&range, "%llu-", (unsigned long long)t.from);
     if (t.from)
         curl_easy_setopt(t.curl, CURLOPT_RANGE, range.data);
@@ -293,8 +296,8 @@ int http_resume(const struct http *http, const char *url,
     curl_easy_setopt(t.curl, CURLOPT_NOPROGRESS, 0L);
     CURLcode result = curl_easy_perform(t.curl);
     int code = result ? fail(&t, result, url) : 0;
-    file->may_pass = result && passes(&t, result);
-    if (file->may_pass && status_of(&t) == HTTP_NO_RANGE &&
+    file->may_pass = result && !t.code && http_passes(t.curl, result);
+    if (file->may_pass && http_status(t.curl) == HTTP_NO_RANGE &&
         ftruncate(file->fd, 0) < 0) /* it has more than there is */
         file->may_pass = false;
     curl_easy_cleanup(t.curl);

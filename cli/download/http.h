@@ -1,5 +1,5 @@
 /* HTTP by libcurl: pages into memory, files onto the disk, from where they broke
- * off. */
+ * off, and from there to a server. */
 #ifndef CLI_DOWNLOAD_HTTP_H
 #define CLI_DOWNLOAD_HTTP_H
 
@@ -44,5 +44,17 @@ struct http_file {
  * `max`). */
 int http_resume(const struct http *http, const char *url,
                 struct http_file *file, struct err *err);
+
+/* Puts all of an open file to the address (PUT).  *ret_may_pass: the error is one
+ * that may pass.  ERR_IO. */
+int http_put(const struct http *http, const char *url, int fd,
+             void (*progress)(uint64_t done, uint64_t total),
+             bool *ret_may_pass, struct err *err);
+
+/* Gives what is there another address on that server, in place of what that had
+ * (MOVE, RFC 4918), and removes it (DELETE). */
+int http_move(const struct http *http, const char *url, const char *to,
+              bool *ret_may_pass, struct err *err);
+int http_delete(const struct http *http, const char *url, struct err *err);
 
 #endif

@@ -54,9 +54,11 @@ int fleet_fetch(struct fleet *fleet, struct err *err);
 /* registering.c */
 int fleet_init(struct fleet *fleet, const char *where, const char *place,
                struct err *err);
-int fleet_join(struct fleet *fleet, const char *where, struct err *err);
+int fleet_join(struct fleet *fleet, const char *where, const char *place,
+               struct err *err);
 int fleet_publish(struct fleet *fleet, const char *name, const char *source,
                   struct err *err);
+int fleet_withdraw(struct fleet *fleet, const char *name, struct err *err);
 int fleet_status(struct fleet *fleet, struct err *err);
 
 #endif

@@ -2,7 +2,6 @@
  * becomes it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/version.h"
 #include "cli/fleet/fleet.h"
+#include "cli/program_options.h"
 
 static volatile sig_atomic_t over;
 
@@ -61,48 +60,42 @@ int fleet_open_folder(struct fleet *fleet, const char *purpose, struct err *err)
 
 static void usage(void)
 {
-    puts(
-        "usage: lectern-fleet [--config FILE] [--socket PATH] [--store DIR] "
-        "[--model PATH]\n"
-        "                     [--device NAME] [--json] [--quiet] [--once] "
-        "VERB ...\n"
-        "\n"
-        "  init CONNECTION [FOLDER]   join CONNECTION   publish NAME [FOLDER]\n"
-        "  status   work   fetch\n"
-        "\n"
-        "See lectern help fleet.");
+    puts("usage: lectern-fleet [--config FILE] [--socket PATH] [--store DIR] "
+         "[--model PATH]\n"
+         "                     [--device NAME] [--json] [--quiet] [--once] "
+         "VERB ...\n"
+         "\n"
+         "  init CONNECTION [PLACE]   join CONNECTION [PLACE]   publish NAME "
+         "[FOLDER]\n"
+         "  withdraw NAME   status   work   fetch\n"
+         "\n"
+         "PLACE, of packs: a folder that all machines see, or an address "
+         "(http, https).\n"
+         "\n"
+         "See lectern help fleet.");
 }
 
 /* 1: answered already; ERR_USAGE. */
 static int parse_options(int argc, char **argv, struct fleet *fleet,
-                         const char *values[CONFIG_KEYS], struct err *err)
+                         struct program_options *options, struct err *err)
 {
-    enum { KEYS = 'z' + 1 };
-    static const struct option known[] = {
-        {"socket", required_argument, NULL, KEYS + CONFIG_SOCKET},
-        {"store", required_argument, NULL, KEYS + CONFIG_STORE},
-        {"model", required_argument, NULL, KEYS + CONFIG_MODEL},
-        {"device", required_argument, NULL, KEYS + CONFIG_DEVICE},
-        {"config", required_argument, NULL, 'c'},
-        {"json", no_argument, NULL, 'j'},
-        {"quiet", no_argument, NULL, 'q'},
-        {"once", no_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},
-        {NULL, 0, NULL, 0}};
+    static const struct option known[] = {PROGRAM_OPTIONS,
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {"once", no_argument, NULL, 'o'},
+                                          {NULL, 0, NULL, 0}};
+    int code = 0;
     for (int option;
-         (option = getopt_long(argc, argv, "+h", known, NULL)) >= 0;)
+         !code && (option = getopt_long(argc, argv, "+h", known, NULL)) >= 0;)
         switch (option) {
-        case 'c': fleet->config_flag = optarg; break;
         case 'j': fleet->json = true; break;
         case 'q': fleet->quiet = true; break;
         case 'o': fleet->once = true; break;
-        case 'h': usage(); return 1;
-        case 'v': puts("lectern-fleet " LECTERN_VERSION); return 1;
-        case '?': return err_set(err, ERR_USAGE, "see lectern-fleet --help");
-        default: values[option - KEYS] = optarg; break;
+        default:
+            code = program_option(option, "lectern-fleet", usage, options, err);
         }
-    return 0;
+    fleet->config_flag = options->config_flag;
+    return code;
 }
 
 static int configure(struct fleet *fleet, const char *const values[CONFIG_KEYS],
@@ -123,22 +116,25 @@ static int run(struct fleet *fleet, char **words, int count, struct err *err)
     int code;
     if (!strcmp(verb, "init") && (count == 2 || count == 3))
         return fleet_init(fleet, words[1], words[2], err);
-    if (!strcmp(verb, "join") && count == 2)
-        return fleet_join(fleet, words[1], err);
+    if (!strcmp(verb, "join") && (count == 2 || count == 3))
+        return fleet_join(fleet, words[1], words[2], err);
     bool publish = !strcmp(verb, "publish") && (count == 2 || count == 3);
+    bool withdraw = !strcmp(verb, "withdraw") && count == 2;
     bool status = !strcmp(verb, "status") && count == 1;
     bool work = !strcmp(verb, "work") && count == 1;
-    if (!publish && !status && !work && (strcmp(verb, "fetch") || count != 1))
+    if (!publish && !withdraw && !status && !work &&
+        (strcmp(verb, "fetch") || count != 1))
         return err_set(err, ERR_USAGE,
                        "what is the fleet to do? lectern help fleet");
     code = registry_make(config_text(&fleet->config, CONFIG_FLEET),
                          &fleet->registry, err);
     if (code)
         return code;
-    return publish  ? fleet_publish(fleet, words[1], words[2], err)
-           : status ? fleet_status(fleet, err)
-           : work   ? fleet_work(fleet, err)
-                    : fleet_fetch(fleet, err);
+    return publish    ? fleet_publish(fleet, words[1], words[2], err)
+           : withdraw ? fleet_withdraw(fleet, words[1], err)
+           : status   ? fleet_status(fleet, err)
+           : work     ? fleet_work(fleet, err)
+                      : fleet_fetch(fleet, err);
 }
 
 static void print_error(const struct fleet *fleet, const struct err *err)
@@ -165,15 +161,15 @@ int main(int argc, char **argv)
     struct fleet fleet = {.daemon = {.fd = -1}};
     struct err err = {.position = -1};
     struct sigaction action = {.sa_handler = on_end};
-    const char *values[CONFIG_KEYS] = {0};
+    struct program_options options = {0};
     file_open_standard();
     umask(077);
     signal(SIGPIPE, SIG_IGN);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    int code = parse_options(argc, argv, &fleet, values, &err);
+    int code = parse_options(argc, argv, &fleet, &options, &err);
     if (!code)
-        code = configure(&fleet, values, &err);
+        code = configure(&fleet, options.values, &err);
     if (!code)
         code = run(&fleet, argv + optind, argc - optind, &err);
     if (code < 0)

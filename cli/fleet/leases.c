@@ -78,6 +78,22 @@ int lease_give_back(struct registry *registry, const struct lease *lease,
     return code;
 }
 
+int lease_announce(struct registry *registry, const struct lease *lease,
+                   const char *file, bool *ret_kept, struct err *err)
+{
+    char manual[DIGITS], fence[DIGITS];
+    struct rows rows;
+    const char *const values[REGISTRY_VALUES] = {
+        number(manual, lease->manual), number(fence, lease->fence), file};
+    int code = registry_ask(registry, "SELECT lectern.announce($1, $2, $3)",
+                            values, &rows, err);
+    if (code)
+        return code;
+    *ret_kept = rows_text(&rows, 0, 0)[0] == 't';
+    rows_free(&rows);
+    return 0;
+}
+
 int lease_register(struct registry *registry, const struct lease *lease,
                    const struct registered *pack, int64_t *ret_generation,
                    struct err *err)
@@ -105,5 +121,7 @@ int lease_register(struct registry *registry, const struct lease *lease,
                        "the lease of %s was lost: its pack is not published",
                        lease->name);
     rows_free(&rows);
+    if (!code) /* without it readers look in 30 s */
+        registry_run(registry, "NOTIFY lectern_packs", NULL);
     return code;
 }

@@ -28,6 +28,11 @@ int lease_renew(struct registry *registry, const struct lease *lease,
 int lease_give_back(struct registry *registry, const struct lease *lease,
                     const char *why, struct err *err);
 
+/* Writes down which file is about to be put where packs are, so that it is known even
+ * if nothing becomes of it. */
+int lease_announce(struct registry *registry, const struct lease *lease,
+                   const char *file, bool *ret_kept, struct err *err);
+
 /* Makes the pack the newest generation, and ends the lease; may be asked again when the
  * answer was lost.  ERR_CANCELLED: the lease was lost. */
 int lease_register(struct registry *registry, const struct lease *lease,

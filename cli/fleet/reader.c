@@ -1,12 +1,15 @@
 /* A reader: takes the newest packs of the manuals that it is to hold, and gives them to
  * the daemon, which goes on answering from what it has meanwhile, and whoever is away. */
+#include <dirent.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "cli/fleet/fleet.h"
+#include "cli/fleet/looked.h"
 #include "cli/fleet/place.h"
 
 enum { IDLE_MS = 30000, BROKEN_MS = 2000, MAX_HELD = 64 << 20 };
@@ -17,12 +20,14 @@ struct reading {
     cJSON *held;
     struct buf held_path;
     int64_t wanted, current;
+    bool answered;      /* the registry did */
     struct err problem; /* of a manual, the last */
+    struct looked looked;
 };
 
 struct offer {
     const char *name, *sha256, *file;
-    int64_t generation;
+    int64_t bytes, generation;
 };
 
 static void load_held(struct reading *reading)
@@ -38,11 +43,13 @@ static void load_held(struct reading *reading)
     buf_free(&text);
 }
 
-static int note_held(struct reading *reading, const struct offer *offer,
-                     struct err *err)
+/* `sha256` NULL: it is not held any more. */
+static int note_held(struct reading *reading, const char *name,
+                     const char *sha256, struct err *err)
 {
-    cJSON_DeleteItemFromObjectCaseSensitive(reading->held, offer->name);
-    cJSON_AddStringToObject(reading->held, offer->name, offer->sha256);
+    cJSON_DeleteItemFromObjectCaseSensitive(reading->held, name);
+    if (sha256)
+        cJSON_AddStringToObject(reading->held, name, sha256);
     char *text = cJSON_PrintUnformatted(reading->held);
     int code = file_write(reading->held_path.data, slice_of(text), err);
     free(text);
@@ -76,18 +83,19 @@ static const cJSON *find(const cJSON *listed, const char *name)
     return NULL;
 }
 
-static int take(struct reading *reading, const char *place,
+static int take(struct reading *reading, const struct place *place,
                 const struct offer *offer, struct err *err)
 {
     struct buf path = {0};
     cJSON *result = NULL;
     buf_printf(&path, "%s/%s.pack", reading->fleet->folder.data, offer->sha256);
-    int code = place_get(place, offer->file, offer->sha256, path.data, err);
+    int code = place_get(place, offer->file, offer->sha256, offer->bytes,
+                         path.data, err);
     if (!code)
         code = fleet_call_with(reading->fleet, "unpack", "file", path.data,
                                NULL, NULL, 0, &result, err);
     if (!code)
-        code = note_held(reading, offer, err);
+        code = note_held(reading, offer->name, offer->sha256, err);
     if (!code)
         fleet_say(reading->fleet, "%s: generation %lld is here", offer->name,
                   (long long)offer->generation);
@@ -97,8 +105,50 @@ static int take(struct reading *reading, const char *place,
     return code;
 }
 
+static bool is_among(const struct rows *rows, const char *name)
+{
+    for (int i = 0; i < rows->count; i++)
+        if (!strcmp(rows_text(rows, i, 0), name))
+            return true;
+    return false;
+}
+
+/* One that was indexed here since is somebody's own. */
+static int drop(struct reading *reading, const cJSON *listed, const char *name,
+                struct err *err)
+{
+    const cJSON *here = find(listed, name);
+    cJSON *result = NULL;
+    int code = 0;
+    if (here && !json_get_text(here, "root", "")[0])
+        code = fleet_call_with(reading->fleet, "rm", "manual", name, NULL, NULL,
+                               0, &result, err);
+    if (!code)
+        fleet_say(reading->fleet, "%s: is not held any more", name);
+    if (!code)
+        code = note_held(reading, name, NULL, err);
+    cJSON_Delete(result);
+    return code;
+}
+
+/* What was withdrawn, and what the configuration does not name any more. */
+static int drop_all(struct reading *reading, const cJSON *listed,
+                    const struct rows *withdrawn, struct err *err)
+{
+    int code = 0;
+    for (const cJSON *one = reading->held->child, *next; !code && one;
+         one = next) {
+        char *name = mem_strdup(one->string);
+        next = one->next;
+        if (is_among(withdrawn, name) || !is_wanted(reading, name))
+            code = drop(reading, listed, name, err);
+        free(name);
+    }
+    return code;
+}
+
 /* A manual that cannot be had costs itself only. */
-static void look_at(struct reading *reading, const char *place,
+static void look_at(struct reading *reading, const struct place *place,
                     const cJSON *listed, const struct offer *offer)
 {
     struct err err = {.position = -1};
@@ -120,22 +170,46 @@ static void look_at(struct reading *reading, const char *place,
     err_set(&reading->problem, err.code, "%s: %s", offer->name, err.message);
 }
 
-static int look_at_all(struct reading *reading, const struct rows *rows,
-                       struct err *err)
+/* Half a pack that is not wanted any more: a newer one was published meanwhile. */
+static void remove_parts(const struct reading *reading)
 {
-    struct buf place = {0};
+    const char *folder = reading->fleet->folder.data;
+    DIR *names = opendir(folder);
+    const struct dirent *one;
+    while (names && (one = readdir(names))) {
+        struct buf path = {0};
+        if (!fnmatch("*[0-9a-f].pack.part", one->d_name, 0) ||
+            !fnmatch("*[0-9a-f].pack", one->d_name, 0)) {
+            file_join(&path, folder, one->d_name);
+            unlink(path.data);
+        }
+        buf_free(&path);
+    }
+    if (names)
+        closedir(names);
+}
+
+static int look_at_all(struct reading *reading, const struct rows *rows,
+                       const struct rows *withdrawn, struct err *err)
+{
+    struct place place = {0};
     cJSON *listed = NULL;
-    int code = place_find(reading->fleet, &place, err);
-    if (!code)
-        code = fleet_call(reading->fleet, "ls", slice_of("{}"), NULL, NULL, 0,
+    int code = fleet_call(reading->fleet, "ls", slice_of("{}"), NULL, NULL, 0,
                           &listed, err);
+    if (!code)
+        code = drop_all(reading, listed, withdrawn, err);
+    if (!code && rows->count)
+        code = place_find(reading->fleet, &place, err);
     for (int i = 0; !code && i < rows->count && !fleet_is_over(); i++) {
         struct offer offer = {rows_text(rows, i, 0), rows_text(rows, i, 1),
-                              rows_text(rows, i, 2), rows_int(rows, i, 3)};
-        look_at(reading, place.data, listed, &offer);
+                              rows_text(rows, i, 2), rows_int(rows, i, 3),
+                              rows_int(rows, i, 4)};
+        look_at(reading, &place, listed, &offer);
     }
+    if (!code && reading->current == reading->wanted)
+        remove_parts(reading);
     cJSON_Delete(listed);
-    buf_free(&place);
+    place_free(&place);
     return code;
 }
 
@@ -161,23 +235,43 @@ static int report(struct reading *reading, struct err *err)
 
 static int look(struct reading *reading, struct err *err)
 {
-    struct rows rows;
+    struct registry *registry = reading->fleet->registry;
+    struct rows offers, withdrawn;
     reading->wanted = reading->current = 0;
     reading->problem.code = 0;
-    int code = registry_check(reading->fleet->registry, err);
+    reading->answered = false;
+    int code = registry_check(registry, err);
     if (!code)
-        code = registry_ask(
-            reading->fleet->registry,
-            "SELECT DISTINCT ON (m.name) m.name, p.sha256, p.file, "
-            "g.id FROM lectern.manuals m JOIN lectern.generations g ON "
-            "g.manual = m.id JOIN lectern.packs p ON p.sha256 = g.pack "
-            "ORDER BY m.name, g.id DESC",
-            NULL, &rows, err);
+        code = registry_ask(registry,
+                            "SELECT name, sha256, file, bytes, id FROM "
+                            "lectern.offers ORDER BY name",
+                            NULL, &offers, err);
     if (code)
         return code;
-    code = look_at_all(reading, &rows, err);
-    rows_free(&rows);
+    code = registry_ask(
+        registry,
+        "SELECT name FROM lectern.manuals WHERE withdrawn IS NOT NULL", NULL,
+        &withdrawn, err);
+    reading->answered = !code;
+    if (!code) {
+        code = look_at_all(reading, &offers, &withdrawn, err);
+        rows_free(&withdrawn);
+    }
+    rows_free(&offers);
     return code ? code : report(reading, err);
+}
+
+static int look_and_note(struct reading *reading, struct err *err)
+{
+    struct err why = {.position = -1};
+    int code = look(reading, &why);
+    if (!code)
+        why = reading->problem;
+    else if (err)
+        *err = why;
+    looked_note(&reading->looked, reading->answered,
+                why.code ? why.message : NULL);
+    return code;
 }
 
 /* Whether something is to be tried again before long. */
@@ -194,9 +288,10 @@ int fleet_fetch(struct fleet *fleet, struct err *err)
     if (code)
         return code;
     load_held(&reading);
+    looked_load(fleet, &reading.looked);
     registry_listen(fleet->registry, "lectern_packs");
     do {
-        code = look(&reading, err);
+        code = look_and_note(&reading, err);
         if (fleet->once || (code && code != ERR_UNREACHABLE))
             break;
         if (code)
@@ -211,5 +306,6 @@ int fleet_fetch(struct fleet *fleet, struct err *err)
     }
     cJSON_Delete(reading.held);
     buf_free(&reading.held_path);
+    looked_free(&reading.looked);
     return code;
 }

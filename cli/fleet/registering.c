@@ -18,27 +18,14 @@ static void print(const struct fleet *fleet, struct buf *json, const char *text)
 
 /* ---- init ---- */
 
-/* http:, https:, ...: packs go into a folder alone. */
-static bool is_address(const char *place)
+static int set_place(struct fleet *fleet, const char *where, struct err *err)
 {
-    return strstr(place, "://") != NULL;
-}
-
-static int set_place(struct fleet *fleet, const char *place, struct err *err)
-{
-    struct buf absolute = {0};
+    struct place place = {0};
     struct rows rows;
-    int code = 0;
-    config_put_path(place, NULL, &absolute);
-    if (is_address(place))
-        code = err_set(err, ERR_USAGE,
-                       "%s is an address; packs go into a folder that all "
-                       "machines see",
-                       place);
-    else if (access(absolute.data, W_OK | X_OK) < 0)
-        code = err_errno(err, ERR_USAGE, "packs cannot be put into %s",
-                         absolute.data);
-    const char *const values[REGISTRY_VALUES] = {absolute.data};
+    int code = place_name(where, &place.where, err);
+    if (!code)
+        code = place_check(&place, err);
+    const char *const values[REGISTRY_VALUES] = {place.where.data};
     if (!code)
         code = registry_ask(fleet->registry,
                             "INSERT INTO lectern.settings VALUES ('packs', $1) "
@@ -46,7 +33,7 @@ static int set_place(struct fleet *fleet, const char *place, struct err *err)
                             values, &rows, err);
     if (!code)
         rows_free(&rows);
-    buf_free(&absolute);
+    place_free(&place);
     return code;
 }
 
@@ -80,6 +67,20 @@ int fleet_init(struct fleet *fleet, const char *where, const char *place,
 
 /* ---- join ---- */
 
+/* The connection, and the place as this machine sees it (NULL: as the registry says). */
+static int write_down(struct fleet *fleet, const char *where, const char *place,
+                      struct err *err)
+{
+    struct buf name = {0};
+    int code = place ? place_name(place, &name, err) : 0;
+    if (!code)
+        code = config_write(&fleet->config, CONFIG_FLEET, where, err);
+    if (!code && place)
+        code = config_write(&fleet->config, CONFIG_FLEET_PACKS, name.data, err);
+    buf_free(&name);
+    return code;
+}
+
 static int find_role(struct fleet *fleet, struct buf *ret, struct err *err)
 {
     struct rows rows;
@@ -100,7 +101,8 @@ static int find_role(struct fleet *fleet, struct buf *ret, struct err *err)
                             "lectern_reader (or lectern_indexer) TO your role");
 }
 
-int fleet_join(struct fleet *fleet, const char *where, struct err *err)
+int fleet_join(struct fleet *fleet, const char *where, const char *place,
+               struct err *err)
 {
     struct buf out = {0}, role = {0}, text = {0};
     struct json json = json_to(&out);
@@ -112,7 +114,7 @@ int fleet_join(struct fleet *fleet, const char *where, struct err *err)
     if (!code)
         code = find_role(fleet, &role, err);
     if (!code)
-        code = config_write(&fleet->config, CONFIG_FLEET, where, err);
+        code = write_down(fleet, where, place, err);
     if (!code) {
         json_begin(&json, '{');
         json_field_text(&json, "role", role.data);
@@ -161,18 +163,46 @@ int fleet_publish(struct fleet *fleet, const char *name, const char *source,
     return 0;
 }
 
+int fleet_withdraw(struct fleet *fleet, const char *name, struct err *err)
+{
+    struct buf out = {0}, text = {0};
+    struct json json = json_to(&out);
+    struct rows rows;
+    const char *const values[REGISTRY_VALUES] = {name};
+    int code = registry_check(fleet->registry, err);
+    if (!code)
+        code = registry_ask(fleet->registry, "SELECT lectern.withdraw($1)",
+                            values, &rows, err);
+    if (code)
+        return code;
+    bool known = rows_text(&rows, 0, 0)[0] == 't';
+    rows_free(&rows);
+    if (!known)
+        return err_set(err, ERR_USAGE, "the fleet has no manual %s", name);
+    json_begin(&json, '{');
+    json_field_text(&json, "withdrawn", name);
+    json_end(&json, '}');
+    buf_printf(&text,
+               "%s is withdrawn; lectern fleet publish %s asks for it "
+               "again",
+               name, name);
+    print(fleet, &out, text.data);
+    buf_free(&text);
+    return 0;
+}
+
 /* ---- status ---- */
 
 static const char status_sql[] =
     "SELECT json_build_object('manuals', (SELECT coalesce(json_agg(x ORDER BY "
-    "x.name), '[]') FROM (SELECT m.name, m.source, l.wanted, l.published, "
+    "x.name), '[]') FROM (SELECT m.name, m.source, m.withdrawn IS NOT NULL AS "
+    "withdrawn, l.wanted, l.published, "
     "l.holder, extract(epoch FROM l.until - clock_timestamp())::int AS "
     "seconds_left, l.failures, l.problem, g.generation, g.age, g.bytes, "
     "g.signer FROM lectern.manuals m JOIN lectern.leases l ON l.manual = m.id "
-    "LEFT JOIN LATERAL (SELECT g.id AS generation, extract(epoch FROM "
-    "clock_timestamp() - g.published)::int AS age, p.bytes, p.signer FROM "
-    "lectern.generations g JOIN lectern.packs p ON p.sha256 = g.pack WHERE "
-    "g.manual = m.id ORDER BY g.id DESC LIMIT 1) g ON true) x), 'readers', "
+    "LEFT JOIN (SELECT name, id AS generation, extract(epoch FROM "
+    "clock_timestamp() - published)::int AS age, bytes, signer FROM "
+    "lectern.offers) g ON g.name = m.name) x), 'readers', "
     "(SELECT coalesce(json_agg(r ORDER BY r.name), '[]') FROM (SELECT name, "
     "manuals, current, problem, extract(epoch FROM clock_timestamp() - "
     "heard)::int AS age FROM lectern.readers) r))";
@@ -183,7 +213,9 @@ static void put_manual(struct buf *out, const cJSON *manual)
     const char *problem = json_get_text(manual, "problem", NULL);
     int64_t generation = json_get_int(manual, "generation", 0);
     buf_printf(out, "%-24s ", json_get_text(manual, "name", ""));
-    if (generation)
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(manual, "withdrawn")))
+        buf_put_text(out, "withdrawn");
+    else if (generation)
         buf_printf(out, "generation %lld, %lld bytes, %lld s old",
                    (long long)generation,
                    (long long)json_get_int(manual, "bytes", 0),

@@ -12,8 +12,11 @@
 
 EMBED(sql_registry, "001_registry.sql");
 EMBED(sql_readers, "002_readers.sql");
+EMBED(sql_withdrawing, "003_withdrawing.sql");
+EMBED(sql_notifying, "004_notifying.sql");
 
-static const char *const migrations[] = {sql_registry, sql_readers};
+static const char *const migrations[] = {sql_registry, sql_readers,
+                                         sql_withdrawing, sql_notifying};
 enum { NEWEST = sizeof migrations / sizeof migrations[0] };
 
 /* Before the first.  Roles are of all databases of a server: they may be there. */

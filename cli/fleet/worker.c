@@ -20,17 +20,21 @@ struct work {
     struct buf but; /* manuals that cannot be indexed here, "{1,2}" inside */
 };
 
+static int fail_lost(const struct work *work, struct err *err)
+{
+    return err_set(err, ERR_CANCELLED,
+                   "the lease of %s was lost: somebody else has it, or it was "
+                   "withdrawn",
+                   work->lease.name);
+}
+
 /* A registry that does not answer is no reason to stop: the fence decides. */
 static int keep(void *user, struct err *err)
 {
     struct work *work = user;
     bool kept = true;
     int code = lease_renew(work->fleet->registry, &work->lease, &kept, err);
-    if (code || kept)
-        return 0;
-    return err_set(err, ERR_CANCELLED,
-                   "the lease of %s was lost: somebody else has it",
-                   work->lease.name);
+    return code || kept ? 0 : fail_lost(work, err);
 }
 
 static int64_t beat_ms(const struct work *work)
@@ -168,10 +172,28 @@ static int enter(struct work *work, const struct registered *pack,
     }
 }
 
+/* A name that no other lease uses: a file that is removed is never one that was put
+ * there anew. */
+static int announce(struct work *work, const char *sum, struct buf *ret_name,
+                    struct err *err)
+{
+    const struct lease *lease = &work->lease;
+    bool kept = true;
+    int code;
+    buf_printf(ret_name, "%s-%lld.%lld.pack", sum, (long long)lease->manual,
+               (long long)lease->fence);
+    while ((code = lease_announce(work->fleet->registry, lease, ret_name->data,
+                                  &kept, err)) == ERR_UNREACHABLE &&
+           !fleet_is_over())
+        registry_wait(work->fleet->registry, BROKEN_MS);
+    return code || kept ? code : fail_lost(work, err);
+}
+
 static int publish(struct work *work, const char *path, const cJSON *made,
                    struct err *err)
 {
-    struct buf place = {0}, name = {0};
+    struct place place = {.each = keep, .user = work, .ms = beat_ms(work)};
+    struct buf name = {0};
     char sum[SHA256_HEX];
     struct registered pack = {.sha256 = sum,
                               .hash = json_get_text(made, "hash", ""),
@@ -180,11 +202,11 @@ static int publish(struct work *work, const char *path, const cJSON *made,
     int code = place_find(work->fleet, &place, err);
     if (!code)
         code = place_sum(path, sum, &pack.bytes, err);
-    if (!code) {
-        buf_printf(&name, "%s.pack", sum);
-        pack.file = name.data;
-        code = place_put(place.data, path, name.data, err);
-    }
+    if (!code)
+        code = announce(work, sum, &name, err);
+    pack.file = name.data;
+    if (!code)
+        code = place_put(&place, path, name.data, err);
     if (!code)
         code = enter(work, &pack, &generation, err);
     if (!code)
@@ -192,7 +214,7 @@ static int publish(struct work *work, const char *path, const cJSON *made,
                   "%s: revision %lld is generation %lld, %lld bytes",
                   work->lease.name, (long long)work->lease.revision,
                   (long long)generation, (long long)pack.bytes);
-    buf_free(&place);
+    place_free(&place);
     buf_free(&name);
     return code;
 }
@@ -223,6 +245,44 @@ static void tell_failure(struct work *work, const struct err *err)
                    (long long)work->lease.manual);
 }
 
+static int remove_one(struct fleet *fleet, const struct place *place,
+                      const struct rows *rows, int row, struct err *err)
+{
+    struct rows none;
+    const char *const values[REGISTRY_VALUES] = {rows_text(rows, row, 0),
+                                                 rows_text(rows, row, 1)};
+    int code = place_remove(place, rows_text(rows, row, 2), err);
+    if (!code)
+        code =
+            registry_ask(fleet->registry, "SELECT lectern.has_removed($1, $2)",
+                         values, &none, err);
+    if (!code)
+        rows_free(&none);
+    return code;
+}
+
+/* Removes packs that nobody needs any more; what cannot be is tried again when there
+ * is nothing to do the next time.  Several workers may do that at once. */
+static void sweep(struct fleet *fleet)
+{
+    struct place place = {0};
+    struct rows rows;
+    struct err err = {.position = -1};
+    int code = registry_ask(fleet->registry,
+                            "SELECT manual, fence, file FROM lectern.unneeded",
+                            NULL, &rows, &err);
+    if (code)
+        return;
+    if (rows.count)
+        code = place_find(fleet, &place, &err);
+    for (int i = 0; !code && i < rows.count && !fleet_is_over(); i++)
+        code = remove_one(fleet, &place, &rows, i, &err);
+    if (code)
+        fleet_say(fleet, "an old pack stays for now: %s", err.message);
+    rows_free(&rows);
+    place_free(&place);
+}
+
 /* *ret_any: there was something to do. */
 static int take_and_do(struct work *work, bool *ret_any, struct err *err)
 {
@@ -233,8 +293,12 @@ static int take_and_do(struct work *work, bool *ret_any, struct err *err)
         code = lease_take(work->fleet->registry, work->fleet->name,
                           work->but.data ? work->but.data : "", &work->lease,
                           ret_any, err);
-    if (code || !*ret_any)
+    if (code)
         return code;
+    if (!*ret_any) {
+        sweep(work->fleet);
+        return 0;
+    }
     if (do_job(work, &problem))
         tell_failure(work, &problem);
     lease_free(&work->lease);

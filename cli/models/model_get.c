@@ -1,16 +1,11 @@
 #include "cli/models/model_get.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/suggest.h"
-#include "cli/client.h"
+#include "cli/getting.h"
 #include "cli/models/catalogue.h"
 #include "cli/output/output.h"
 #include "cli/output/progress.h"
@@ -121,12 +116,6 @@ static int find(const char *name, const struct catalogue_entry **ret,
 
 /* ---- The download ---- */
 
-/* lectern-get at work. */
-struct getting {
-    pid_t child;
-    FILE *from;
-};
-
 static void put_words(const struct catalogue_entry *entry, const char *to,
                       const char *bytes, const char **words)
 {
@@ -140,7 +129,6 @@ static void put_words(const struct catalogue_entry *entry, const char *to,
         {"--member-sha256", entry->member_sha256},
     };
     size_t count = 0;
-    words[count++] = "lectern-get";
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (!all[i][1])
             continue;
@@ -151,90 +139,41 @@ static void put_words(const struct catalogue_entry *entry, const char *to,
     words[count] = NULL;
 }
 
-static int spawn(const char *program, const struct catalogue_entry *entry,
-                 const char *to, struct getting *ret, struct err *err)
-{
-    const char *words[WORDS];
-    char *argv[WORDS], bytes[24];
-    int ends[2];
-    posix_spawn_file_actions_t actions;
-    snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)entry->bytes);
-    put_words(entry, to, bytes, words);
-    memcpy(argv, words, sizeof argv);
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return err_errno(err, ERR_IO, "cannot make a pipe");
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    errno = posix_spawn(&ret->child, program, &actions, NULL, argv, environ);
-    int code = errno ? err_errno(err, ERR_IO, "cannot start %s", program) : 0;
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    if (code)
-        close(ends[0]);
-    else
-        ret->from = fdopen(ends[0], "r");
-    return code;
-}
+struct shown {
+    struct progress progress;
+    const char *name;
+};
 
-static int take_line(const char *line, const char *name,
-                     struct progress *progress, struct err *err)
+static int show(void *user, const cJSON *value, struct err *err)
 {
+    struct shown *shown = user;
     struct buf label = {0};
-    cJSON *value = NULL;
-    int code = json_parse(slice_of(line), &value, err);
-    const cJSON *error = cJSON_GetObjectItemCaseSensitive(value, "error");
-    if (error) {
-        code = err_set(err, (int)json_get_int(error, "code", ERR_IO), "%s",
-                       json_get_text(error, "message", ""));
-    } else if (!code) {
-        buf_printf(&label, "%s, MB", name);
-        progress_show(progress, label.data, json_get_int(value, "done", 0) / MB,
-                      json_get_int(value, "total", 0) / MB);
-    }
-    cJSON_Delete(value);
+    (void)err;
+    buf_printf(&label, "%s, MB", shown->name);
+    progress_show(&shown->progress, label.data,
+                  json_get_int(value, "done", 0) / MB,
+                  json_get_int(value, "total", 0) / MB);
     buf_free(&label);
-    return code;
-}
-
-/* Its lines until it ends; the error is the one that it says. */
-static int follow(struct cli *cli, struct getting *getting, const char *name,
-                  struct err *err)
-{
-    struct progress progress = {.on = cli->progress};
-    char *line = NULL;
-    size_t capacity = 0;
-    int code = 0, status = 0;
-    while (!code && getline(&line, &capacity, getting->from) > 0)
-        code = take_line(line, name, &progress, err);
-    progress_clear(&progress);
-    free(line);
-    fclose(getting->from);
-    while (waitpid(getting->child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    if (!code && status)
-        code = err_set(err, ERR_IO, "lectern-get ended early");
-    return code;
+    return 0;
 }
 
 static int get(struct cli *cli, const struct catalogue_entry *entry,
                const char *to, struct err *err)
 {
-    struct buf program = {0}, part = {0};
-    struct getting getting;
-    if (!launch_find("lectern-get", &program))
-        return err_set(err, ERR_IO,
-                       "the program lectern-get, which downloads, is neither "
-                       "beside lectern nor in $PATH");
+    struct shown shown = {{.on = cli->progress}, entry->name};
+    struct buf part = {0};
+    const char *words[WORDS];
+    char bytes[24];
+    snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)entry->bytes);
+    put_words(entry, to, bytes, words);
     output_remark(cli, "%s, %s, into %s", entry->name, entry->licence, to);
-    int code = spawn(program.data, entry, to, &getting, err);
-    if (!code)
-        code = follow(cli, &getting, entry->name, err);
+    int code = getting_run(words, show, &shown, 0, err);
+    progress_clear(&shown.progress);
     buf_printf(&part, "%s.part", to);
     if (code && access(part.data, F_OK) == 0)
         output_remark(cli, "what has come stays; the same command goes on from "
                            "there");
     buf_free(&part);
-    buf_free(&program);
     return code;
 }
 

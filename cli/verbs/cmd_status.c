@@ -73,6 +73,27 @@ static void put_watch(struct buf *out, const cJSON *status)
     buf_put_byte(out, '\n');
 }
 
+/* Nothing, unless packs of a fleet are read here. */
+static void put_fleet(struct buf *out, const cJSON *status)
+{
+    const cJSON *fleet = cJSON_GetObjectItemCaseSensitive(status, "fleet");
+    double ago = json_get_double(fleet, "looked", -1);
+    double behind = json_get_double(fleet, "behind", -1);
+    if (!fleet)
+        return;
+    buf_put_text(out, "fleet     ");
+    if (ago >= 0)
+        buf_printf(out, "the registry answered %.0f s ago, ", ago);
+    if (json_get_bool(fleet, "fresh", false))
+        buf_put_text(out, "all is current\n");
+    else if (behind >= 0)
+        buf_printf(out, "not all is current for %.0f s: ", behind);
+    else
+        buf_put_text(out, "not all is current: ");
+    if (!json_get_bool(fleet, "fresh", false))
+        buf_printf(out, "%s\n", json_get_text(fleet, "problem", ""));
+}
+
 static void put_model(struct buf *out, const char *label, const cJSON *model)
 {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
@@ -194,6 +215,7 @@ int cmd_status(struct cli *cli, struct err *err)
         put_store(&out, status);
         put_prompts(&out, status);
         put_watch(&out, status);
+        put_fleet(&out, status);
         buf_printf(&out, "manuals   %d\n", cJSON_GetArraySize(manuals));
         cJSON_ArrayForEach (manual, manuals)
             put_manual(&out, manual);

@@ -1,7 +1,6 @@
 /* lectern-web: `lectern web` becomes it. */
 #include "cli/web/web.h"
 
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/version.h"
+#include "cli/program_options.h"
 
 static void usage(void)
 {
@@ -26,30 +25,23 @@ static void usage(void)
 
 /* 1: answered already; ERR_USAGE. */
 static int parse_options(int argc, char **argv, struct web *web,
-                         const char *values[CONFIG_KEYS], struct err *err)
+                         struct program_options *options, struct err *err)
 {
-    enum { KEYS = 'z' + 1 };
     static const struct option known[] = {
-        {"socket", required_argument, NULL, KEYS + CONFIG_SOCKET},
-        {"store", required_argument, NULL, KEYS + CONFIG_STORE},
-        {"model", required_argument, NULL, KEYS + CONFIG_MODEL},
-        {"device", required_argument, NULL, KEYS + CONFIG_DEVICE},
-        {"config", required_argument, NULL, 'c'},
+        PROGRAM_OPTIONS,
         {"port", required_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},
         {NULL, 0, NULL, 0}};
     unsigned long port = WEB_PORT;
     char *end = NULL;
-    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) >= 0;)
-        switch (option) {
-        case 'c': web->config_flag = optarg; break;
-        case 'p': port = strtoul(optarg, &end, 10); break;
-        case 'h': usage(); return 1;
-        case 'v': puts("lectern-web " LECTERN_VERSION); return 1;
-        case '?': return err_set(err, ERR_USAGE, "see lectern-web --help");
-        default: values[option - KEYS] = optarg; break;
-        }
+    int code = 0;
+    for (int option;
+         !code && (option = getopt_long(argc, argv, "h", known, NULL)) >= 0;)
+        if (option == 'p')
+            port = strtoul(optarg, &end, 10);
+        else
+            code = program_option(option, "lectern-web", usage, options, err);
+    if (code)
+        return code;
     if (optind < argc)
         return err_set(err, ERR_USAGE, "what is '%.80s'? see --help",
                        argv[optind]);
@@ -57,6 +49,7 @@ static int parse_options(int argc, char **argv, struct web *web,
         return err_set(err, ERR_USAGE, "--port takes a number up to %d",
                        UINT16_MAX);
     web->port = (uint16_t)port;
+    web->config_flag = options->config_flag;
     return 0;
 }
 
@@ -78,7 +71,7 @@ int main(int argc, char **argv)
     struct web web = {0};
     struct web_server *server;
     struct err err = {.position = -1};
-    const char *values[CONFIG_KEYS] = {0};
+    struct program_options options = {0};
     sigset_t ends;
     file_open_standard();
     umask(077);
@@ -88,9 +81,10 @@ int main(int argc, char **argv)
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGHUP);
     sigprocmask(SIG_BLOCK, &ends, NULL);
-    int code = parse_options(argc, argv, &web, values, &err);
+    int code = parse_options(argc, argv, &web, &options, &err);
     if (!code)
-        code = config_load_with(&web.config, web.config_flag, values, &err);
+        code = config_load_with(&web.config, web.config_flag, options.values,
+                                &err);
     if (!code)
         code = web_token(web.token, &err);
     if (!code)

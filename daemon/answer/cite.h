@@ -45,6 +45,9 @@ bool cite_has_words(struct slice text);
 struct cite_source {
     const struct block *blocks; /* [count] of one node */
     size_t count;
+    /* What they stand below, for evidence.h. */
+    struct slice title;
+    const struct slice *heads; /* [count] more, of each block; NULL: none */
 };
 
 enum cite_status {

@@ -20,10 +20,15 @@ enum {
         1400, /* most in the prompt of a conversation: reading it takes a
                            processor seconds */
     CHAT_PASSAGES = 4,
-    CHAT_PASSAGE_TOKENS = 280
+    CHAT_PASSAGE_TOKENS = 280,
+    DEFAULT_TOKENS = 96,
+    CHAT_ANSWER_TOKENS = 192 /* four sentences, or two and a piece of code */
 };
 
-/* Chosen by measurement (docs/log/people.md). */
+/* Chosen by measurement (docs/log/people.md), both.  The least share of the question's
+ * words that what is written has. */
+static const double MIN_ASKED = 0.2;
+/* What a model in a conversation is told. */
 static const char instruction[] = "You answer questions about software from "
                                   "its manual. Answer from the passages "
                                   "below, in one to four sentences, with the "
@@ -93,6 +98,8 @@ static int learn_model(struct writing *writing, struct composed *ret,
         limit_chat(&writing->answering);
     writing->context = state.facts.context;
     writing->max = writing->options->max;
+    if (!writing->max)
+        writing->max = writing->chats ? CHAT_ANSWER_TOKENS : DEFAULT_TOKENS;
     if (writing->max > writing->context / 2)
         writing->max = writing->context / 2;
     ret->model = state.facts.name;
@@ -133,9 +140,11 @@ static int open_sources(struct writing *writing, struct err *err)
         return code;
     writing->sources =
         mem_alloc((writing->read.count + 1) * sizeof *writing->sources);
-    for (size_t i = 0; i < writing->read.count; i++)
+    for (size_t i = 0; i < writing->read.count; i++) {
+        const struct context_source *source = &writing->read.sources[i];
         writing->sources[i] = (struct cite_source){
-            writing->read.sources[i].blocks, writing->read.sources[i].count};
+            source->blocks, source->count, source->title, source->heads};
+    }
     return 0;
 }
 
@@ -257,7 +266,7 @@ static int write_text(struct writing *writing, struct composed *ret,
         return code;
     size_t from = writing->text.size;
     if (writing->chats)
-        evidence_read_end(&writing->evidence, &writing->text);
+        evidence_read_end(&writing->evidence, written.ended, &writing->text);
     else
         cite_read_end(&writing->reader, &writing->text);
     show(writing, from);
@@ -373,6 +382,21 @@ static int cite_evidence(const struct writing *writing,
     return cite_one(writing, &cite, answer, err);
 }
 
+/* Why what the model wrote in its own words should not be shown. */
+static const char *judge_evidence(const struct writing *writing)
+{
+    const struct evidence_reader *reader = &writing->evidence;
+    if (!reader->kept)
+        return reader->dropped
+                   ? "nothing that the model wrote stands in the passages"
+                   : "the model says nothing of it";
+    if (reader->kept < reader->dropped)
+        return "most of what the model wrote stands in no passage";
+    if (evidence_asked(reader->index, buf_slice(&writing->text)) < MIN_ASKED)
+        return "the model wrote of something else";
+    return NULL;
+}
+
 static int check_evidence(struct writing *writing, struct composed *ret,
                           struct err *err)
 {
@@ -384,13 +408,7 @@ static int check_evidence(struct writing *writing, struct composed *ret,
     buf_put_slice(&ret->answer.text, buf_slice(&writing->text));
     ret->dropped = reader->dropped;
     ret->by_evidence = true;
-    if (reader->kept && reader->kept < reader->dropped)
-        ret->abstained = "most of what the model wrote stands in no passage";
-    if (!reader->kept)
-        ret->abstained =
-            reader->dropped
-                ? "nothing that the model wrote stands in the passages"
-                : "the model says nothing of it";
+    ret->abstained = judge_evidence(writing);
     return code;
 }
 

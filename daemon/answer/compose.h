@@ -11,7 +11,9 @@
 #include "model/model.h"
 
 struct compose_options {
-    size_t max; /* tokens of the answer */
+    size_t
+        max; /* tokens of the answer; 0: 96, of a model that answers in its own
+                   words 192 */
     struct sampling sampling;
     const struct slice *stops; /* [stop_count] texts that end it, none empty */
     size_t stop_count;

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "daemon/answer/evidence_words.h"
 #include "daemon/answer/units.h"
 #include "memory/lexical/analyze.h"
 #include "memory/lexical/common_words.h"
@@ -12,8 +13,10 @@
 
 /* Shares of the weight of a sentence's words, chosen on questions that are not
  * reported (docs/log/people.md). */
-static const double MIN_COVER = 0.6;
+static const double MIN_COVER = 0.9;
 static const double MIN_COVER_CODE = 0.8;
+/* Of the pairs of neighbours among a sentence's words that are neighbours there. */
+static const double MIN_JOINED = 0.7;
 /* Of the words, in the one sentence or line that holds most of them. */
 static const double MIN_OWN = 0.35;
 /* By how much another sentence of the place may hold more of the words, though it is
@@ -22,27 +25,26 @@ static const double TURN_MARGIN = 0.1;
 /* Of a word that any conversation has, beside one of the subject. */
 static const double COMMON_WEIGHT = 0.4;
 
-enum { MIN_WORDS = 2 /* that are not the question's, or one name */ };
-
-enum term_class {
-    TERM_WORD,
-    TERM_STRICT, /* a number, a name, an option: it must stand there */
-    TERM_POLAR,  /* it turns a meaning round: it must stand there */
-    TERM_NOT     /* a negation */
+enum {
+    MIN_WORDS = 2, /* that are not the question's, or one name */
+    NEAR_WORDS = 4 /* how far neighbours stand from each other, at most */
 };
 
 struct term {
     uint64_t hash;
     double weight;
-    int class; /* enum term_class */
+    int class; /* enum evidence_class */
     bool option;
+    bool name;        /* and no number */
+    bool part;        /* of an identifier, which is a term of its own */
+    uint64_t against; /* the term that says the opposite; 0: none */
 };
 
 /* A sentence, line, cell or item of a source. */
 struct piece {
     size_t source, block;
     size_t at, size;     /* of the block's text */
-    size_t first, count; /* of the index's hashes, sorted */
+    size_t first, count; /* of the index's hashes */
     size_t negations;
 };
 
@@ -50,102 +52,41 @@ struct evidence_index {
     const struct cite_source *sources; /* [count] */
     size_t count;
     struct analyzer *analyzer;
-    uint64_t *hashes;
-    size_t hash_count, hash_capacity;
+    uint64_t *hashes; /* of each piece's words, sorted */
+    uint64_t *order;  /* the same, as they stand */
+    size_t hash_count, hash_capacity, order_capacity;
     struct piece *pieces;
     size_t piece_count, piece_capacity;
-    struct piece question;
-    struct term *terms; /* of what is looked for */
+    struct slice asked;
+    struct piece question; /* the same */
+    struct term *terms;    /* of what is looked for */
     size_t term_count, term_capacity;
     size_t negations;
 };
 
-/* ---- Words ---- */
-
-static bool is_one_of(const char *const *words, size_t count, struct slice word)
-{
-    for (size_t i = 0; i < count; i++)
-        if (slice_is(word, words[i]))
-            return true;
-    return false;
-}
-#define IS_ONE_OF(words, word)                                                 \
-    is_one_of(words, sizeof(words) / sizeof *(words), word)
-
-/* "don't" is read as "don" and "t". */
-static bool is_negation(struct slice word)
-{
-    static const char *const words[] = {
-        "no",      "not",   "never", "cannot", "without", "none",
-        "neither", "nor",   "aren",  "couldn", "didn",    "doesn",
-        "don",     "hadn",  "hasn",  "haven",  "isn",     "shouldn",
-        "wasn",    "weren", "won",   "wouldn", "unless"};
-    return IS_ONE_OF(words, word);
-}
-
-static bool is_polar(struct slice word)
-{
-    static const char *const words[] = {
-        "after",     "allow",     "allowed", "allows",   "always",   "before",
-        "deny",      "denied",    "disable", "disabled", "disables", "enable",
-        "enabled",   "enables",   "exclude", "excluded", "excludes", "false",
-        "first",     "forbidden", "ignore",  "ignored",  "include",  "included",
-        "includes",  "last",      "less",    "maximum",  "minimum",  "more",
-        "mandatory", "must",      "off",     "only",     "optional", "require",
-        "required",  "true"};
-    return IS_ONE_OF(words, word);
-}
-
-static bool has_digit(struct slice word)
-{
-    for (size_t i = 0; i < word.size; i++)
-        if (word.data[i] >= '0' && word.data[i] <= '9')
-            return true;
-    return false;
-}
-
-/* Words joined by hyphens, as in "up-to-date": not a name. */
-static bool is_compound(struct slice word)
-{
-    for (size_t i = 0; i < word.size; i++) {
-        bool letter = (word.data[i] | 32) >= 'a' && (word.data[i] | 32) <= 'z';
-        if (!letter && (word.data[i] != '-' || !i))
-            return false;
-    }
-    return true;
-}
-
-static int class_of(const struct term_at *at)
-{
-    if (is_negation(at->word))
-        return TERM_NOT;
-    if (is_polar(at->word))
-        return TERM_POLAR;
-    if (at->part)
-        return TERM_WORD;
-    if (has_digit(at->word) || at->capitals ||
-        (at->whole && !is_compound(at->word)))
-        return TERM_STRICT;
-    return TERM_WORD;
-}
-
 static void add_term(void *context, const struct term_at *at)
 {
     struct evidence_index *index = context;
-    int class = class_of(at);
+    int class = evidence_class(at);
     if (class == TERM_NOT) {
         index->negations++;
         return;
     }
     if (class == TERM_WORD && word_is_stop_word(at->word))
         return;
+    const char *opposite = evidence_opposite(at->term);
     MEM_RESERVE(index->terms, &index->term_capacity, index->term_count + 1);
     index->terms[index->term_count++] = (struct term){
+        .against = opposite ? hash_bytes64(opposite, strlen(opposite)) : 0,
         .hash = hash_bytes64(at->term.data, at->term.size),
-        .weight =
-            class == TERM_WORD && word_frequency(at->word) ? COMMON_WEIGHT : 1,
+        .weight = class == TERM_WORD && (word_frequency(at->word) ||
+                                         evidence_is_kind(at->word))
+                      ? COMMON_WEIGHT
+                      : 1,
         .class = class,
-        .option = at->whole && at->word.data[0] == '-'};
+        .part = at->part,
+        .option = at->whole && at->word.data[0] == '-',
+        .name = class == TERM_STRICT && !evidence_is_number(at->word)};
 }
 
 /* Takes a text apart into index->terms. */
@@ -170,8 +111,12 @@ static struct piece make_piece(struct evidence_index *index, struct slice text)
     read_terms(index, text);
     MEM_RESERVE(index->hashes, &index->hash_capacity,
                 index->hash_count + index->term_count);
-    for (size_t i = 0; i < index->term_count; i++)
+    MEM_RESERVE(index->order, &index->order_capacity,
+                index->hash_count + index->term_count);
+    for (size_t i = 0; i < index->term_count; i++) {
+        index->order[index->hash_count] = index->terms[i].hash;
         index->hashes[index->hash_count++] = index->terms[i].hash;
+    }
     piece.count = index->term_count;
     piece.negations = index->negations;
     if (piece.count)
@@ -216,8 +161,10 @@ struct evidence_index *evidence_index_new(const struct cite_source *sources,
                                           size_t count, struct slice question)
 {
     struct evidence_index *index = mem_alloc(sizeof *index);
-    *index = (struct evidence_index){
-        .sources = sources, .count = count, .analyzer = analyzer_new()};
+    *index = (struct evidence_index){.sources = sources,
+                                     .count = count,
+                                     .analyzer = analyzer_new(),
+                                     .asked = question};
     index->question = make_piece(index, question);
     for (size_t s = 0; s < count; s++)
         for (size_t b = 0; b < sources[s].count; b++)
@@ -231,6 +178,7 @@ void evidence_index_free(struct evidence_index *index)
         return;
     analyzer_free(index->analyzer);
     free(index->hashes);
+    free(index->order);
     free(index->pieces);
     free(index->terms);
     free(index);
@@ -243,6 +191,27 @@ static bool holds(const struct evidence_index *index, const struct piece *piece,
 {
     return piece->count && bsearch(&hash, index->hashes + piece->first,
                                    piece->count, sizeof hash, by_hash);
+}
+
+struct wanted {
+    uint64_t hash;
+    bool found;
+};
+
+static void find_term(void *context, const struct term_at *at)
+{
+    struct wanted *wanted = context;
+    if (hash_bytes64(at->term.data, at->term.size) == wanted->hash)
+        wanted->found = true;
+}
+
+static bool text_holds(struct evidence_index *index, struct slice text,
+                       uint64_t hash)
+{
+    struct wanted wanted = {.hash = hash};
+    if (text.size)
+        analyze(index->analyzer, text, find_term, &wanted);
+    return wanted.found;
 }
 
 /* The pieces of a block and of the ones beside it, in one source. */
@@ -303,27 +272,95 @@ static double cover_of(const struct evidence_index *index,
     return all > 0 ? there / all : 0;
 }
 
+/* Whether the two stand near each other in the piece. */
+static bool piece_joins(const struct evidence_index *index,
+                        const struct piece *piece, uint64_t one, uint64_t other)
+{
+    const uint64_t *words = index->order + piece->first;
+    for (size_t at = 0; at < piece->count; at++) {
+        if (words[at] != one)
+            continue;
+        size_t from = at > NEAR_WORDS ? at - NEAR_WORDS : 0;
+        size_t to = at + NEAR_WORDS + 1;
+        for (size_t i = from; i < to && i < piece->count; i++)
+            if (words[i] == other)
+                return true;
+    }
+    return false;
+}
+
+static bool are_joined(const struct evidence_index *index,
+                       const struct window *window, uint64_t one,
+                       uint64_t other)
+{
+    for (size_t p = window->first; p < window->last; p++)
+        if (piece_joins(index, &index->pieces[p], one, other))
+            return true;
+    return false;
+}
+
+/* Whether a title above the piece holds the name. */
+static bool is_titled(struct evidence_index *index, size_t p, uint64_t name)
+{
+    const struct piece *piece = &index->pieces[p];
+    const struct cite_source *source = &index->sources[piece->source];
+    return text_holds(index, source->title, name) ||
+           (source->heads &&
+            text_holds(index, source->heads[piece->block], name));
+}
+
+/* The share of the pairs of neighbours, among the sentence's words that stand in the
+ * window near the piece, that are neighbours there as well; 0 where a word that must
+ * stand there does, but beside neither of its neighbours, and is not what all of it is
+ * about: it was said of something else. */
+static double joined_of(struct evidence_index *index,
+                        const struct window *window, size_t p)
+{
+    const struct term *before = NULL;
+    size_t all = 0, joined = 0;
+    bool held = true; /* `before` is beside a neighbour, or may stand alone */
+    for (size_t i = 0; i < index->term_count; i++) {
+        const struct term *term = &index->terms[i];
+        if (term->part || !window_holds(index, window, term->hash) ||
+            (before && before->hash == term->hash))
+            continue;
+        bool pair =
+            before && are_joined(index, window, before->hash, term->hash);
+        if (before && !held && !pair)
+            return 0;
+        all += before != NULL;
+        joined += pair;
+        held = pair || term->class == TERM_WORD ||
+               (term->name && is_titled(index, p, term->hash));
+        before = term;
+    }
+    return !all ? 1 : held ? (double)joined / (double)all : 0;
+}
+
 struct support {
     double cover;
     size_t words; /* that stand there and are not the question's */
     bool strict;  /* all that must stand there does */
 };
 
-/* What must stand there stands near the piece, in prose; the other words in the
- * window. */
-static struct support support_of(const struct evidence_index *index,
-                                 const struct window *window,
-                                 const struct window *near, bool code)
+/* In prose words stand near the piece; in code, and what the question names, around
+ * it. */
+static struct support support_of(struct evidence_index *index, size_t p,
+                                 bool code)
 {
     struct support ret = {.strict = true};
+    struct window around = window_around(index, p);
+    struct window near = code ? around : window_near(index, p);
     double all = 0, there = 0;
     for (size_t i = 0; i < index->term_count; i++) {
         const struct term *term = &index->terms[i];
         bool asked = holds(index, &index->question, term->hash);
-        bool found = window_holds(index, window, term->hash);
+        bool found = window_holds(index, &near, term->hash);
         bool must = code ? term->option : term->class != TERM_WORD;
-        bool there_too = code ? found : window_holds(index, near, term->hash);
-        if (must && !there_too && !(asked && term->class == TERM_STRICT))
+        if (must && !found &&
+            !(term->name &&
+              ((asked && window_holds(index, &around, term->hash)) ||
+               is_titled(index, p, term->hash))))
             ret.strict = false;
         if (asked)
             continue;
@@ -352,22 +389,82 @@ static bool turns_alike(const struct evidence_index *index,
     return alike > 0 && alike + TURN_MARGIN >= other;
 }
 
+/* Whether the piece says the opposite: it has not the sentence's word, but the one
+ * against it. */
+static bool is_opposed(const struct evidence_index *index, size_t p)
+{
+    const struct piece *piece = &index->pieces[p];
+    for (size_t i = 0; i < index->term_count; i++) {
+        const struct term *term = &index->terms[i];
+        if (term->against && holds(index, piece, term->against) &&
+            !holds(index, piece, term->hash))
+            return true;
+    }
+    return false;
+}
+
+/* What stands in quotation marks or backticks. */
+static struct piece quoted_piece(struct evidence_index *index,
+                                 struct slice sentence)
+{
+    struct buf quoted = {0};
+    for (size_t at = 0; at < sentence.size; at++) {
+        char mark = sentence.data[at];
+        size_t from = at + 1;
+        if (mark != '"' && mark != '`')
+            continue;
+        for (at = from; at < sentence.size && sentence.data[at] != mark;)
+            at++;
+        if (at < sentence.size)
+            buf_put(&quoted, sentence.data + from, at - from);
+        buf_put_byte(&quoted, ' ');
+    }
+    struct piece piece = make_piece(index, buf_slice(&quoted));
+    buf_free(&quoted);
+    return piece;
+}
+
+/* Whether what is quoted stands near the piece, whoever asked for it, or in a title
+ * above it. */
+static bool holds_quoted(struct evidence_index *index,
+                         const struct window *near, size_t p,
+                         const struct piece *quoted)
+{
+    for (size_t i = 0; i < quoted->count; i++) {
+        uint64_t hash = index->hashes[quoted->first + i];
+        if (!window_holds(index, near, hash) && !is_titled(index, p, hash))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the sentence and what stands around the piece put the same words together,
+ * quote the same, and are negative alike. */
+static bool is_alike(struct evidence_index *index, size_t p,
+                     const struct piece *quoted)
+{
+    struct window around = window_around(index, p);
+    struct window near = window_near(index, p);
+    return !is_opposed(index, p) && holds_quoted(index, &near, p, quoted) &&
+           joined_of(index, &near, p) >= MIN_JOINED &&
+           turns_alike(index, &around);
+}
+
 bool evidence_find(struct evidence_index *index, struct slice sentence,
                    bool code, struct evidence *ret)
 {
     double best = 0;
+    struct piece quoted = quoted_piece(index, sentence);
     read_terms(index, sentence);
     for (size_t p = 0; p < index->piece_count; p++) {
         const struct piece *piece = &index->pieces[p];
         double own = cover_of(index, piece);
         if (own <= best || own < MIN_OWN)
             continue;
-        struct window window = window_around(index, p);
-        struct window near = window_near(index, p);
-        struct support support = support_of(index, &window, &near, code);
+        struct support support = support_of(index, p, code);
         if (!support.strict || support.words < MIN_WORDS ||
             support.cover < (code ? MIN_COVER_CODE : MIN_COVER) ||
-            (!code && !turns_alike(index, &window)))
+            (!code && !is_alike(index, p, &quoted)))
             continue;
         best = own;
         const struct block *block =
@@ -378,12 +475,28 @@ bool evidence_find(struct evidence_index *index, struct slice sentence,
     return best > 0;
 }
 
-bool evidence_is_claim(struct evidence_index *index, struct slice text)
+size_t evidence_claims(struct evidence_index *index, struct slice text)
 {
     read_terms(index, text);
-    for (size_t i = 0; i < index->term_count; i++)
-        if (index->terms[i].weight > COMMON_WEIGHT &&
-            !holds(index, &index->question, index->terms[i].hash))
-            return true;
-    return false;
+    size_t count = index->negations * MIN_WORDS;
+    for (size_t i = 0; i < index->term_count; i++) {
+        const struct term *term = &index->terms[i];
+        if (term->weight > COMMON_WEIGHT &&
+            !holds(index, &index->question, term->hash))
+            count += term->class == TERM_STRICT ? MIN_WORDS : 1;
+    }
+    return count;
+}
+
+double evidence_asked(struct evidence_index *index, struct slice text)
+{
+    struct piece piece = make_piece(index, text);
+    double all = 0, there = 0;
+    read_terms(index, index->asked);
+    for (size_t i = 0; i < index->term_count; i++) {
+        all += index->terms[i].weight;
+        if (holds(index, &piece, index->terms[i].hash))
+            there += index->terms[i].weight;
+    }
+    return all > 0 ? there / all : 1;
 }

@@ -1,12 +1,13 @@
 /* Evidence for what a model wrote, located afterwards.
  *
- * A sentence stands when a place of the passages holds it: its numbers, names and
- * options, its words that turn a meaning round ("not", "only", "disable"), and most
- * of its other words.  Words of the question need no evidence, and are none.
+ * A sentence stands when a place of the passages, a sentence and the ones beside it,
+ * holds it: its numbers, names and options, its words that turn a meaning round
+ * ("not", "only", "disable"), and most of its other words, neighbours among them as
+ * neighbours there: true words put together anew say what no one wrote.  Words of the
+ * question are no evidence, and need none but where they name something or are quoted:
+ * an option that is asked for stands near, or in the section's title.
  *
- * This is a comparison of words, not of meanings: it notices a changed number, name,
- * option or negation, and what the passages say nothing of; it does not notice true
- * words put together wrongly. */
+ * This is a comparison of words, not of meanings. */
 #ifndef DAEMON_ANSWER_EVIDENCE_H
 #define DAEMON_ANSWER_EVIDENCE_H
 
@@ -29,8 +30,12 @@ struct evidence {
 bool evidence_find(struct evidence_index *index, struct slice sentence,
                    bool code, struct evidence *ret);
 
-/* Tells whether a text claims anything: it has a word that the question has not and
- * that is no common one, or a number. */
-bool evidence_is_claim(struct evidence_index *index, struct slice text);
+/* Counts the words of a text that claim something: which the question has not and that
+ * are no common ones, a number or name for more than one, and negations. */
+size_t evidence_claims(struct evidence_index *index, struct slice text);
+
+/* The share of the question's words, by weight, that a text has; 1: the question has
+ * none. */
+double evidence_asked(struct evidence_index *index, struct slice text);
 
 #endif

@@ -2,13 +2,18 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "daemon/answer/evidence_words.h"
 #include "memory/lexical/sentences.h"
 
-enum { MAX_LEAD = 400 /* bytes */ };
+enum {
+    MAX_LEAD = 400, /* bytes */
+    LEAD_CLAIMS = 1 /* words that what ends in a colon may claim */
+};
 
 static bool is_digit(char c)
 {
@@ -68,6 +73,7 @@ static void put(struct evidence_reader *reader, struct slice text,
     buf_put_slice(out, text);
     buf_printf(out, " [%zu]", number);
     reader->line_put = true;
+    reader->lost = false;
     reader->kept++;
 }
 
@@ -75,7 +81,26 @@ static void put(struct evidence_reader *reader, struct slice text,
 static void drop(struct evidence_reader *reader)
 {
     buf_clear(&reader->lead);
+    reader->lost = true;
     reader->dropped++;
+}
+
+/* Whether the sentence says something of what the one before it names: without that
+ * one it would say it of something else. */
+static bool points_back(struct slice sentence)
+{
+    static const char *const words[] = {
+        "this", "these", "that", "those",   "it",   "its",    "they",
+        "them", "their", "both", "another", "such", "either", "neither"};
+    size_t end = 0;
+    while (end < sentence.size && ((sentence.data[end] | 32) >= 'a' &&
+                                   (sentence.data[end] | 32) <= 'z'))
+        end++;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == end &&
+            !strncasecmp(sentence.data, words[i], end))
+            return true;
+    return false;
 }
 
 /* ---- Sentences ---- */
@@ -115,7 +140,40 @@ static size_t mark_of(struct slice line)
     return some && at + 1 < line.size && line.data[at + 1] == ' ' ? at + 2 : 0;
 }
 
-/* What claims nothing leads in to what comes next, or is nothing. */
+static struct slice trimmed(struct slice text)
+{
+    while (text.size &&
+           text_is_blank((struct slice){text.data + text.size - 1, 1}))
+        text.size--;
+    return text;
+}
+
+static bool is_wide(char c)
+{
+    return (unsigned char)c >= 0x80;
+}
+
+static bool has_letter(struct slice text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (is_wide(text.data[i]) ||
+            ((text.data[i] | 32) >= 'a' && (text.data[i] | 32) <= 'z'))
+            return true;
+    return false;
+}
+
+/* Whether a text without blanks at its end ends as a sentence does, and not in dots
+ * ("To access this command..."). */
+static bool is_ended(struct slice text)
+{
+    while (text.size && strchr("\"')`", text.data[text.size - 1]))
+        text.size--;
+    char last = text.size > 1 ? text.data[text.size - 1] : 0;
+    return is_wide(last) ||
+           (last && strchr(".!?:", last) && text.data[text.size - 2] != '.');
+}
+
+/* What ends in a colon leads in to what comes next. */
 static void keep_lead(struct evidence_reader *reader, struct slice text,
                       bool ends_line)
 {
@@ -125,28 +183,42 @@ static void keep_lead(struct evidence_reader *reader, struct slice text,
     buf_put_byte(&reader->lead, ends_line ? '\n' : ' ');
 }
 
+/* `said`: the sentence without the mark of an item, at `mark` bytes.  What is made of
+ * the question's words alone ("Yes, you can do that.") has no evidence of its own, and
+ * is left out, as are the asker's numbers in what leads in; so are titles that the model repeats, which are no sentences. */
+static void read_said(struct evidence_reader *reader, struct slice sentence,
+                      size_t mark, bool ends_line, struct buf *out)
+{
+    struct evidence evidence;
+    struct slice said =
+        trimmed((struct slice){sentence.data + mark, sentence.size - mark});
+    if (!has_letter(said) || (!mark && !is_ended(said)))
+        return;
+    bool leads = said.data[said.size - 1] == ':';
+    size_t claims = evidence_claims(reader->index, said);
+    if (leads && claims <= LEAD_CLAIMS) {
+        if (!evidence_has_digit(said))
+            keep_lead(reader, sentence, ends_line);
+    } else if (claims) {
+        if ((reader->lost && points_back(said)) ||
+            !evidence_find(reader->index, said, false, &evidence))
+            drop(reader);
+        else if (leads)
+            keep_lead(reader, sentence, ends_line);
+        else if (!is_said(reader, said))
+            put(reader, sentence, &evidence, out);
+    }
+}
+
 static void read_sentence(struct evidence_reader *reader, struct slice text,
                           bool ends_line, struct buf *out)
 {
     struct buf plain = {0};
-    struct evidence evidence;
     put_plain(&plain, text);
     struct slice sentence = buf_slice(&plain);
     size_t mark = reader->line_read ? 0 : mark_of(sentence);
-    struct slice said = {sentence.data + mark, sentence.size - mark};
-    while (said.size &&
-           text_is_blank((struct slice){said.data + said.size - 1, 1}))
-        said.size--;
     reader->line_read = true;
-    if (!text_is_blank(said)) {
-        if (said.data[said.size - 1] == ':' ||
-            !evidence_is_claim(reader->index, said))
-            keep_lead(reader, sentence, ends_line);
-        else if (!evidence_find(reader->index, said, false, &evidence))
-            drop(reader);
-        else if (!is_said(reader, said))
-            put(reader, sentence, &evidence, out);
-    }
+    read_said(reader, sentence, mark, ends_line, out);
     buf_free(&plain);
 }
 
@@ -244,12 +316,14 @@ void evidence_read(struct evidence_reader *reader, struct slice piece,
         drop_held(reader, read_sentences(reader, buf_slice(held), false, out));
 }
 
-void evidence_read_end(struct evidence_reader *reader, struct buf *out)
+void evidence_read_end(struct evidence_reader *reader, bool whole,
+                       struct buf *out)
 {
-    if (reader->held.size)
+    whole |= !reader->fenced && is_ended(trimmed(buf_slice(&reader->held)));
+    if (reader->held.size && whole)
         read_line(reader, buf_slice(&reader->held), out);
     buf_clear(&reader->held);
-    if (reader->fenced)
+    if (reader->fenced && whole)
         end_code(reader, out);
     reader->fenced = false;
 }

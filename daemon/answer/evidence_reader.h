@@ -18,6 +18,7 @@ struct evidence_reader {
     struct buf code; /* of the fenced block under way */
     struct buf lead; /* waits for what it leads in to */
     bool fenced;
+    bool lost;      /* the sentence before was dropped */
     bool line_put;  /* something of this line was let through */
     bool line_read; /* a sentence of this line was read */
     unsigned ends;  /* line ends since something was let through */
@@ -26,8 +27,10 @@ struct evidence_reader {
 /* Appends to `out` what the piece completes. */
 void evidence_read(struct evidence_reader *reader, struct slice piece,
                    struct buf *out);
-/* Appends the rest. */
-void evidence_read_end(struct evidence_reader *reader, struct buf *out);
+/* Appends the rest; if `whole` is not set, the text was cut off, and a sentence or piece
+ * of code that it ends within is not shown. */
+void evidence_read_end(struct evidence_reader *reader, bool whole,
+                       struct buf *out);
 void evidence_reader_free(struct evidence_reader *reader);
 
 #endif

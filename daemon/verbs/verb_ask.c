@@ -26,7 +26,6 @@ enum {
     DEFAULT_QUOTES = 4,
     MAX_QUOTES = 20,
     SPARE = 4, /* passages looked at beyond those wanted */
-    DEFAULT_TOKENS = 96,
     MAX_STOPS = 16,
     OPEN_MS = 1000 /* waited for a model that is being opened, if need not be */
 };
@@ -330,7 +329,7 @@ static int write_answer(struct asking *asking, struct err *err)
     bool must = asking->wanted == WANT_GENERATED || asking->whole_tokens;
     double start = clock_seconds();
     struct compose_options options = {
-        .max = (size_t)json_get_int(call->params, "max_tokens", DEFAULT_TOKENS),
+        .max = (size_t)json_get_int(call->params, "max_tokens", 0),
         .sampling = sampling_of(call->params),
         .stops = asking->stops,
         .stop_count = asking->stop_count,

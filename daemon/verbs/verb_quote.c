@@ -62,8 +62,8 @@ static int check_quote(struct call *call, const struct snapshot *snapshot,
         put_unverified(json, view, node, NULL);
         return 0;
     }
-    struct cite_source source = {content.node->blocks,
-                                 content.node->block_count};
+    struct cite_source source = {.blocks = content.node->blocks,
+                                 .count = content.node->block_count};
     cite_check_claim(quote, &source, &cite);
     if (cite.status == CITE_UNVERIFIED) {
         put_unverified(json, view, node, NULL);

@@ -1,5 +1,6 @@
 /* What there is, and what goes on. */
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/config.h"
@@ -13,7 +14,7 @@
 #include "memory/vectors/dense.h"
 #include "memory/vectors/vectors.h"
 
-enum { OPEN_MS = 30000 };
+enum { OPEN_MS = 30000, MAX_LOOKED = 1 << 16 };
 
 struct manuals {
     struct manual *items;
@@ -323,6 +324,45 @@ static void put_vectors(struct json *json, const struct snapshot *snapshot)
     json_end(json, '}');
 }
 
+/* Seconds since then; null: it is not known. */
+static void put_seconds(struct json *json, const char *member,
+                        const cJSON *looked, const char *key)
+{
+    int64_t then = json_get_int(looked, key, 0), now = time(NULL);
+    if (then)
+        json_field_int(json, member, then < now ? now - then : 0);
+    else
+        json_field_null(json, member);
+}
+
+/* How current what a fleet's reader holds is, as `lectern fleet fetch` wrote it. */
+static void put_fleet(struct json *json, const struct daemon *daemon)
+{
+    struct buf path = {0}, text = {0};
+    cJSON *looked = NULL;
+    file_join(&path, config_text(daemon->config, CONFIG_STORE),
+              "fleet/looked.json");
+    if (!file_read(path.data, MAX_LOOKED, &text, NULL)) {
+        const char *problem =
+            json_parse(buf_slice(&text), &looked, NULL)
+                ? "what the last look found could not be written down: the "
+                  "disk may be full"
+                : json_get_text(looked, "problem", NULL);
+        json_key(json, "fleet");
+        json_begin(json, '{');
+        put_seconds(json, "looked", looked, "at");
+        json_field_bool(json, "fresh", !problem);
+        if (problem) {
+            put_seconds(json, "behind", looked, "since");
+            json_field_text(json, "problem", problem);
+        }
+        json_end(json, '}');
+    }
+    cJSON_Delete(looked);
+    buf_free(&text);
+    buf_free(&path);
+}
+
 static void put_daemon(struct json *json, const struct call *call)
 {
     struct snapshot *snapshot = library_snapshot(call->daemon->library);
@@ -337,6 +377,7 @@ static void put_daemon(struct json *json, const struct call *call)
     put_watch(json, call->daemon->watch);
     put_vectors(json, snapshot);
     put_prompts(json, call->daemon);
+    put_fleet(json, call->daemon);
     if (json_get_bool(call->params, "config", false)) {
         json_key(json, "config");
         config_put_json(call->daemon->config, json);

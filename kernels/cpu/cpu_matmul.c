@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/cpu_blocks.h"
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/ref/ref.h"
 #include "kernels/cpu/packed_cache.h"
 #include "kernels/cpu/cpu_packed.h"
 #include "kernels/cpu/cpu_tiles.h"
@@ -67,6 +68,13 @@ static int matmul_bias(struct kernel_run *run, float *out, const float *a,
     return code ? code : kernels_cpu()->add_bias(run, out, bias, m, w->n);
 }
 
+static int matmuls(struct kernel_run *run,
+                   const struct kernel_product *products, size_t count,
+                   const float *a, size_t m)
+{
+    return ref_matmuls(kernels_cpu(), run, products, count, a, m);
+}
+
 static int gather(struct kernel_run *run, float *out,
                   const struct kernel_weight *w, const int32_t *host_row,
                   size_t m)
@@ -85,5 +93,6 @@ void cpu_fill_matmuls(struct kernels *table)
     table->weight_free = weight_free;
     table->matmul = matmul;
     table->matmul_bias = matmul_bias;
+    table->matmuls = matmuls;
     table->gather = gather;
 }

@@ -15,16 +15,6 @@ float cpu_softmax(float *score, size_t n, float share)
     return max + logf(total);
 }
 
-static int calibrate(struct kernel_run *run, float *out, const float *h,
-                     const struct kernel_weight *down,
-                     const struct kernel_weight *up,
-                     const struct kernel_weight *wq, const float *norm,
-                     float *low, size_t m, size_t parts, float eps)
-{
-    return ref_calibrate(kernels_cpu(), run, out, h, down, up, wq, norm, low, m,
-                         parts, eps);
-}
-
 static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
                        size_t rows, size_t width, size_t before)
 {
@@ -123,7 +113,6 @@ static int chunk_summary(struct kernel_run *run,
 
 void cpu_fill_summaries(struct kernels *table)
 {
-    table->calibrate = calibrate;
     table->chunk_proxy = chunk_proxy;
     table->chunk_summary = chunk_summary;
 }

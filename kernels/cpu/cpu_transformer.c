@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/ref/ref.h"
 
 struct norm_job {
     float *out;
@@ -52,43 +53,73 @@ static int layer_norm(struct kernel_run *run, float *out, const float *x,
     return KERNEL_OK;
 }
 
-struct rotary_job {
+struct turn_job {
     float *x;
-    const int32_t *position;
-    const double *frequency;
+    const float *angles;
     size_t h, d;
 };
 
-/* Pairs whose angles are computed at a time, for all heads of a row. */
-enum { PAIRS = 128 };
-
-static void rotary_part(void *argument, size_t from, size_t to)
+static void turn_part(void *argument, size_t from, size_t to)
 {
-    const struct rotary_job *job = argument;
+    const struct turn_job *job = argument;
     size_t half = job->d / 2;
-    float cosine[PAIRS], sine[PAIRS];
+    for (size_t i = from; i < to; i++) {
+        const float *by = job->angles + i * job->d;
+        float *x = job->x + i * job->h * job->d;
+        for (size_t head = 0; head < job->h; head++, x += job->d)
+            cpu_lanes->rotate(x, x + half, by, by + half, half);
+    }
+}
+
+static int heads(struct kernel_run *run, const struct kernel_heads *of,
+                 size_t count, const float *angles,
+                 const struct kernel_places *places, size_t place_count,
+                 size_t slots, int type, size_t m, size_t d)
+{
+    const struct kernels *table = kernels_cpu();
+    int code = KERNEL_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct kernel_heads *z = &of[i];
+        struct turn_job job = {z->x, angles, z->h, d};
+        if (z->norm)
+            code = rms_norm(run, z->x, z->x, z->norm, m * z->h, d, z->eps);
+        if (z->turned)
+            cpu_share(run, m, 0.5 * (double)m * (double)(z->h * d), turn_part,
+                      &job);
+        if (!code && z->factor != 1)
+            code = table->scale(run, z->x, z->factor, m * z->h * d);
+        if (!code)
+            code = ref_keep(table, run, z, places, place_count, slots, type, d);
+    }
+    return code;
+}
+
+struct angle_job {
+    float *out;
+    const int32_t *position;
+    const double *frequency;
+    size_t d;
+};
+
+static void angle_part(void *argument, size_t from, size_t to)
+{
+    const struct angle_job *job = argument;
+    size_t half = job->d / 2;
     for (size_t i = from; i < to; i++)
-        for (size_t pair = 0; pair < half; pair += PAIRS) {
-            size_t count = half - pair < PAIRS ? half - pair : PAIRS;
-            for (size_t j = 0; j < count; j++) {
-                double angle = job->position[i] * job->frequency[pair + j];
-                cosine[j] = (float)cos(angle);
-                sine[j] = (float)sin(angle);
-            }
-            float *x = job->x + i * job->h * job->d + pair;
-            for (size_t head = 0; head < job->h; head++, x += job->d)
-                cpu_lanes->rotate(x, x + half, cosine, sine, count);
+        for (size_t j = 0; j < half; j++) {
+            double angle = job->position[i] * job->frequency[j];
+            job->out[i * job->d + j] = (float)cos(angle);
+            job->out[i * job->d + half + j] = (float)sin(angle);
         }
 }
 
-static int rotary(struct kernel_run *run, float *x,
+static int angles(struct kernel_run *run, float *out,
                   const int32_t *host_position, const double *host_frequency,
-                  size_t m, size_t h, size_t d)
+                  size_t m, size_t d)
 {
-    struct rotary_job job = {x, host_position, host_frequency, h, d};
+    struct angle_job job = {out, host_position, host_frequency, d};
     /* a sine and a cosine cost as much as some hundred multiplications */
-    cpu_share(run, m, (double)m * (double)d * (200 + (double)h), rotary_part,
-              &job);
+    cpu_share(run, m, (double)m * (double)d * 200, angle_part, &job);
     return KERNEL_OK;
 }
 
@@ -197,7 +228,8 @@ void cpu_fill_transformer(struct kernels *table)
 {
     table->rms_norm = rms_norm;
     table->layer_norm = layer_norm;
-    table->rotary = rotary;
+    table->angles = angles;
+    table->heads = heads;
     table->swiglu = swiglu;
     table->geglu = geglu;
     table->gelu = gelu;

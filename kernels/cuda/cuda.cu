@@ -228,6 +228,7 @@ static void fill()
     cuda_fill_steps(&table);
     cuda_fill_matmuls(&table);
     cuda_fill_transformer(&table);
+    cuda_fill_heads(&table);
     cuda_fill_attention(&table);
     cuda_fill_memories(&table);
     cuda_fill_summaries(&table);

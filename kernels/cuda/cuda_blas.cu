@@ -40,6 +40,7 @@ template <typename T> bool find(void *file, const char *name, T *ret)
 const char *const PLACES[] = {
     "libcublasLt.so.13",
     "/usr/local/cuda/lib64/libcublasLt.so.13",
+    "/usr/local/cuda-13/lib64/libcublasLt.so.13",
     "/usr/local/cuda/targets/x86_64-linux/lib/libcublasLt.so.13",
     "/usr/local/cuda/targets/sbsa-linux/lib/libcublasLt.so.13",
 };

@@ -345,7 +345,9 @@ bool is_aligned(const void *at)
     return reinterpret_cast<uintptr_t>(at) % sizeof(unsigned) == 0;
 }
 
-int copy(struct kernel_run *run, void *to, const void *from, size_t bytes)
+}  // namespace
+
+int cuda_copy(struct kernel_run *run, void *to, const void *from, size_t bytes)
 {
     const struct step *s = step_of(run);
     if (s && s->recording && bytes % sizeof(unsigned) == 0 && is_aligned(to) &&
@@ -361,8 +363,6 @@ int copy(struct kernel_run *run, void *to, const void *from, size_t bytes)
     return cuda_code(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
                                      cuda_stream(run)));
 }
-
-}  // namespace
 
 bool cuda_put_off(struct kernel_run *run, const cudaLaunchConfig_t *config,
                   const void *kernel, void **values, const size_t *sizes,
@@ -429,7 +429,7 @@ void cuda_scratch_end(struct kernel_run *run, void *memory, size_t bytes)
 
 void cuda_fill_steps(struct kernels *table)
 {
-    table->copy = copy;
+    table->copy = cuda_copy;
     table->graph_begin = graph_begin;
     table->graph_end = graph_end;
     table->run_end = run_end;

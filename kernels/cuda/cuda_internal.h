@@ -32,6 +32,9 @@ inline cudaStream_t cuda_stream(const struct kernel_run *run)
  * shows in whatever is asked next. */
 int cuda_code(cudaError_t error);
 
+/* The table's `copy` (cuda_graphs.cu). */
+int cuda_copy(struct kernel_run *run, void *to, const void *from, size_t bytes);
+
 /* The table's `download`. */
 int cuda_fetch(struct kernel_run *run, void *host, const void *from,
                size_t bytes);
@@ -210,6 +213,7 @@ int cuda_scale(struct kernel_run *run, float *x, float factor, size_t count);
 void cuda_fill_steps(struct kernels *table);
 void cuda_fill_matmuls(struct kernels *table);
 void cuda_fill_transformer(struct kernels *table);
+void cuda_fill_heads(struct kernels *table);
 void cuda_fill_attention(struct kernels *table);
 void cuda_fill_memories(struct kernels *table);
 void cuda_fill_summaries(struct kernels *table);

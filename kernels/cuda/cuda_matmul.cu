@@ -111,23 +111,32 @@ static __device__ inline void take_eight(float *sum, uint4 eight,
     }
 }
 
-/* A warp makes one output of up to ROWS rows.  `wide`: eight bf16 at a time,
- * where k is a multiple of eight and `a` aligned. */
+/* A weight that rows are multiplied by, and how. */
+struct factor {
+    float *out;
+    const void *w;
+    const float *bias;
+    size_t n;
+    const float *plus; /* [m, n]; may be out; nullptr: nothing is added */
+    unsigned blocks; /* of this one and those before, in the grid */
+    int type;
+    bool wide; /* eight bf16 at a time */
+};
+
+/* Up to so many by one launch, whose blocks they share. */
+struct factors {
+    struct factor of[KERNEL_MAX_PRODUCTS];
+};
+
+/* sum [ROWS] += the lane's share of `rows` rows of a by a row of the weight. */
 template <unsigned ROWS>
-static __global__ void __launch_bounds__(THREADS)
-    few_rows(float *out, const float *a, const void *w, const float *bias,
-             int type, size_t m, size_t n, size_t k, bool add, bool wide)
+static __device__ inline void
+sum_rows(float *sum, const float *a, const struct factor &f, size_t j,
+         unsigned rows, size_t k)
 {
-    size_t j = blockIdx.x * size_t{OUTPUTS} + warp_of_thread();
-    size_t first = blockIdx.y * size_t{ROWS};
-    unsigned rows = static_cast<unsigned>(m - first < ROWS ? m - first : ROWS);
-    float sum[ROWS] = {};
-    if (j >= n)
-        return;
-    a += first * k;
-    if (wide) {
+    if (f.wide) {
         const uint4 *row = reinterpret_cast<const uint4 *>(
-            static_cast<const uint16_t *>(w) + j * k);
+            static_cast<const uint16_t *>(f.w) + j * k);
 #pragma unroll 4
         for (size_t l = lane_of_thread(); l < k / 8; l += WARP) {
             const uint4 eight = row[l];
@@ -136,53 +145,104 @@ static __global__ void __launch_bounds__(THREADS)
                 if (r < rows)
                     take_eight(&sum[r], eight, a + r * k + 8 * l);
         }
-    } else {
-        for (size_t l = lane_of_thread(); l < k; l += WARP) {
-            float by = value_of(w, type, j * k + l);
-#pragma unroll
-            for (unsigned r = 0; r < ROWS; r++)
-                if (r < rows)
-                    sum[r] += by * a[r * k + l];
-        }
+        return;
     }
+    for (size_t l = lane_of_thread(); l < k; l += WARP) {
+        float by = value_of(f.w, f.type, j * k + l);
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++)
+            if (r < rows)
+                sum[r] += by * a[r * k + l];
+    }
+}
+
+/* A warp makes one output of up to ROWS rows, of the weight whose blocks it is
+ * among. */
+template <unsigned ROWS>
+static __global__ void __launch_bounds__(THREADS)
+    few_rows(const struct factors factors, const float *a, size_t m, size_t k)
+{
+    unsigned which = 0;
+    while (blockIdx.x >= factors.of[which].blocks)
+        which++;
+    const struct factor f = factors.of[which];
+    unsigned begin = which ? factors.of[which - 1].blocks : 0;
+    size_t j = (blockIdx.x - begin) * size_t{OUTPUTS} + warp_of_thread();
+    size_t first = blockIdx.y * size_t{ROWS};
+    unsigned rows = static_cast<unsigned>(m - first < ROWS ? m - first : ROWS);
+    float sum[ROWS] = {};
+    if (j >= f.n)
+        return;
+    sum_rows<ROWS>(sum, a + first * k, f, j, rows, k);
 #pragma unroll
     for (unsigned r = 0; r < ROWS; r++)
         sum[r] = warp_sum(sum[r]);
-    const float more = bias ? bias[j] : 0;
-    out += first * n + j;
+    const float more = f.bias ? f.bias[j] : 0;
+    size_t at = first * f.n + j;
 #pragma unroll
-    for (unsigned r = 0; r < ROWS; r++)
+    for (unsigned r = 0; r < ROWS; r++, at += f.n)
         if (!lane_of_thread() && r < rows)
-            out[r * n] = (add ? out[r * n] + sum[r] : sum[r]) + more;
+            f.out[at] = (f.plus ? f.plus[at] + sum[r] : sum[r]) + more;
+}
+
+/* Says how rows at `a` are multiplied by w; as many as fit the grid at once. */
+static struct factor factor_of(float *out, const float *a,
+                               const struct kernel_weight *w,
+                               const float *bias, const float *plus)
+{
+    struct factor f = {};
+    f.out = out;
+    f.w = w->device;
+    f.bias = bias;
+    f.n = w->n;
+    f.type = w->type;
+    f.plus = plus;
+    f.wide = w->type == KERNEL_BF16 && w->k % 8 == 0 &&
+             reinterpret_cast<uintptr_t>(a) % sizeof(float4) == 0;
+    return f;
 }
 
 template <unsigned ROWS>
-static int few_by(struct kernel_run *run, float *out, const float *a,
-                  const struct kernel_weight *w, const float *bias, size_t m,
-                  bool add)
+static int few_by(struct kernel_run *run, struct factors factors, size_t count,
+                  const float *a, size_t m, size_t k)
 {
-    bool wide = w->type == KERNEL_BF16 && w->k % 8 == 0 &&
-                reinterpret_cast<uintptr_t>(a) % sizeof(float4) == 0;
     constexpr size_t max = CUDA_MAX_ROWS * ROWS;
+    size_t blocks = 0;
     int code = KERNEL_OK;
+    for (size_t i = 0; i < count; i++) {
+        blocks += cuda_ceil(factors.of[i].n, OUTPUTS);
+        if (blocks > CUDA_MAX_BLOCKS)
+            return KERNEL_UNSUPPORTED;
+        factors.of[i].blocks = static_cast<unsigned>(blocks);
+    }
     for (size_t at = 0; !code && at < m; at += max) {
         size_t rows = m - at < max ? m - at : max;
-        code = cuda_launch(
-            run, few_rows<ROWS>,
-            {cuda_ceil(w->n, OUTPUTS), cuda_ceil(rows, ROWS), 1, THREADS},
-            out + at * w->n, a + at * w->k,
-            static_cast<const void *>(w->device), bias, w->type, rows, w->n,
-            w->k, add, wide);
+        code = cuda_launch(run, few_rows<ROWS>,
+                           {blocks, cuda_ceil(rows, ROWS), 1, THREADS},
+                           factors, a + at * k, rows, k);
+        for (size_t i = 0; i < count; i++) {
+            struct factor *f = &factors.of[i];
+            f->out += rows * f->n;
+            f->plus += f->plus ? rows * f->n : 0;
+        }
     }
     return code;
 }
 
-static int matmul_few(struct kernel_run *run, float *out, const float *a,
-                       const struct kernel_weight *w, const float *bias,
-                       size_t m, bool add)
+static int few_of(struct kernel_run *run, const struct factors &factors,
+                  size_t count, const float *a, size_t m, size_t k)
 {
-    return m == 1 ? few_by<1>(run, out, a, w, bias, m, add)
-                  : few_by<4>(run, out, a, w, bias, m, add);
+    return m == 1 ? few_by<1>(run, factors, count, a, m, k)
+                  : few_by<4>(run, factors, count, a, m, k);
+}
+
+static int matmul_few(struct kernel_run *run, float *out, const float *a,
+                      const struct kernel_weight *w, const float *bias,
+                      size_t m, bool add)
+{
+    struct factors factors = {};
+    factors.of[0] = factor_of(out, a, w, bias, add ? out : nullptr);
+    return few_of(run, factors, 1, a, m, w->k);
 }
 
 /* ---- Many rows ---- */
@@ -212,34 +272,94 @@ static int matmul_blas(struct kernel_run *run, float *out, const void *a,
     return code ? code : cuda_add_bias(run, out, bias, m, w->n);
 }
 
-static int matmul_many(struct kernel_run *run, float *out, const float *a,
-                        const struct kernel_weight *w, const float *bias,
-                        size_t m, bool add)
+/* bf16 [m, k] of a; nullptr: no memory, or the launch failed (*ret_code). */
+static const uint16_t *round_rows(struct kernel_run *run, cuda_workspace *room,
+                                  const float *a, size_t m, size_t k,
+                                  int *ret_code)
 {
-    if (w->type == KERNEL_F32)
-        return matmul_blas(run, out, a, w, bias, m, add);
-    cuda_workspace room(run);
-    uint16_t *rounded = room.take<uint16_t>(m, w->k);
-    if (!rounded)
-        return KERNEL_NO_MEMORY;
-    int code = cuda_launch(run, round_values,
-                           {cuda_ceil(m * w->k, ELEMENTS), 1, 1, ELEMENTS},
-                           rounded, a, m * w->k);
-    return code ? code : matmul_blas(run, out, rounded, w, bias, m, add);
+    uint16_t *rounded = room->take<uint16_t>(m, k);
+    *ret_code = rounded
+                    ? cuda_launch(run, round_values,
+                                  {cuda_ceil(m * k, ELEMENTS), 1, 1, ELEMENTS},
+                                  rounded, a, m * k)
+                    : KERNEL_NO_MEMORY;
+    return *ret_code ? nullptr : rounded;
+}
+
+static bool many_rows(const struct kernel_weight *w, size_t m)
+{
+    return m >= MANY_ROWS && w->k && w->n;
+}
+
+/* By the library, else by our own; rounded: a in bf16, if the weight is. */
+static int matmul_rounded(struct kernel_run *run, float *out, const float *a,
+                          const uint16_t *rounded,
+                          const struct kernel_weight *w, const float *bias,
+                          size_t m, bool add)
+{
+    int code = KERNEL_UNSUPPORTED;
+    if (!m || !w->n)
+        return KERNEL_OK;
+    if (many_rows(w, m))
+        code = matmul_blas(run, out,
+                           w->type == KERNEL_F32
+                               ? static_cast<const void *>(a)
+                               : static_cast<const void *>(rounded),
+                           w, bias, m, add);
+    return code == KERNEL_UNSUPPORTED ? matmul_few(run, out, a, w, bias, m, add)
+                                      : code;
 }
 
 static int matmul_bias(struct kernel_run *run, float *out, const float *a,
-                        const struct kernel_weight *w, const float *bias,
-                        size_t m, bool add)
+                       const struct kernel_weight *w, const float *bias,
+                       size_t m, bool add)
 {
-    if (!m || !w->n)
+    cuda_workspace room(run);
+    const uint16_t *rounded = nullptr;
+    int code = KERNEL_OK;
+    if (many_rows(w, m) && w->type == KERNEL_BF16)
+        rounded = round_rows(run, &room, a, m, w->k, &code);
+    return code ? code
+                : matmul_rounded(run, out, a, rounded, w, bias, m, add);
+}
+
+/* Rounds once for all. */
+static int matmuls_many(struct kernel_run *run,
+                        const struct kernel_product *products, size_t count,
+                        const float *a, size_t m)
+{
+    cuda_workspace room(run);
+    const uint16_t *rounded = nullptr;
+    int code = KERNEL_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct kernel_product *p = &products[i];
+        if (!rounded && many_rows(p->w, m) && p->w->type == KERNEL_BF16)
+            rounded = round_rows(run, &room, a, m, p->w->k, &code);
+        if (!code && p->plus && p->plus != p->out)
+            code = cuda_copy(run, p->out, p->plus,
+                             m * p->w->n * sizeof *p->out);
+        if (!code)
+            code = matmul_rounded(run, p->out, a, rounded, p->w, p->bias, m,
+                                  p->plus);
+    }
+    return code;
+}
+
+static int matmuls(struct kernel_run *run,
+                   const struct kernel_product *products, size_t count,
+                   const float *a, size_t m)
+{
+    struct factors factors = {};
+    if (count > KERNEL_MAX_PRODUCTS)
+        return KERNEL_UNSUPPORTED;
+    if (!count || !m)
         return KERNEL_OK;
-    int code = m >= MANY_ROWS && w->k
-                   ? matmul_many(run, out, a, w, bias, m, add)
-                   : KERNEL_UNSUPPORTED;
-    return code == KERNEL_UNSUPPORTED
-               ? matmul_few(run, out, a, w, bias, m, add)
-               : code;
+    if (m >= MANY_ROWS)
+        return matmuls_many(run, products, count, a, m);
+    for (size_t i = 0; i < count; i++)
+        factors.of[i] = factor_of(products[i].out, a, products[i].w,
+                                  products[i].bias, products[i].plus);
+    return few_of(run, factors, count, a, m, products[0].w->k);
 }
 
 int cuda_matmul(struct kernel_run *run, float *out, const float *a,
@@ -290,5 +410,6 @@ void cuda_fill_matmuls(struct kernels *table)
     table->weight_free = weight_free;
     table->matmul = cuda_matmul;
     table->matmul_bias = matmul_bias;
+    table->matmuls = matmuls;
     table->gather = gather;
 }

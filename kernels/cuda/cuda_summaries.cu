@@ -1,24 +1,8 @@
-/* What HiLS attention knows of a chunk: calibrated queries, proxies, summaries. */
+/* What HiLS attention knows of a chunk: proxies, summaries. */
 #include "kernels/cuda/cuda_dense.h"
 #include "kernels/cuda/cuda_tiles.h"
 
 constexpr unsigned THREADS = 128;
-
-static int calibrate(struct kernel_run *run, float *out, const float *h,
-                     const struct kernel_weight *down,
-                     const struct kernel_weight *up,
-                     const struct kernel_weight *wq, const float *norm,
-                     float *low, size_t m, size_t parts, float eps)
-{
-    int code = cuda_matmul(run, out, h, wq, m, false);
-    if (!code && down)
-        code = cuda_matmul(run, low, h, down, m, false);
-    if (!code && down)
-        code = cuda_matmul(run, out, low, up, m, true);
-    return code ? code
-                : cuda_rms_norm(run, out, out, norm, m * parts, wq->n / parts,
-                                eps);
-}
 
 /* ---- Proxies ---- */
 
@@ -134,7 +118,6 @@ static int chunk_summary(struct kernel_run *run,
 
 void cuda_fill_summaries(struct kernels *table)
 {
-    table->calibrate = calibrate;
     table->chunk_proxy = chunk_proxy;
     table->chunk_summary = chunk_summary;
 }

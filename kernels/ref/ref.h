@@ -194,11 +194,17 @@ void ref_rerank(const int32_t *wide, const double *value, size_t many,
                 size_t top_k, int32_t *best, double *score, int32_t *chosen);
 
 /* Operations made of others, with those of `table`; on the processor. */
-int ref_calibrate(const struct kernels *table, struct kernel_run *run,
-                  float *out, const float *h, const struct kernel_weight *down,
-                  const struct kernel_weight *up,
-                  const struct kernel_weight *wq, const float *norm, float *low,
-                  size_t m, size_t parts, float eps);
+int ref_matmuls(const struct kernels *table, struct kernel_run *run,
+                const struct kernel_product *products, size_t count,
+                const float *a, size_t m);
+int ref_keep(const struct kernels *table, struct kernel_run *run,
+             const struct kernel_heads *heads,
+             const struct kernel_places *places, size_t count, size_t slots,
+             int type, size_t d);
+int ref_heads(const struct kernels *table, struct kernel_run *run,
+              const struct kernel_heads *heads, size_t count, const float *by,
+              const struct kernel_places *places, size_t place_count,
+              size_t slots, int type, size_t m, size_t d);
 int ref_hici_local(const struct kernels *table, struct kernel_run *run,
                    float *out, const float *x, const struct kernel_hici *hici,
                    size_t n, size_t segment);

@@ -87,6 +87,29 @@ static int matmul_bias(struct kernel_run *run, float *out, const float *a,
     return code;
 }
 
+int ref_matmuls(const struct kernels *table, struct kernel_run *run,
+                const struct kernel_product *products, size_t count,
+                const float *a, size_t m)
+{
+    int code = KERNEL_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct kernel_product *p = &products[i];
+        if (p->plus && p->plus != p->out)
+            memcpy(p->out, p->plus, m * p->w->n * sizeof *p->out);
+        code = p->bias ? table->matmul_bias(run, p->out, a, p->w, p->bias, m,
+                                            p->plus)
+                       : table->matmul(run, p->out, a, p->w, m, p->plus);
+    }
+    return code;
+}
+
+static int matmuls(struct kernel_run *run,
+                   const struct kernel_product *products, size_t count,
+                   const float *a, size_t m)
+{
+    return ref_matmuls(kernels_ref(), run, products, count, a, m);
+}
+
 static int gather(struct kernel_run *run, float *out,
                   const struct kernel_weight *w, const int32_t *host_row,
                   size_t m)
@@ -103,5 +126,6 @@ void ref_fill_matmuls(struct kernels *table)
     table->weight_free = weight_free;
     table->matmul = matmul;
     table->matmul_bias = matmul_bias;
+    table->matmuls = matmuls;
     table->gather = gather;
 }

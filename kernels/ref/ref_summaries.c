@@ -1,34 +1,8 @@
-/* What HiLS attention knows of a chunk: calibrated queries, proxies, summaries. */
+/* What HiLS attention knows of a chunk: proxies, summaries. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernels/ref/ref.h"
-
-int ref_calibrate(const struct kernels *table, struct kernel_run *run,
-                  float *out, const float *h, const struct kernel_weight *down,
-                  const struct kernel_weight *up,
-                  const struct kernel_weight *wq, const float *norm, float *low,
-                  size_t m, size_t parts, float eps)
-{
-    int code = table->matmul(run, out, h, wq, m, false);
-    if (!code && down)
-        code = table->matmul(run, low, h, down, m, false);
-    if (!code && down)
-        code = table->matmul(run, out, low, up, m, true);
-    return code ? code
-                : table->rms_norm(run, out, out, norm, m * parts, wq->n / parts,
-                                  eps);
-}
-
-static int calibrate(struct kernel_run *run, float *out, const float *h,
-                     const struct kernel_weight *down,
-                     const struct kernel_weight *up,
-                     const struct kernel_weight *wq, const float *norm,
-                     float *low, size_t m, size_t parts, float eps)
-{
-    return ref_calibrate(kernels_ref(), run, out, h, down, up, wq, norm, low, m,
-                         parts, eps);
-}
 
 static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
                        size_t rows, size_t width, size_t before)
@@ -100,7 +74,6 @@ static int chunk_summary(struct kernel_run *run,
 
 void ref_fill_summaries(struct kernels *table)
 {
-    table->calibrate = calibrate;
     table->chunk_proxy = chunk_proxy;
     table->chunk_summary = chunk_summary;
 }

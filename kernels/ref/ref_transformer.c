@@ -55,6 +55,82 @@ static int rotary(struct kernel_run *run, float *x,
     return KERNEL_OK;
 }
 
+static int angles(struct kernel_run *run, float *out,
+                  const int32_t *host_position, const double *host_frequency,
+                  size_t m, size_t d)
+{
+    (void)run;
+    size_t half = d / 2;
+    for (size_t i = 0; i < m; i++, out += d)
+        for (size_t j = 0; j < half; j++) {
+            double angle = host_position[i] * host_frequency[j];
+            out[j] = (float)cos(angle);
+            out[half + j] = (float)sin(angle);
+        }
+    return KERNEL_OK;
+}
+
+static void turn(float *x, const float *angles, size_t m, size_t h, size_t d)
+{
+    size_t half = d / 2;
+    for (size_t i = 0; i < m; i++, angles += d)
+        for (size_t head = 0; head < h; head++, x += d)
+            for (size_t j = 0; j < half; j++) {
+                double a = (double)x[j], b = (double)x[j + half];
+                double cosine = (double)angles[j];
+                double sine = (double)angles[half + j];
+                x[j] = (float)(a * cosine - b * sine);
+                x[j + half] = (float)(b * cosine + a * sine);
+            }
+}
+
+int ref_keep(const struct kernels *table, struct kernel_run *run,
+             const struct kernel_heads *heads,
+             const struct kernel_places *places, size_t count, size_t slots,
+             int type, size_t d)
+{
+    const float *x = heads->x;
+    int code = KERNEL_OK;
+    for (size_t i = 0; i < count && heads->kept && !code; i++) {
+        const struct kernel_places *p = &places[i];
+        if (p->pages)
+            code = table->kv_write(run, p->pages, heads->at, slots, type, x,
+                                   p->first, p->rows, heads->h, d);
+        x += p->rows * heads->h * d;
+    }
+    return code;
+}
+
+int ref_heads(const struct kernels *table, struct kernel_run *run,
+              const struct kernel_heads *heads, size_t count, const float *by,
+              const struct kernel_places *places, size_t place_count,
+              size_t slots, int type, size_t m, size_t d)
+{
+    int code = KERNEL_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct kernel_heads *z = &heads[i];
+        if (z->norm)
+            code =
+                table->rms_norm(run, z->x, z->x, z->norm, m * z->h, d, z->eps);
+        if (z->turned)
+            turn(z->x, by, m, z->h, d);
+        if (!code && z->factor != 1)
+            code = table->scale(run, z->x, z->factor, m * z->h * d);
+        if (!code)
+            code = ref_keep(table, run, z, places, place_count, slots, type, d);
+    }
+    return code;
+}
+
+static int heads(struct kernel_run *run, const struct kernel_heads *of,
+                 size_t count, const float *by,
+                 const struct kernel_places *places, size_t place_count,
+                 size_t slots, int type, size_t m, size_t d)
+{
+    return ref_heads(kernels_ref(), run, of, count, by, places, place_count,
+                     slots, type, m, d);
+}
+
 /* One query of one head over keys [from, to) of the pages; `score` has room for
  * them.  `at`: the head's place in a slot of `step` floats. */
 static void attend(float *out, const float *q, const struct kernel_pages *pages,
@@ -243,6 +319,8 @@ void ref_fill_transformer(struct kernels *table)
     table->rms_norm = rms_norm;
     table->layer_norm = layer_norm;
     table->rotary = rotary;
+    table->angles = angles;
+    table->heads = heads;
     table->attention = attention;
     table->attention_bidirectional = attention_bidirectional;
     table->kv_write = kv_write;

@@ -78,6 +78,8 @@ static int work_reserve(struct model *m, size_t rows, struct err *err)
         {&w->v, c->key_heads * c->head},
         {&w->gate, c->inner},
         {&w->up, c->inner},
+        {&w->angles[0], c->head},
+        {&w->angles[1], c->head},
     };
     w->rows = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -97,6 +99,7 @@ static int work_reserve(struct model *m, size_t rows, struct err *err)
     w->host_positions =
         mem_resize(w->host_positions, rows, sizeof *w->host_positions);
     w->host_slots = mem_resize(w->host_slots, rows, sizeof *w->host_slots);
+    w->host_places = mem_resize(w->host_places, rows, sizeof *w->host_places);
     w->rows = rows;
     return 0;
 }
@@ -104,21 +107,23 @@ static int work_reserve(struct model *m, size_t rows, struct err *err)
 uint64_t forward_work_bytes(const struct model_config *c)
 {
     uint64_t columns = 2 * ((uint64_t)c->width + c->heads * c->head +
-                            c->key_heads * c->head + c->inner);
+                            c->key_heads * c->head + c->inner + c->head);
     return sizeof(float) * (FORWARD_MAX_ROWS * columns + c->vocabulary);
 }
 
 void workspace_free(struct model *m)
 {
     struct workspace *w = &m->work;
-    float *parts[] = {w->x, w->h,    w->q,  w->mixed, w->k,
-                      w->v, w->gate, w->up, w->logits};
+    float *parts[] = {w->x,         w->h,         w->q,     w->mixed,
+                      w->k,         w->v,         w->gate,  w->up,
+                      w->angles[0], w->angles[1], w->logits};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         m->kernels->release(&m->run, parts[i]);
     m->kernels->release(&m->run, w->tables);
     free(w->host_ids);
     free(w->host_positions);
     free(w->host_slots);
+    free(w->host_places);
     forward_hils_free(m);
     forward_hici_free(m);
     *w = (struct workspace){0};
@@ -145,6 +150,26 @@ static int prepare_hils(struct model *m, const struct forward_part *parts,
                                      rows * sizeof *m->work.host_slots);
 }
 
+/* By what the rows are turned, for each kind of layer that does. */
+static int make_angles(struct model *m, size_t layers, size_t rows)
+{
+    const struct model_config *c = &m->config;
+    struct workspace *w = &m->work;
+    bool made[2] = {false, false};
+    int code = 0;
+    if (c->architecture->positions != POSITIONS_ROTARY)
+        return 0;
+    for (size_t layer = 0; layer < layers && !code; layer++) {
+        size_t kind = config_rotary(c, layer);
+        if (!made[kind])
+            code =
+                m->kernels->angles(&m->run, w->angles[kind], w->host_positions,
+                                   m->frequencies[kind], rows, c->head);
+        made[kind] = true;
+    }
+    return code;
+}
+
 int forward(struct model *m, const struct forward_part *parts, size_t count,
             size_t layers, const struct cancel *cancel, struct err *err)
 {
@@ -161,6 +186,8 @@ int forward(struct model *m, const struct forward_part *parts, size_t count,
         code = m->kernels->graph_begin(&m->run);
     if (!code)
         code = forward_read_inputs(m, parts, count, rows);
+    if (!code)
+        code = make_angles(m, layers, rows);
     for (size_t layer = 0; layer < layers && !code; layer++) {
         if (cancel && cancel->asked && cancel->asked(cancel->context)) {
             m->kernels->graph_end(&m->run);

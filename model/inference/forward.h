@@ -23,9 +23,11 @@ struct workspace {
     float *k, *v;         /* [rows, Hkv d] */
     const float **tables; /* [2] the addresses of k and v, on the device */
     float *gate, *up;     /* [rows, inner] */
+    float *angles[2];     /* [rows, d] of rotary positions, by config_rotary */
     size_t logit_rows;
     float *logits; /* [logit_rows, vocabulary] */
     int32_t *host_ids, *host_positions, *host_slots; /* [rows] */
+    struct kernel_places *host_places; /* [rows] of each part, one layer's */
     /* Of HiLS (forward_hils.c): */
     float *qhat;        /* [rows, Hq d] calibrated queries */
     float *low;         /* [rows, rank] */
@@ -113,9 +115,12 @@ int forward_hils_reserve(struct model *model, size_t rows, size_t top_k);
 int forward_hils_landmarks(struct model *model, const struct cache *cache,
                            size_t slots);
 void forward_hils_free(struct model *model);
-/* The calibrated queries of a layer made for HiLS, from what it reads. */
-int forward_hils_calibrate(struct model *model, size_t layer, const float *in,
-                           size_t rows);
+/* The calibrated queries of a layer made for HiLS, before their norm (eq. 11 as the
+ * authors code it): what of them is a product of what the layer reads, to be made
+ * with its other products; the rest, from the queries before their norm. */
+struct kernel_product forward_hils_product(const struct model *model,
+                                           size_t layer);
+int forward_hils_calibrate(struct model *model, size_t layer, size_t rows);
 /* A part's attention, its keys and values being in the cache: summaries of the
  * chunks that it completes, the choice, and what is chosen. */
 int forward_hils_attend(struct model *model, const struct cache *cache,

@@ -111,23 +111,25 @@ void forward_hils_free(struct model *m)
 
 /* ---- Queries ---- */
 
-int forward_hils_calibrate(struct model *m, size_t layer, const float *in,
-                           size_t rows)
+struct kernel_product forward_hils_product(const struct model *m, size_t layer)
+{
+    const struct hils_config *h = &m->config.attention.hils;
+    const struct hils_weights *l = &m->weights.layers[layer].hils;
+    return h->rank ? (struct kernel_product){.out = m->work.low, .w = l->down}
+                   : (struct kernel_product){.out = m->work.qhat, .w = l->full};
+}
+
+int forward_hils_calibrate(struct model *m, size_t layer, size_t rows)
 {
     const struct model_config *c = &m->config;
     const struct hils_config *h = &c->attention.hils;
-    const struct layer_weights *l = &m->weights.layers[layer];
+    const struct hils_weights *l = &m->weights.layers[layer].hils;
     struct workspace *w = &m->work;
-    if (!h->calibrated)
-        return 0;
-    int code = m->kernels->calibrate(
-        &m->run, w->qhat, in, l->hils.down, l->hils.up,
-        h->rank ? l->q.weight : l->hils.full, l->hils.norm, w->low, rows,
-        h->whole_norm ? 1 : c->heads, FORWARD_HILS_EPS);
-    if (!code && h->rotary)
-        code = m->kernels->rotary(&m->run, w->qhat, w->host_positions,
-                                  m->frequencies[config_rotary(c, layer)], rows,
-                                  c->heads, c->head);
+    const struct kernel_product up = {.out = w->qhat, .w = l->up, .plus = w->q};
+    int code = h->rank ? m->kernels->matmuls(&m->run, &up, 1, w->low, rows) : 0;
+    if (!code && h->whole_norm)
+        code = m->kernels->rms_norm(&m->run, w->qhat, w->qhat, l->norm, rows,
+                                    c->heads * c->head, FORWARD_HILS_EPS);
     return code;
 }
 

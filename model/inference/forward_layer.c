@@ -21,6 +21,12 @@ int forward_multiply(struct model *m, float *out, const float *in,
                                    linear->bias, rows, add);
 }
 
+static struct kernel_product product_of(float *out, const struct linear *linear)
+{
+    return (struct kernel_product){
+        .out = out, .w = linear->weight, .bias = linear->bias};
+}
+
 /* What a layer's part reads: x, or its norm. */
 static int enter(struct model *m, const struct norm *norm, size_t rows,
                  const float **ret)
@@ -112,17 +118,11 @@ static int attend_part(struct model *m, const struct cache *cache,
 static int attend(struct model *m, const struct forward_part *parts,
                   size_t count, const float *in, size_t layer)
 {
-    size_t narrow = m->config.key_heads * m->config.head;
     int code = 0;
     for (size_t i = 0, row = 0, rows; i < count && !code; i++, row += rows) {
-        struct cache *cache = parts[i].cache;
         rows = forward_rows(&parts[i]);
-        if (cache)
-            code = cache_put(m, cache, layer, m->work.k + row * narrow,
-                             m->work.v + row * narrow, rows);
-        if (!code)
-            code = attend_part(m, cache, in + row * m->config.width, row, rows,
-                               layer);
+        code = attend_part(m, parts[i].cache, in + row * m->config.width, row,
+                           rows, layer);
     }
     return code;
 }
@@ -134,11 +134,16 @@ static bool made_hils(const struct model *m, size_t layer)
     return hils_layer(&m->config.attention, layer);
 }
 
+static float head_eps(const struct model *m, size_t layer)
+{
+    return made_hils(m, layer) ? FORWARD_HILS_EPS : m->config.eps;
+}
+
 int forward_norm_heads(struct model *m, float *x, const struct norm *norm,
                        size_t rows, size_t heads, size_t layer)
 {
     size_t head = m->config.head;
-    float eps = made_hils(m, layer) ? FORWARD_HILS_EPS : m->config.eps;
+    float eps = head_eps(m, layer);
     int kind = m->config.architecture->head_norm;
     if (kind == HEAD_NORM_NONE)
         return 0;
@@ -149,26 +154,87 @@ int forward_norm_heads(struct model *m, float *x, const struct norm *norm,
                                 eps);
 }
 
-/* Turned queries and keys; a scaling of both is one of the queries. */
-static int turn(struct model *m, size_t layer, size_t rows)
+/* Norms over all heads, which `heads` does not make. */
+static int norm_whole(struct model *m, size_t layer, size_t rows)
 {
     const struct model_config *c = &m->config;
+    const struct layer_weights *l = &m->weights.layers[layer];
+    if (c->architecture->head_norm != HEAD_NORM_WHOLE)
+        return 0;
+    int code =
+        forward_norm_heads(m, m->work.q, &l->q_norm, rows, c->heads, layer);
+    return code ? code
+                : forward_norm_heads(m, m->work.k, &l->k_norm, rows,
+                                     c->key_heads, layer);
+}
+
+/* Whether queries and keys of this layer turn. */
+static bool turns(const struct model *m, size_t layer)
+{
+    return m->config.architecture->positions == POSITIONS_ROTARY &&
+           (!made_hils(m, layer) || m->config.attention.hils.rotary);
+}
+
+/* Puts into work.host_places where each part's keys and values go; returns in what
+ * pages. */
+static struct kernel_pages place(struct model *m,
+                                 const struct forward_part *parts, size_t count,
+                                 size_t layer)
+{
+    struct kernel_places *places = m->work.host_places;
+    struct kernel_pages pages = {.slots = 1};
+    for (size_t i = 0; i < count; i++) {
+        places[i] = (struct kernel_places){NULL, 0, forward_rows(&parts[i])};
+        if (!parts[i].cache)
+            continue;
+        pages = cache_pages(m, parts[i].cache, layer);
+        places[i] = cache_places(parts[i].cache, places[i].rows);
+    }
+    return pages;
+}
+
+/* A layer's heads as they come from products; norm NULL: none of each head. */
+static struct kernel_heads heads_of(const struct model *m, size_t layer,
+                                    float *x, size_t h, const float *norm)
+{
+    return (struct kernel_heads){.x = x,
+                                 .h = h,
+                                 .norm = norm,
+                                 .eps = head_eps(m, layer),
+                                 .turned = turns(m, layer),
+                                 .factor = 1};
+}
+
+/* Queries, keys and values as attention reads them, in the caches too.  A scaling
+ * of queries and keys is one of the queries. */
+static int finish_heads(struct model *m, const struct forward_part *parts,
+                        size_t count, size_t layer, size_t rows,
+                        bool calibrated)
+{
+    enum { Q, K, V, CALIBRATED };
+    const struct model_config *c = &m->config;
+    const struct layer_weights *l = &m->weights.layers[layer];
     struct workspace *w = &m->work;
     size_t kind = config_rotary(c, layer);
-    const double *frequencies = m->frequencies[kind];
-    double factor = c->rotary[kind].attention;
-    if (c->architecture->positions != POSITIONS_ROTARY ||
-        (made_hils(m, layer) && !c->attention.hils.rotary))
-        return 0;
-    int code = m->kernels->rotary(&m->run, w->q, w->host_positions, frequencies,
-                                  rows, c->heads, c->head);
-    if (!code)
-        code = m->kernels->rotary(&m->run, w->k, w->host_positions, frequencies,
-                                  rows, c->key_heads, c->head);
-    if (!code && factor != 1)
-        code = m->kernels->scale(&m->run, w->q, (float)(factor * factor),
-                                 rows * c->heads * c->head);
-    return code;
+    double factor = turns(m, layer) ? c->rotary[kind].attention : 1;
+    bool each = c->architecture->head_norm == HEAD_NORM_EACH;
+    bool whole = c->attention.hils.whole_norm;
+    struct kernel_heads heads[] = {
+        [Q] =
+            heads_of(m, layer, w->q, c->heads, each ? l->q_norm.weight : NULL),
+        [K] = heads_of(m, layer, w->k, c->key_heads,
+                       each ? l->k_norm.weight : NULL),
+        [V] = {.x = w->v, .h = c->key_heads, .factor = 1},
+        [CALIBRATED] =
+            heads_of(m, layer, w->qhat, c->heads, whole ? NULL : l->hils.norm)};
+    const struct kernel_pages pages = place(m, parts, count, layer);
+    heads[Q].factor = (float)(factor * factor);
+    heads[K].kept = heads[V].kept = true;
+    heads[K].at = pages.key_at;
+    heads[V].at = pages.value_at;
+    return m->kernels->heads(&m->run, heads, calibrated ? 4 : 3,
+                             w->angles[kind], w->host_places, count,
+                             pages.slots, pages.type, rows, c->head);
 }
 
 /* Whether any part may choose: one without a cache reads all, short as it is
@@ -184,26 +250,24 @@ static bool some_choose(const struct forward_part *parts, size_t count)
 static int attention(struct model *m, const struct forward_part *parts,
                      size_t count, size_t layer, size_t rows)
 {
-    const struct model_config *c = &m->config;
     const struct layer_weights *l = &m->weights.layers[layer];
     struct workspace *w = &m->work;
     const float *in;
     int code = enter(m, &l->attention_norm, rows, &in);
+    bool calibrated = m->config.attention.hils.calibrated &&
+                      made_hils(m, layer) && some_choose(parts, count);
+    const struct kernel_product products[] = {
+        product_of(w->q, &l->q), product_of(w->k, &l->k),
+        product_of(w->v, &l->v), forward_hils_product(m, layer)};
     if (!code)
-        code = forward_multiply(m, w->q, in, &l->q, rows, false);
+        code = m->kernels->matmuls(&m->run, products, calibrated ? 4 : 3, in,
+                                   rows);
+    if (!code && calibrated)
+        code = forward_hils_calibrate(m, layer, rows);
     if (!code)
-        code = forward_multiply(m, w->k, in, &l->k, rows, false);
+        code = norm_whole(m, layer, rows);
     if (!code)
-        code = forward_multiply(m, w->v, in, &l->v, rows, false);
-    if (!code)
-        code = forward_norm_heads(m, w->q, &l->q_norm, rows, c->heads, layer);
-    if (!code)
-        code =
-            forward_norm_heads(m, w->k, &l->k_norm, rows, c->key_heads, layer);
-    if (!code)
-        code = turn(m, layer, rows);
-    if (!code && made_hils(m, layer) && some_choose(parts, count))
-        code = forward_hils_calibrate(m, layer, in, rows);
+        code = finish_heads(m, parts, count, layer, rows, calibrated);
     if (!code)
         code = attend(m, parts, count, in, layer);
     if (!code)
@@ -219,9 +283,9 @@ static int gate(struct model *m, const float *in, const struct layer_weights *l,
 {
     const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
-    int code = forward_multiply(m, w->gate, in, &l->gate, rows, false);
-    if (!code)
-        code = forward_multiply(m, w->up, in, &l->up, rows, false);
+    const struct kernel_product products[] = {product_of(w->gate, &l->gate),
+                                              product_of(w->up, &l->up)};
+    int code = m->kernels->matmuls(&m->run, products, 2, in, rows);
     if (code)
         return code;
     if (c->architecture->gate == GATE_SILU)

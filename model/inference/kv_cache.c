@@ -231,19 +231,9 @@ void cache_free(struct model *m, struct cache *cache)
 
 /* ---- What is in them ---- */
 
-int cache_put(struct model *m, struct cache *cache, size_t layer,
-              const float *keys, const float *values, size_t rows)
+struct kernel_places cache_places(const struct cache *cache, size_t rows)
 {
-    const struct model_config *c = &m->config;
-    size_t at = m->pages.at[layer];
-    int code = m->kernels->kv_write(&m->run, cache->table, at, m->pages.slots,
-                                    m->pages.type, keys, cache->length, rows,
-                                    c->key_heads, c->head);
-    return code ? code
-                : m->kernels->kv_write(&m->run, cache->table,
-                                       at + part_floats(m), m->pages.slots,
-                                       m->pages.type, values, cache->length,
-                                       rows, c->key_heads, c->head);
+    return (struct kernel_places){cache->table, cache->length, rows};
 }
 
 struct kernel_pages cache_pages(const struct model *m,

@@ -92,9 +92,8 @@ int cache_fork(struct model *model, const struct cache *from, size_t length,
                struct cache *to, struct err *err);
 void cache_free(struct model *model, struct cache *cache);
 
-/* Puts keys and values [rows, Hkv, d] of a layer behind what is there. */
-int cache_put(struct model *model, struct cache *cache, size_t layer,
-              const float *keys, const float *values, size_t rows);
+/* Where `rows` more rows go: behind what is there. */
+struct kernel_places cache_places(const struct cache *cache, size_t rows);
 /* A layer's keys and values. */
 struct kernel_pages cache_pages(const struct model *model,
                                 const struct cache *cache, size_t layer);

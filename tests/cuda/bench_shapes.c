@@ -206,15 +206,25 @@ static const float *some_numbers(size_t count)
            filling.turn++ * STEP % (filling.count - count + 1);
 }
 
-static int put_numbers(struct kernel_run *run, float *const *pages, size_t at,
-                       size_t slots, int type, const float *x, size_t first,
-                       size_t rows, size_t hkv, size_t d)
+static int keep_numbers(struct kernel_run *run,
+                        const struct kernel_heads *heads, size_t count,
+                        const float *angles, const struct kernel_places *places,
+                        size_t place_count, size_t slots, int type, size_t m,
+                        size_t d)
 {
-    (void)x;
-    x = some_numbers(rows * hkv * d);
-    return x ? filling.device->kv_write(run, pages, at, slots, type, x, first,
-                                        rows, hkv, d)
-             : KERNEL_UNSUPPORTED;
+    int code = KERNEL_OK;
+    (void)angles, (void)m;
+    for (size_t i = 0; i < count * place_count && !code; i++) {
+        const struct kernel_heads *z = &heads[i / place_count];
+        const struct kernel_places *p = &places[i % place_count];
+        const float *x = some_numbers(p->rows * z->h * d);
+        if (z->kept && p->pages)
+            code =
+                x ? filling.device->kv_write(run, p->pages, z->at, slots, type,
+                                             x, p->first, p->rows, z->h, d)
+                  : KERNEL_UNSUPPORTED;
+    }
+    return code;
 }
 
 static int proxy_of_numbers(struct kernel_run *run, float *mean, const float *q,
@@ -240,15 +250,11 @@ static int no_matmul(struct kernel_run *run, float *out, const float *a,
     (void)run, (void)out, (void)a, (void)w, (void)m, (void)add;
     return KERNEL_OK;
 }
-
-static int no_calibration(struct kernel_run *run, float *out, const float *h,
-                          const struct kernel_weight *down,
-                          const struct kernel_weight *up,
-                          const struct kernel_weight *wq, const float *norm,
-                          float *low, size_t m, size_t parts, float eps)
+static int no_matmuls(struct kernel_run *run,
+                      const struct kernel_product *products, size_t count,
+                      const float *a, size_t m)
 {
-    (void)run, (void)out, (void)h, (void)down, (void)up, (void)wq, (void)norm;
-    (void)low, (void)m, (void)parts, (void)eps;
+    (void)run, (void)products, (void)count, (void)a, (void)m;
     return KERNEL_OK;
 }
 
@@ -264,15 +270,6 @@ static int no_norm(struct kernel_run *run, float *out, const float *x,
                    const float *weight, size_t m, size_t d, float eps)
 {
     (void)run, (void)out, (void)x, (void)weight, (void)m, (void)d, (void)eps;
-    return KERNEL_OK;
-}
-
-static int no_rotary(struct kernel_run *run, float *x,
-                     const int32_t *host_position, const double *host_frequency,
-                     size_t m, size_t h, size_t d)
-{
-    (void)run, (void)x, (void)host_position, (void)host_frequency;
-    (void)m, (void)h, (void)d;
     return KERNEL_OK;
 }
 
@@ -322,14 +319,13 @@ int bench_fill(struct bench *b, struct model *model, struct session *session,
     filling.device = b->device;
     filling.count = bench_size(b, (size_t)1 << 23, 1 << 16);
     filling.numbers = bench_numbers(b, filling.count);
-    b->table.kv_write = put_numbers;
     b->table.chunk_proxy = proxy_of_numbers;
     b->table.copy = copy_numbers;
     b->table.matmul = no_matmul;
+    b->table.matmuls = no_matmuls;
     b->table.gather = no_gather;
     b->table.rms_norm = no_norm;
-    b->table.rotary = no_rotary;
-    b->table.calibrate = no_calibration;
+    b->table.heads = keep_numbers;
     b->table.swiglu = no_swiglu;
     b->table.attention = no_attention;
     b->table.hils_choose = no_choice;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The parts of the device's measures one by one, each in a process of its own with
 # a time limit, as one JSON file:  measure.sh PROGRAM FOLDER
+# The file is whole after each part, so that being cut off loses only the rest.
 # GPU_BENCH names the parts that are measured, or with a minus those that are not;
 # GPU_SECONDS is how long all may take, 480.
 program=$1
@@ -15,6 +16,14 @@ mkdir -p "$folder" || exit 1
 : >"$lines"
 : >"$work/sdpa"
 
+write() {  # what is known so far, at once or not at all
+    {
+        printf '{"card":"%s","driver":"%s","date":"%s","commit":"%s","figures":[\n' \
+            "$(echo "$GPU_CARD" | cut -d, -f1)" "$(echo "$GPU_CARD" | cut -d, -f2 | tr -d ' ')" "$day" "$GPU_COMMIT"
+        grep '^{.*}$' "$lines" | sed '$!s/$/,/'
+        echo ']}'
+    } >"$file.part" && mv "$file.part" "$file"
+}
 wanted() {  # wanted PART: GPU_BENCH names it, or names others with a minus
     case " $GPU_BENCH " in *" -$1 "*) return 1 ;; *" $1 "*) return 0 ;; esac
     for name in $GPU_BENCH; do
@@ -36,6 +45,7 @@ limited() {  # limited PART SECONDS COMMAND...: what it prints goes to $to
     left=$((end - $(date +%s)))
     [ $left -gt 5 ] || { note "$part" "the time for all parts is over"; return; }
     [ "$most" -le $left ] || most=$left
+    echo "gpu-bench: $part, up to $most s" >&2
     timeout -k 5 "$most" "$@" >>"$to" 2>"$work/errors"
     code=$?
     case $code in
@@ -51,16 +61,12 @@ limited() {  # limited PART SECONDS COMMAND...: what it prints goes to $to
 to=$work/sdpa
 limited sdpa 75 python3 tests/cuda/sdpa.py
 grep '^{.*}$' "$work/sdpa" >>"$lines"
+write
 to=$lines
 while read -r part seconds; do
     # It leaves out by itself what would take longer.
     limited "$part" $((seconds + 15)) "$program" --sdpa "$work/sdpa" "$part"
+    write
 done <"$work/parts"
-{
-    printf '{"card":"%s","driver":"%s","date":"%s","commit":"%s","figures":[\n' \
-        "$(echo "$GPU_CARD" | cut -d, -f1)" "$(echo "$GPU_CARD" | cut -d, -f2 | tr -d ' ')" "$day" "$GPU_COMMIT"
-    grep '^{.*}$' "$lines" | sed '$!s/$/,/'
-    echo ']}'
-} >"$file"
 cat "$file"
 echo "written: $file" >&2

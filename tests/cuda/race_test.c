@@ -229,6 +229,25 @@ static void run_norms(void)
     release_all();
 }
 
+static void run_heads(int type)
+{
+    enum { M = 5, H = 3, D = 40, SLOTS = 4, PAGES = 2 };
+    static const int32_t position[M] = {0, 5, 6, 7, 8};
+    static const double frequency[D / 2] = {1, 0.1};
+    float *page[PAGES] = {numbers((size_t)SLOTS * H * D),
+                          numbers((size_t)SLOTS * H * D)};
+    const struct kernel_places places[] = {
+        {uploaded(page, sizeof page), 1, M - 1}, {NULL, 0, 1}};
+    float *angles = piece(sizeof(float) * M * D), *norm = numbers(D);
+    const struct kernel_heads of[] = {
+        {numbers((size_t)M * H * D), H, norm, 1e-6F, true, 2, true, 0},
+        {numbers((size_t)M * D), 1, NULL, 0, false, 1, false, 0}};
+    assert_int_equal(table->angles(&run, angles, position, frequency, M, D), 0);
+    assert_int_equal(
+        table->heads(&run, of, 2, angles, places, 2, SLOTS, type, M, D), 0);
+    release_all();
+}
+
 static void run_matmuls(void)
 {
     enum { N = 70, K = 64 };
@@ -242,6 +261,13 @@ static void run_matmuls(void)
                                             numbers(m * K), weight, numbers(N),
                                             m, true),
                          0);
+    for (size_t m = 1; m < 20; m += 6) {
+        const float *in = numbers(m * K);
+        const struct kernel_product two[] = {
+            {numbers(m * N), weight, NULL, NULL},
+            {numbers(m * N), weight, numbers(N), numbers(m * N)}};
+        assert_int_equal(table->matmuls(&run, two, 2, in, m), 0);
+    }
     table->weight_free(&run, weight);
     release_all();
 }
@@ -271,6 +297,9 @@ static void run_little(void)
     run_hici(70, 16, 6);
     run_pooling();
     run_norms();
+    run_matmuls();
+    run_heads(KERNEL_F32);
+    run_heads(KERNEL_BF16);
     run_top_k(5000);
 }
 
@@ -300,7 +329,6 @@ static void run_all(void)
     run_hils((struct sizes){5, 230, 4, 4, 16, KERNEL_F32}, how, true);
     run_bidirectional(70, 4, 32, 0);
     run_bidirectional(70, 4, 32, 9);
-    run_matmuls();
     for (size_t n = 1; n < 400; n += 63)
         run_top_k(n);
     run_little();

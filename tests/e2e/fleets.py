@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 
-from e2e.house import BUILD, PATIENCE, Skip, check, house, page, test
+from e2e.house import BUILD, HERE, PATIENCE, Skip, check, house, page, test
+from harness import files
 from harness.database import Database, programs
 
 
@@ -14,15 +15,16 @@ def content(path):
 
 
 @contextlib.contextmanager
-def fleet(readers=1):
-    """A database, an indexer that makes packs into a shared folder, and readers of these."""
+def fleet(readers=1, where=None):
+    """A database, an indexer that makes packs into a shared folder or to an address, and readers of these."""
     if not programs():
         raise Skip("PostgreSQL is not installed (apt-get install postgresql)")
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database())
         indexer = stack.enter_context(house())
-        places = os.path.join(indexer.path, "packs")
-        os.mkdir(places)
+        places = where or os.path.join(indexer.path, "packs")
+        if not where:
+            os.mkdir(places)
         database.sql("CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN")
         indexer.run("fleet", "init", database.where(), places)
         database.sql("GRANT lectern_indexer TO ann; GRANT lectern_reader TO bob")
@@ -44,9 +46,14 @@ def trusted(indexer):
     return made["signer"]
 
 
+def packs_of(places):
+    """All that is there but what nginx works at."""
+    return [name for name in os.listdir(places) if name != ".body"]
+
+
 def damage(places):
     """Changes the last byte of every pack; a second time, back."""
-    for name in os.listdir(places):
+    for name in packs_of(places):
         bytes_ = content(os.path.join(places, name))
         with open(os.path.join(places, name), "wb") as file:
             file.write(bytes_[:-1] + bytes([bytes_[-1] ^ 1]))
@@ -101,12 +108,14 @@ def a_fleet_says_what_is_wrong():
         indexer.run("fleet", "publish", "m", "/nowhere")
         indexer.run("fleet", "work", "--once")
         check("/nowhere is no folder" in shown(indexer)["m"]["problem"], shown(indexer))
-        database.sql("UPDATE lectern.migrations SET number = 99 WHERE number = 2")
+        newest = database.sql("SELECT max(number) FROM lectern.migrations")[0][0]
+        database.sql(f"UPDATE lectern.migrations SET number = 99 WHERE number = {newest}")
         check("newer Lectern" in reader.run("fleet", "status", code=2).stderr, "a later schema")
         database.sql("DELETE FROM lectern.migrations WHERE number = 99")
         check("fleet init" in reader.run("fleet", "status", code=2).stderr, "an earlier schema")
-        database.sql("INSERT INTO lectern.migrations (number) VALUES (2)")
-        check("address" in indexer.run("fleet", "init", database.where(), "http://files/packs", code=2).stderr, "no folder")
+        database.sql(f"INSERT INTO lectern.migrations (number) VALUES ({newest})")
+        check("netrc" in indexer.run("fleet", "init", database.where(), "http://me:word@files/packs", code=2).stderr, "a password")
+        check("127.0.0.1" in indexer.run("fleet", "init", database.where(), "http://127.0.0.1:1/packs", code=7).stderr, "nobody there")
         check("password" in reader.run("fleet", "join", "host=x password=y", code=2).stderr, "a password")
         told = reader.json("fleet", "join", database.where("bob"))
         check(told["role"] == "reader", told)
@@ -119,12 +128,87 @@ def a_schema_is_brought_up_to_date():
     with Database() as database, house() as h:
         check("fleet init" in h.run("fleet", "join", database.where(), code=2).stderr, "no registry")
         first = h.json("fleet", "init", database.where())
-        check(first["from"] == 0 and first["schema"] >= 2, first)
-        database.sql("DROP TABLE lectern.readers; DROP FUNCTION lectern.report; "
-                     "DELETE FROM lectern.migrations WHERE number > 1; INSERT INTO lectern.settings VALUES ('kept', '1')")
+        check(first["from"] == 0 and first["schema"] >= 3, first)
+        # What there was of the first two, with two generations of a manual.
+        database.sql("DROP SCHEMA lectern CASCADE; CREATE SCHEMA lectern; CREATE TABLE lectern.migrations (number integer "
+                     "PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now()); INSERT INTO lectern.migrations VALUES (1), (2)")
+        for name in ("001_registry", "002_readers"):
+            database.sql(content(os.path.join(HERE, f"../../cli/fleet/sql/{name}.sql")).decode())
+        database.sql("SELECT lectern.ask_for('m', '/m')")
+        for fence in (1, 2):
+            database.sql("UPDATE lectern.leases SET wanted = wanted + 1; SELECT lectern.take('w', '{}'); "
+                         f"SELECT lectern.register(1, {fence}, repeat('{fence}', 64), 'h', 'file{fence}', 1, NULL)")
         second = h.json("fleet", "init", database.where())
-        check(second == {"from": 1, "schema": first["schema"]}, second)
-        check(database.sql("SELECT value FROM lectern.settings WHERE name = 'kept'") == [["1"]], "what was there stays")
+        check(second == {"from": 2, "schema": first["schema"]}, second)
+        check(database.sql("SELECT name, file FROM lectern.offers") == [["m", "file2"]], "what was there stays")
+        database.sql("UPDATE lectern.settings SET value = '0' WHERE name = 'grace_seconds'")
+        check(database.sql("SELECT file FROM lectern.unneeded") == [["file1"]], "the earlier may go")
+
+
+@test
+def a_manual_is_withdrawn_and_its_packs_go():
+    with fleet() as (database, indexer, reader):
+        places = os.path.join(indexer.path, "packs")
+        for name in ("pumps", "valves"):
+            indexer.write(f"{name}/a.html", page(name, "<p>The impeller is primed.</p>"))
+            indexer.run("fleet", "publish", name, os.path.join(indexer.path, name))
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        # An attempt that dies with half a file.
+        indexer.run("fleet", "publish", "pumps")
+        database.sql("SELECT lectern.take('dead', '{}'); SELECT lectern.announce(1, 2, 'half.pack')")
+        half = indexer.write("packs/half.pack.part", "half")
+        database.sql("UPDATE lectern.leases SET until = clock_timestamp() - interval '1 s'")
+        indexer.run("fleet", "work", "--once")
+        check(len(os.listdir(places)) == 4 and os.path.exists(half), "grace is a day")
+        check(shown(indexer)["valves"]["generation"], "published")
+        check(indexer.json("fleet", "withdraw", "valves") == {"withdrawn": "valves"}, "withdrawn")
+        check("no manual" in indexer.run("fleet", "withdraw", "other", code=2).stderr, "an unknown one")
+        check("denied" in reader.run("fleet", "withdraw", "pumps", code=2).stderr, "by a reader")
+        reader.run("fleet", "fetch", "--once")
+        check([m["name"] for m in reader.json("ls")["manuals"]] == ["pumps"], reader.json("ls"))
+        check(shown(indexer)["valves"]["withdrawn"] and not shown(indexer)["valves"]["generation"], shown(indexer))
+        check("withdrawn" in indexer.run("fleet", "status").stdout, "in words")
+        database.sql("UPDATE lectern.settings SET value = '0' WHERE name = 'grace_seconds'")
+        indexer.run("fleet", "work", "--once")
+        file = database.sql("SELECT file FROM lectern.offers")
+        check([[name] for name in os.listdir(places)] == file, (os.listdir(places), file))
+        # It may come back.
+        indexer.run("fleet", "publish", "valves")
+        check(shown(indexer)["valves"]["generation"] is None, "not the old one")
+        reader.run("fleet", "fetch", "--once")
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        check([m["name"] for m in reader.json("ls")["manuals"]] == ["pumps", "valves"], reader.json("ls"))
+
+
+@test
+def who_holds_a_lease_of_a_withdrawn_manual_cannot_publish():
+    with fleet() as (database, indexer, _):
+        indexer.run("fleet", "publish", "m", "/m")
+        check(database.sql("SELECT fence FROM lectern.take('late', '{}')") == [["1"]], "taken")
+        indexer.run("fleet", "withdraw", "m")
+        check(database.sql("SELECT lectern.renew(1, 1), lectern.announce(1, 1, 'f')") == [["f", "f"]], "lost")
+        check(database.sql("SELECT lectern.register(1, 1, repeat('1', 64), 'h', 'f', 1, NULL)") == [[""]], "fenced")
+        check(not database.sql("SELECT fence FROM lectern.take('other', '{}')"), "nothing to do")
+        indexer.run("fleet", "publish", "m")
+        check(database.sql("SELECT fence FROM lectern.take('other', '{}')") == [["2"]], "asked for again")
+
+
+@test
+def what_is_not_to_be_held_any_more_goes():
+    with fleet() as (_, indexer, reader):
+        for name in ("pumps", "valves"):
+            indexer.write(f"{name}/a.html", page(name, "<p>The impeller is primed.</p>"))
+            indexer.run("fleet", "publish", name, os.path.join(indexer.path, name))
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        reader.write("own/a.html", page("Own", "<p>Words.</p>"))
+        reader.run("add", os.path.join(reader.path, "own"), "-c", "own", "--wait")
+        with open(os.path.join(reader.path, "lectern/lectern.ini"), "a") as file:
+            file.write("fleet_manuals = valves\n")
+        reader.run("fleet", "fetch", "--once")
+        check({m["name"] for m in reader.json("ls")["manuals"]} == {"own", "valves"}, reader.json("ls"))
 
 
 @test
@@ -157,10 +241,16 @@ def readers_serve_on_without_database_and_packs():
         indexer.run("fleet", "work", "--once")
         places = os.path.join(indexer.path, "packs")
         os.rename(places, places + ".gone")
+        check(reader.json("status")["fleet"]["fresh"], reader.json("status")["fleet"])
         check("packs" in reader.run("fleet", "fetch", "--once", code=7).stderr, "no packs")
+        state = reader.json("status")["fleet"]
+        check(not state["fresh"] and "packs" in state["problem"] and state["behind"] >= state["looked"] >= 0, state)
         check("water" in reader.json("ask", "what is the impeller primed with")["answer"], "without packs")
         database.stop("immediate")
         reader.run("fleet", "fetch", "--once", code=3)
+        later = reader.json("status")["fleet"]
+        check("registry" in later["problem"] and later["behind"] >= state["behind"], later)
+        check("not all is current for" in reader.run("status").stdout, "in words")
         answer = reader.json("ask", "what is the impeller primed with")
         check("water" in answer["answer"] and not answer["fresh"], answer)
         database.start()
@@ -170,6 +260,8 @@ def readers_serve_on_without_database_and_packs():
         damage(places)
         reader.run("fleet", "fetch", "--once")
         check("oil" in reader.json("ask", "what is the impeller primed with")["answer"], "all is there again")
+        check(reader.json("status")["fleet"]["fresh"], reader.json("status")["fleet"])
+        check("all is current" in reader.run("status").stdout, "in words")
 
 
 @test
@@ -196,3 +288,93 @@ def what_is_held_is_configuration_and_followed():
                 worker.send_signal(signal.SIGTERM)
                 check(worker.wait(PATIENCE) in (0, 7, 130), worker.returncode)
         check(held() == ["pumps"], held())
+
+
+@contextlib.contextmanager
+def file_server(folder, more=""):
+    if not files.program():
+        raise Skip("nginx is not installed (apt-get install nginx)")
+    with files.FileServer(folder, more) as server:
+        yield server
+
+
+@test
+def packs_go_over_http():
+    with house() as place, file_server(place.path) as server, fleet(where=server.where) as (_, indexer, reader):
+        check(not packs_of(os.path.join(place.path, "packs")), "what init tried is gone")
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
+        indexer.run("fleet", "publish", "m", os.path.join(indexer.path, "m"))
+        indexer.run("fleet", "work", "--once")
+        reader.run("fleet", "fetch", "--once")
+        check("water" in reader.json("ask", "what is the impeller primed with")["answer"], "an answer")
+        # Nothing else is there, neither where packs are nor beside the reader's store: half of one that nobody wants any more, say.
+        reader.write("store/fleet/" + 64 * "a" + ".pack.part", "half")
+        reader.run("fleet", "fetch", "--once")
+        names = packs_of(os.path.join(place.path, "packs"))
+        check(len(names) == 1 and names[0].endswith(".pack"), names)
+        left = [name for name in os.listdir(os.path.join(reader.store, "fleet")) if "pack" in name]
+        check(not left, left)
+        # The file server is away: the indexer says so, the reader serves on.
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with oil.</p>"))
+        indexer.run("fleet", "publish", "m")
+        server.stop()
+        indexer.run("fleet", "work", "--once")
+        check(server.where in shown(indexer)["m"]["problem"], shown(indexer))
+        server.start()
+        indexer.run("fleet", "publish", "m")
+        indexer.run("fleet", "work", "--once")
+        server.stop()
+        check("127.0.0.1" in reader.run("fleet", "fetch", "--once", code=7).stderr, "no packs")
+        check("water" in reader.json("ask", "what is the impeller primed with")["answer"], "without packs")
+        server.start()
+        damage(os.path.join(place.path, "packs"))
+        check("sha256" in reader.run("fleet", "fetch", "--once", code=7).stderr, "a changed pack")
+        damage(os.path.join(place.path, "packs"))
+        reader.run("fleet", "fetch", "--once")
+        check("oil" in reader.json("ask", "what is the impeller primed with")["answer"], "all is there again")
+
+
+@test
+def a_fetch_goes_on_where_it_broke_off():
+    with house() as place, file_server(place.path) as server, fleet(where=server.where) as (database, indexer, reader):
+        indexer.run("fleet", "publish", "m", indexer.part())
+        indexer.run("fleet", "work", "--once")
+        sha256, file = database.sql("SELECT sha256, file FROM lectern.packs")[0]
+        whole = content(os.path.join(place.path, "packs", file))
+        part = os.path.join(reader.store, "fleet", f"{sha256}.pack.part")
+        os.makedirs(os.path.dirname(part))
+        with open(part, "wb") as out:
+            out.write(whole[:len(whole) // 2])
+        # What is left is served, the first half is not there any more.
+        with open(os.path.join(place.path, "packs", file), "r+b") as out:
+            out.write(bytes(len(whole) // 2))
+        reader.run("fleet", "fetch", "--once")
+        check([m["name"] for m in reader.json("ls")["manuals"]] == ["m"], "it is here")
+
+
+@test
+def who_may_put_packs_is_the_servers_to_say():
+    with house() as place:
+        words = place.write("words", "ann:{PLAIN}word\n")
+        with file_server(place.path, f"limit_except GET {{ auth_basic packs; auth_basic_user_file {words}; }}") as server, \
+                contextlib.ExitStack() as stack:
+            if not programs():
+                raise Skip("PostgreSQL is not installed (apt-get install postgresql)")
+            database = stack.enter_context(Database())
+            said = place.run("fleet", "init", database.where(), server.where, code=7).stderr
+            check("401" in said and server.where in said, said)
+            place.write(".netrc", "machine 127.0.0.1 login ann password word\n")
+            place.run("fleet", "init", database.where(), server.where)
+            check(database.sql("SELECT value FROM lectern.settings WHERE name = 'packs'") == [[server.where]], "noted")
+
+
+@test
+def a_machine_may_see_the_place_elsewhere():
+    with house() as place, file_server(place.path) as server, fleet(where=server.where) as (database, indexer, reader):
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
+        indexer.run("fleet", "publish", "m", os.path.join(indexer.path, "m"))
+        indexer.run("fleet", "work", "--once")
+        server.stop()
+        reader.run("fleet", "join", database.where("bob"), os.path.join(place.path, "packs"))
+        reader.run("fleet", "fetch", "--once")
+        check("water" in reader.json("ask", "what is the impeller primed with")["answer"], "by the folder")

@@ -415,26 +415,26 @@ CHAT = "{% for m in messages %}{{ m.role + ': ' + m.content + '\n' }}{% endfor %
 @test
 def what_a_chat_says_stands_with_its_evidence_or_not_at_all():
     """A model that answers in its own words is shown where the passages say the same."""
-    question = "Which place is open at night?"
+    question = "Which docks are open at night?"
     with house() as h:
-        h.model = writing_model.make(os.path.join(h.path, "chatter"), "jumpy docks", chat=CHAT)
-        h.write("m/a.html", page("Harbour", "<p>The jumpy docks are open at night.</p>"))
+        h.model = writing_model.make(os.path.join(h.path, "chatter"), "jump dock,fig.", chat=CHAT)
+        h.write("m/a.html", page("Harbour", "<p>The jump docks, with the fig tree, are open at night.</p>"))
         h.write("m/b.html", page("Town", "<p>The town is open by day.</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
-        answer = h.json("ask", question, "--max-tokens", "11", "--explain")
-        check((answer["kind"], answer["answer"]) == ("generated", "jumpy docks [1]"), answer)
+        answer = h.json("ask", question, "--max-tokens", "14", "--explain")
+        check((answer["kind"], answer["answer"]) == ("generated", "jump dock,fig. [1]"), answer)
         cited = answer["citations"][0]
         check((cited["status"], cited["quote"], cited["file"]) ==
-              ("verified", "The jumpy docks are open at night.", "a.html"), answer)
+              ("verified", "The jump docks, with the fig tree, are open at night.", "a.html"), answer)
         check("Question: " + question in answer["read"]["prompt"], answer["read"])
-        shown = h.run("ask", question, "--max-tokens", "11").stdout
-        check("jumpy docks [1]" in shown and "    > The jumpy docks are open at night.\n" in shown, shown)
+        shown = h.run("ask", question, "--max-tokens", "14").stdout
+        check("jump dock,fig. [1]" in shown and "    > The jump docks, with the fig tree, are open at night.\n" in shown, shown)
         h.write("m/a.html", page("Harbour", "<p>The quiet docks are open at night.</p>"))
         h.run("update", "--wait")
-        answer = h.json("ask", question, "--max-tokens", "11")
+        answer = h.json("ask", question, "--max-tokens", "14")
         check(answer["kind"] == "passages" and "quiet docks" in answer["answer"], answer)
         check(answer["declined"] == "nothing that the model wrote stands in the passages", answer)
-        answer = h.json("ask", question, "--max-tokens", "11", "--answer", "generated", code=1)
+        answer = h.json("ask", question, "--max-tokens", "14", "--answer", "generated", code=1)
         check(answer["kind"] == "none" and not answer["answer"], answer)
 
 
@@ -442,21 +442,21 @@ def what_a_chat_says_stands_with_its_evidence_or_not_at_all():
 def a_whole_sub_tree_is_read():
     """In the manual's order, what is not below left out; what does not fit is said, not cut."""
     def asked(*more, **checks):
-        return h.json("ask", "Which place is open at night?", "--max-tokens", "11", "--explain", *more, **checks)
+        return h.json("ask", "Which docks are open at night?", "--max-tokens", "14", "--explain", *more, **checks)
 
     with house() as h:
-        h.model = writing_model.make(os.path.join(h.path, "chatter"), "jumpy docks", chat=CHAT, context=4096)
-        h.write("m/a.html", page("Harbour", "<p>Ships come.</p><h2 id=q>Quay</h2><p>The jumpy docks are open at night.</p>"
+        h.model = writing_model.make(os.path.join(h.path, "chatter"), "jump dock,fig.", chat=CHAT, context=4096)
+        h.write("m/a.html", page("Harbour", "<p>Ships come.</p><h2 id=q>Quay</h2><p>The jump docks, with the fig tree, are open at night.</p>"
                                             "<h2 id=t>Tower</h2><p>" + "The tower is closed. " * 40 + "</p>"))
         h.write("m/b.html", page("Town", "<p>The town is open by day.</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         [harbour] = [one for one in h.json("toc", "-c", "m")["children"] if one["title"] == "Harbour"]
         whole = "--under", harbour["id"], "--context"
         answer = asked(*whole, "2000")
-        check((answer["kind"], answer["answer"]) == ("generated", "jumpy docks [1]"), answer)
-        check(answer["citations"][0]["quote"] == "The jumpy docks are open at night.", answer)
+        check((answer["kind"], answer["answer"]) == ("generated", "jump dock,fig. [1]"), answer)
+        check(answer["citations"][0]["quote"] == "The jump docks, with the fig tree, are open at night.", answer)
         read = answer["read"]["prompt"]
-        places = [read.find(text) for text in ("Ships come.", "jumpy docks are", "The tower is closed. " * 8, "Question:")]
+        places = [read.find(text) for text in ("Ships come.", "jump docks, with", "The tower is closed. " * 8, "Question:")]
         check(min(places) >= 0 and places == sorted(places) and "by day" not in read, read)
         again = asked(*whole, "2000")
         check(again["answer"] == answer["answer"] and again["tokens"]["reused"] > 200, again["tokens"])

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """A fleet under kills: indexers and readers over a real PostgreSQL, on this machine.
 
-    fleet.py --build DIR [--seed N] [--acts 100] [--indexers 4] [--readers 3] [--manuals 12]
+    fleet.py --build DIR [--seed N] [--acts 100] [--kills 0] [--indexers 4] [--readers 3] [--manuals 12] [--http] [--clocks]
 
-At random a manual is changed and asked for, all workers at once, a reader or the daemon of one are killed (SIGKILL) and started again,
-the database is stopped for a moment, the folder of packs is away for a moment. After each act every reader must find what it
-held before. In the end nothing is killed any more, and: every reader has the newest generation of every manual; the
+At random a manual is changed and asked for, or withdrawn, all workers at once, a reader or the daemon of one are killed (SIGKILL) and
+started again, the database is stopped for a moment, the folder of packs is away for a moment, or with --http nginx, which then serves
+them, is killed or stopped. --kills: that many processes at least. --clocks: those of the first indexer and reader are an hour fast and
+slow (Debian's libfaketime). After each act every reader must find what it held before. In the end nothing is killed any more, and: every reader has the newest generation of every manual; the
 packs are byte for byte those of one daemon that indexes the folders afresh; no revision was published twice. Prints a
 line of counts; ends with status 1 if something is forbidden.
 """
 import argparse
+import glob
 import json
 import os
 import random
@@ -21,6 +23,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from harness.database import Database
+from harness.files import FileServer
 from harness.home import Home
 
 PATIENCE, LEASE_SECONDS = 300, 3
@@ -29,9 +32,11 @@ PATIENCE, LEASE_SECONDS = 300, 3
 class Machine(Home):
     """A home with `lectern fleet work` or `fetch`, which is started again after a kill."""
 
-    def __init__(self, build, verb, **config):
+    def __init__(self, build, verb, clock=None, **config):
         super().__init__(build, model=None, prefix="lectern-fleet-")
         self.build, self.verb, self.process = build, verb, None
+        if clock:  # of its daemon as well
+            self.env.update(LD_PRELOAD=glob.glob("/usr/lib/*/faketime/libfaketime.so.1")[0], FAKETIME=clock)
         self.configure(watch="off", **config)
 
     def start(self):
@@ -62,25 +67,30 @@ def write(folder, number, version):
 class Fleet:
     def __init__(self, args):
         self.args, self.draw = args, random.Random(args.seed)
-        self.counts = dict.fromkeys(("published", "worker", "reader", "daemon", "database", "folder", "searched"), 0)
+        self.counts = dict.fromkeys(("published", "withdrawn", "worker", "reader", "daemon", "database", "folder", "killed", "searched"), 0)
         self.faults, self.versions, self.known = [], [0] * args.manuals, {}
         self.database = Database()
         self.owner = Home(args.build, model=None, prefix="lectern-fleet-")
         self.sources, self.packs, self.key = (os.path.join(self.owner.path, name) for name in ("sources", "packs", "key"))
         os.mkdir(self.packs)
+        self.server = FileServer(self.owner.path) if args.http else None
+        self.gone = set()  # withdrawn once
         self.database.sql("CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN")
         self.owner.configure(watch="off", fleet=self.database.where())
-        self.of(self.owner, "fleet", "init", self.database.where(), self.packs)
+        self.of(self.owner, "fleet", "init", self.database.where(), self.server.where if args.http else self.packs)
         self.database.sql(f"GRANT lectern_indexer TO ann; GRANT lectern_reader TO bob; UPDATE lectern.settings SET value = '{LEASE_SECONDS}' "
-                          "WHERE name = 'lease_seconds'")
+                          "WHERE name = 'lease_seconds'; UPDATE lectern.settings SET value = '20' WHERE name = 'grace_seconds'")
         write(os.path.join(self.owner.path, "any"), 0, 0)
         self.of(self.owner, "add", os.path.join(self.owner.path, "any"), "-c", "any", "--wait")
         signer = self.of(self.owner, "pack", "any", os.path.join(self.owner.path, "any.pack"), "--key", self.key)["signer"]
         trusted = os.path.join(self.owner.path, "trusted")
         with open(trusted, "w", encoding="utf-8") as file:
             file.write(signer + "\n")
-        self.indexers = [Machine(args.build, "work", fleet=self.database.where("ann"), fleet_key=self.key) for _ in range(args.indexers)]
-        self.readers = [Machine(args.build, "fetch", fleet=self.database.where("bob"), trusted_keys=trusted) for _ in range(args.readers)]
+        fast, slow = ("+3600s", "-3600s") if args.clocks else (None, None)
+        self.indexers = [Machine(args.build, "work", None if i else fast, fleet=self.database.where("ann"), fleet_key=self.key)
+                         for i in range(args.indexers)]
+        self.readers = [Machine(args.build, "fetch", None if i else slow, fleet=self.database.where("bob"), trusted_keys=trusted)
+                        for i in range(args.readers)]
         self.machines = self.indexers + self.readers
 
     def of(self, home, *args):
@@ -104,23 +114,34 @@ class Fleet:
         self.counts["published"] += 1
 
     def act(self):
-        kind = self.draw.choices(("published", "worker", "reader", "daemon", "database", "folder"), (5, 4, 2, 3, 1, 1))[0]
+        kind = self.draw.choices(("published", "withdrawn", "worker", "reader", "daemon", "database", "folder"), (5, 0.3, 4, 2, 3, 1, 1))[0]
         if kind == "published":
             return self.publish(self.draw.randrange(self.args.manuals))
         self.counts[kind] += 1
-        if kind == "worker":  # all of them, shortly after one has begun
+        if kind == "withdrawn":
+            number = self.draw.randrange(self.args.manuals)
+            self.gone.add(number)
+            self.of(self.owner, "fleet", "withdraw", f"m{number}")
+        elif kind == "worker":  # all of them, shortly after one has begun
             self.publish(self.draw.randrange(self.args.manuals))
             time.sleep(self.draw.random() / 2)
             for machine in self.indexers:
                 machine.kill()
+            self.counts["killed"] += len(self.indexers)
         elif kind == "reader":
             self.draw.choice(self.readers).kill()
+            self.counts["killed"] += 1
         elif kind == "daemon":
             self.draw.choice(self.machines).kill_daemon()
+            self.counts["killed"] += 1
         elif kind == "database":
             self.database.stop(self.draw.choice(("fast", "immediate")))
             time.sleep(self.draw.random())
             self.database.start()
+        elif self.server:
+            self.server.stop(self.draw.choice((signal.SIGTERM, signal.SIGKILL)))
+            time.sleep(2 * self.draw.random())
+            self.server.start()
         else:
             os.rename(self.packs, self.packs + ".gone")
             time.sleep(2 * self.draw.random())
@@ -140,6 +161,8 @@ class Fleet:
             had = self.known.setdefault(reader.store, set())
             number = self.draw.randrange(self.args.manuals)
             found, done = self.search(reader, number)
+            if number in self.gone:  # when it goes, and comes, is the reader's to say
+                continue
             if not found and number in had:
                 self.faults.append(f"m{number} was there: {done.stdout[-300:]}{done.stderr[-300:]}")
             if found:
@@ -149,38 +172,46 @@ class Fleet:
         for machine in self.machines:
             machine.start()
         state = self.of(self.owner, "fleet", "status")
+        offered = sum(not m["withdrawn"] for m in state["manuals"])
         return (all(m["published"] == m["wanted"] for m in state["manuals"]) and len(state["readers"]) == len(self.readers)
-                and all(r["current"] == r["manuals"] == len(state["manuals"]) for r in state["readers"])
+                and all(r["current"] == r["manuals"] == offered for r in state["readers"])
                 and all(self.held(reader) == self.newest() for reader in self.readers))
 
     def newest(self):
-        return dict(self.database.sql("SELECT DISTINCT ON (m.name) m.name, pack FROM lectern.generations g JOIN lectern.manuals m "
-                                      "ON m.id = g.manual ORDER BY m.name, g.id DESC"))
+        return dict(self.database.sql("SELECT name, sha256 FROM lectern.offers"))
 
     def held(self, reader):
         with open(os.path.join(reader.store, "fleet", "held.json"), encoding="utf-8") as file:
             return json.load(file)
 
     def check_end(self):
-        newest = self.newest()
+        files = dict(self.database.sql("SELECT name, file FROM lectern.offers"))
         for reader in self.readers:
             for number in range(self.args.manuals):
-                if not self.search(reader, number)[0]:
-                    self.faults.append(f"m{number} is not found in the end")
-        for number in range(self.args.manuals):
+                if bool(self.search(reader, number)[0]) != (f"m{number}" in files):
+                    self.faults.append(f"m{number} is not found in the end, or though it was withdrawn")
+        for number in (int(name[1:]) for name in files):
             name, alone = f"m{number}", os.path.join(self.owner.path, f"alone{number}.pack")
             self.of(self.owner, "add", self.source(number), "-c", name, "--wait")
             self.of(self.owner, "pack", name, alone, "--key", self.key)
-            with open(alone, "rb") as one, open(os.path.join(self.packs, newest[name] + ".pack"), "rb") as other:
+            with open(alone, "rb") as one, open(os.path.join(self.packs, files[name]), "rb") as other:
                 if one.read() != other.read():
                     self.faults.append(f"the pack of {name} is not that of one daemon")
+        def needless():
+            return set(os.listdir(self.packs)) - set(files.values()) - {".body"}
+        end = time.time() + PATIENCE  # what nobody needs goes
+        while time.time() < end and needless():
+            time.sleep(1)
+            self.owner.run("fleet", "work", "--once", seconds=PATIENCE)
+        if needless():
+            self.faults.append(f"packs that nobody needs stay: {needless()}")
         twice = self.database.sql("SELECT manual, revision FROM lectern.generations GROUP BY 1, 2 HAVING count(*) > 1")
         if twice:
             self.faults.append(f"published twice: {twice}")
         outcomes = dict(self.database.sql("SELECT coalesce(outcome, 'open'), count(*) FROM lectern.attempts GROUP BY 1"))
         lost = int(outcomes.get("lost", 0)) + int(outcomes.get("failed", 0))
         deaths = sum(self.counts[kind] * (len(self.indexers) if kind == "worker" else 1)
-                     for kind in ("worker", "daemon", "database", "folder"))
+                     for kind in ("worker", "daemon", "database", "folder", "withdrawn"))
         if lost > deaths:
             self.faults.append(f"{lost} leases lost or given back, {deaths} reasons")
         return outcomes
@@ -190,7 +221,9 @@ class Fleet:
             self.publish(number)
         for machine in self.machines:
             machine.start()
-        for _ in range(self.args.acts):
+        acts = 0
+        while acts < self.args.acts or self.counts["killed"] < self.args.kills:
+            acts += 1
             self.act()
             self.look()
             for machine in self.machines:
@@ -212,13 +245,17 @@ class Fleet:
             home.run("daemon", "--stop", seconds=60)
             shutil.rmtree(home.path, ignore_errors=True)
         self.database.close()
+        if self.server:
+            self.server.close()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True)
-    for name, value in (("seed", 1), ("acts", 100), ("indexers", 4), ("readers", 3), ("manuals", 12)):
+    for name, value in (("seed", 1), ("acts", 100), ("kills", 0), ("indexers", 4), ("readers", 3), ("manuals", 12)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--http", action="store_true")
+    parser.add_argument("--clocks", action="store_true")
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
     fleet = Fleet(args)

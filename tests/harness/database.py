@@ -23,7 +23,10 @@ def somebody():
 
 
 class Database:
-    def __init__(self):
+    """sync: with fsync, which tests need not have."""
+
+    def __init__(self, sync=False):
+        self.sync = sync
         self.bin = programs()
         self.prefix, user = somebody()
         self.path = tempfile.mkdtemp(prefix="lectern-pg-")
@@ -42,7 +45,7 @@ class Database:
         return done.stdout
 
     def start(self):
-        options = f"-c listen_addresses= -k {self.path} -c fsync=off -c max_connections=100"
+        options = f"-c listen_addresses= -k {self.path} -c fsync={'on' if self.sync else 'off'} -c max_connections=100"
         self.command("pg_ctl", "-D", self.data, "-w", "-l", os.path.join(self.path, "log"), "-o", options, "start")
 
     def stop(self, mode="fast"):

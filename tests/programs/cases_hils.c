@@ -45,9 +45,17 @@ int case_calibrate(struct work *work)
     float *room = out ? case_device(work, h[0] * down[0] * sizeof *room) : NULL;
     if (!room)
         return ERR_LIMIT;
+    struct kernel_product products[] = {{.out = out, .w = q},
+                                        {.out = room, .w = d}};
+    const struct kernel_product up_again = {.out = out, .w = u, .plus = out};
+    int code = work->table->matmuls(work->run, products, low ? 2 : 1, x, h[0]);
+    if (!code && low)
+        code = work->table->matmuls(work->run, &up_again, 1, room, h[0]);
+    if (!code)
+        code = work->table->rms_norm(work->run, out, out, n, h[0], wq[0],
+                                     (float)eps);
     case_finish(work, "out.out", TENSOR_F32, 2, (size_t[]){h[0], wq[0]}, out,
-                work->table->calibrate(work->run, out, x, d, u, q, n, room,
-                                       h[0], 1, (float)eps));
+                code);
     return 0;
 }
 

@@ -16,7 +16,7 @@ static struct cite_source source_of(const cJSON *texts)
     cJSON_ArrayForEach (text, texts)
         blocks[i++] = (struct block){.kind = BLOCK_PARAGRAPH,
                                      .text = slice_of(text->valuestring)};
-    return (struct cite_source){blocks, count};
+    return (struct cite_source){.blocks = blocks, .count = count};
 }
 
 static bool stands(const cJSON *line)

@@ -45,6 +45,31 @@ static void assert_source(const struct config *config, enum config_key key,
     buf_free(&source);
 }
 
+static void assert_place(const char *text, const char *expected)
+{
+    struct config config;
+    struct buf line = {0}, path = {0};
+    buf_printf(&line, "fleet_packs = %s\n", text);
+    write_file(line.data);
+    assert_int_equal(config_load(&config, file, NULL), 0);
+    if (expected[0] == '/')
+        buf_put_text(&path, folder);
+    buf_put_text(&path, expected);
+    assert_string_equal(config_text(&config, CONFIG_FLEET_PACKS), path.data);
+    buf_free(&line);
+    buf_free(&path);
+    config_free(&config);
+}
+
+static void a_place_is_a_path_or_an_address(void **state)
+{
+    (void)state;
+    assert_place("packs", "/packs");
+    assert_place("~/packs", "/packs");
+    assert_place("http://files/packs", "http://files/packs");
+    assert_place("HTTPS://files/packs", "HTTPS://files/packs");
+}
+
 static void defaults_work_without_a_file(void **state)
 {
     (void)state;
@@ -323,6 +348,8 @@ static void devices_have_names_and_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_place_is_a_path_or_an_address, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(devices_have_names_and_numbers, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(defaults_work_without_a_file, set_up,

@@ -135,7 +135,8 @@ static const struct block birds[] = {
 static const struct block fish[] = {
     BLOCK("The coelacanth is old. SHOW all; prints everything."),
 };
-static const struct cite_source sources[] = {{birds, 2}, {fish, 1}};
+static const struct cite_source sources[] = {{.blocks = birds, .count = 2},
+                                             {.blocks = fish, .count = 1}};
 
 struct checked {
     struct cite_reader reader;
@@ -296,7 +297,7 @@ static void claims_over_blocks_are_quoted_from_the_longest(void **state)
     static const struct block blocks[] = {
         BLOCK("Nothing of it. A heron"), BLOCK("  "), BLOCK("..."),
         BLOCK("stands in the shallow water"), BLOCK("and waits. Nothing else")};
-    const struct cite_source source = {blocks, 5};
+    const struct cite_source source = {.blocks = blocks, .count = 5};
     struct cite cite;
     cite_check_claim(
         slice_of("A heron ... stands in the shallow water and waits"), &source,

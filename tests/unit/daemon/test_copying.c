@@ -394,7 +394,8 @@ static void all_that_may_be_written_is_verified(void **state)
         BLOCK(PARAGRAPH, "see [1]. a"),
         BLOCK(PARAGRAPH, "")};
     struct copying_passage both[] = {whole(blocks, 6), whole(cable, 1)};
-    const struct cite_source sources[] = {{blocks, 6}, {cable, 1}};
+    const struct cite_source sources[] = {{.blocks = blocks, .count = 6},
+                                          {.blocks = cable, .count = 1}};
     uint64_t seed = 7;
     size_t answers = 0;
     for (int i = 0; i < 2000; i++) {

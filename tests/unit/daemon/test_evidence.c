@@ -24,7 +24,12 @@ static struct block blocks[] = {
               "prevents partial writes.",
               0}},
 };
-static struct cite_source sources[] = {{blocks, 2}, {blocks + 2, 2}};
+static struct cite_source sources[] = {
+    {.blocks = blocks, .count = 2},
+    {.blocks = blocks + 2,
+     .count = 2,
+     .title = {"max_connections (integer)", 25}},
+};
 
 static int measure(void **state)
 {
@@ -74,6 +79,8 @@ static void what_was_changed_does_not_stand(void **state)
         "A value below 16 lets the server start.",
         "checkpoint_timeout is disabled after recovery.",
         "checkpoint_timeout is enabled before recovery.",
+        "After recovery full_page_writes is enabled.",
+        "The typical default of connections can be set with a value below 16.",
         "Apple trees are pruned in late winter.",
         "The weather prevents partial clouds.",
     };
@@ -91,6 +98,13 @@ static void words_of_the_question_are_no_evidence(void **state)
     assert_false(stands("Can a checkpoint skip the recovery of a pattern?",
                         "Yes, a checkpoint can skip the recovery of a pattern.",
                         false, &evidence));
+    assert_false(
+        stands("How do I use \"shared archives\"?",
+               "The `shared archives` skip paths that match a pattern.", false,
+               &evidence));
+    assert_true(stands("How do I use shared archives?",
+                       "The shared archives skip paths that match a pattern.",
+                       false, &evidence));
     assert_true(stands("What is max_connections for in lectern?",
                        "The default of max_connections is typically 100.",
                        false, &evidence));
@@ -115,18 +129,19 @@ static void evidence_is_what_one_would_cut_out(void **state)
 
 /* ---- The reader ---- */
 
-static void check_read(const char *text, const char *expected, size_t dropped)
+static void check_cut(const char *text, bool whole, const char *expected,
+                      size_t dropped)
 {
     for (size_t piece = 1; piece < 40; piece += 6) {
         struct evidence_reader reader = {
-            .index = evidence_index_new(sources, 2, slice_of("How?"))};
+            .index = evidence_index_new(sources, 2, slice_of("How? 7"))};
         struct buf out = {0};
         for (size_t at = 0, size = strlen(text); at < size; at += piece)
             evidence_read(&reader,
                           (struct slice){text + at,
                                          size - at < piece ? size - at : piece},
                           &out);
-        evidence_read_end(&reader, &out);
+        evidence_read_end(&reader, whole, &out);
         buf_put(&out, "", 1);
         assert_string_equal(out.data, expected);
         assert_int_equal(reader.dropped, dropped);
@@ -134,6 +149,11 @@ static void check_read(const char *text, const char *expected, size_t dropped)
         evidence_index_free(reader.index);
         evidence_reader_free(&reader);
     }
+}
+
+static void check_read(const char *text, const char *expected, size_t dropped)
+{
+    check_cut(text, true, expected, dropped);
 }
 
 #define TRUE_1 "By default max_connections is 100."
@@ -149,6 +169,16 @@ static void sentences_without_evidence_are_dropped(void **state)
     check_read(FALSE "\n\n" TRUE_1 "\n" TRUE_1 "\n" TRUE_2 "\n",
                TRUE_1 " [1]\n" TRUE_2 " [2]", 1);
     check_read("", "", 0);
+}
+
+static void what_was_cut_off_is_not_shown(void **state)
+{
+    (void)state;
+    check_cut(TRUE_1 " By default max_connections is 100 conn", false,
+              TRUE_1 " [1]", 0);
+    check_cut(TRUE_1 " " TRUE_2, false, TRUE_1 " [1] " TRUE_2 " [2]", 0);
+    check_cut(TRUE_1 "\n```\nborg create --exclude '/home/*/.cache'\n", false,
+              TRUE_1 " [1]", 0);
 }
 
 static void marks_of_the_model_are_not_shown(void **state)
@@ -174,6 +204,23 @@ static void what_leads_in_stays_with_what_follows(void **state)
         "You can run this:\n```\nrm -rf --no-preserve-root /\n```\n" TRUE_1,
         TRUE_1 " [1]", 1);
     check_read("```\nrm -rf --no-preserve-root /\n", "", 1);
+    check_read("Prune apple trees in late winter:\n" TRUE_1, TRUE_1 " [1]", 1);
+    check_read("max_connections (integer)\n" TRUE_1 "\n2.", TRUE_1 " [1]", 0);
+    check_read("Yes. How? " TRUE_1, TRUE_1 " [1]", 0);
+    check_read("So you get 7:\n" TRUE_1, TRUE_1 " [1]", 0);
+    check_read("No, there is no way. " TRUE_1, TRUE_1 " [1]", 1);
+}
+
+static void what_points_back_goes_with_what_it_points_to(void **state)
+{
+    (void)state;
+    check_read(FALSE " This parameter can only be set at server start.", "", 2);
+    check_read(TRUE_1 " This parameter can only be set at server start.",
+               TRUE_1 " [1] This parameter can only be set at server start. "
+                      "[1]",
+               0);
+    check_read(FALSE " " TRUE_2 " It skips paths that match a pattern.",
+               TRUE_2 " [1] It skips paths that match a pattern. [1]", 1);
 }
 
 int main(void)
@@ -184,8 +231,10 @@ int main(void)
         cmocka_unit_test(words_of_the_question_are_no_evidence),
         cmocka_unit_test(evidence_is_what_one_would_cut_out),
         cmocka_unit_test(sentences_without_evidence_are_dropped),
+        cmocka_unit_test(what_was_cut_off_is_not_shown),
         cmocka_unit_test(marks_of_the_model_are_not_shown),
         cmocka_unit_test(what_leads_in_stays_with_what_follows),
+        cmocka_unit_test(what_points_back_goes_with_what_it_points_to),
     };
     return cmocka_run_group_tests(tests, measure, NULL);
 }

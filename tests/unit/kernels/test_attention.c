@@ -4,47 +4,6 @@
 
 /* ---- Every table against ref ---- */
 
-static void drive_calibrate_of(struct bench *b, size_t m, size_t d, size_t r,
-                               size_t o, size_t parts)
-{
-    struct weights down, up, wq;
-    float *h = numbers(b, m * d, 1), *norm = numbers(b, o / parts, 1);
-    float *room = poisoned(m * r);
-    float *expected = poisoned(m * o);
-    bool ready = make_weight(b, &down, r, d);
-    ready = make_weight(b, &up, o, r) && ready;
-    ready = make_weight(b, &wq, o, d) && ready;
-    for (int full = 0; ready && full < 2; full++) {
-        ref->calibrate(&alone, expected, h, full ? NULL : down.theirs,
-                       full ? NULL : up.theirs, wq.theirs, norm, room, m, parts,
-                       1e-6F);
-        const float *in = put(b, h, m * d), *by = put(b, norm, o / parts);
-        float *low = put(b, NULL, m * r);
-        float *out = put(b, NULL, m * o);
-        if (done(b, "calibrate",
-                 b->table->calibrate(&b->run, out, in, full ? NULL : down.mine,
-                                     full ? NULL : up.mine, wq.mine, by, low, m,
-                                     parts, 1e-6F)))
-            check(b, "calibrate", out, expected, m * o);
-        settle(b, "calibrate");
-    }
-    free_weight(b, &down);
-    free_weight(b, &up);
-    free_weight(b, &wq);
-    free(h);
-    free(norm);
-    free(room);
-    free(expected);
-}
-
-static void drive_calibrate(struct bench *b)
-{
-    drive_calibrate_of(b, 1, 7, 1, 5, 1);
-    drive_calibrate_of(b, 5, 33, 3, 64, 4);
-    drive_calibrate_of(b, 17, 96, 8, 65, 1);
-    drive_calibrate_of(b, 17, 96, 8, 65, 5);
-}
-
 struct summary {
     size_t chunks, chunk, hq, hkv, d;
 };
@@ -441,7 +400,6 @@ static void drive_nothing(struct bench *b)
     free(expected);
 }
 
-DRIVE(calibrate)
 DRIVE_PAGES(summaries)
 DRIVE_PAGES(hils)
 DRIVE(nothing)
@@ -806,7 +764,6 @@ static void wrong_parameters_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calibrate),
         cmocka_unit_test(test_summaries),
         cmocka_unit_test(test_hils),
         cmocka_unit_test(test_nothing),

@@ -4,6 +4,8 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "tests/cuda/emulated.h"
@@ -271,6 +273,153 @@ static void the_file_is_whole_whatever_a_part_does(void **state)
     unit_folder_remove(folder);
 }
 
+/* What the only file of a folder that a pattern names says, parsed. */
+static cJSON *file_of(const char *folder, const char *name)
+{
+    char command[700], path[320];
+    struct buf file = {0};
+    cJSON *root = NULL;
+    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(command, sizeof command, "mv %s/%s %s", folder, name, path);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(file_read(path, 1 << 16, &file, NULL), 0);
+    assert_int_equal(json_parse(buf_slice(&file), &root, NULL), 0);
+    buf_free(&file);
+    return root;
+}
+
+static void write_program(const char *folder, const char *name,
+                          const char *text)
+{
+    char path[320];
+    struct buf whole = {0};
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    buf_printf(&whole, "#!/bin/sh\n%s", text);
+    assert_int_equal(file_write(path, buf_slice(&whole), NULL), 0);
+    assert_int_equal(chmod(path, 0755), 0);
+    buf_free(&whole);
+}
+
+/* The second part ends the whole measurement: what came before is in the file. */
+static void what_was_measured_before_the_end_is_there(void **state)
+{
+    (void)state;
+    char *folder = unit_folder(), command[700];
+    write_program(
+        folder, "program",
+        "[ \"$1\" = --parts ] && { echo good 1; echo last 1; exit; }\n"
+        "[ \"$3\" = good ] && { echo '{\"ms\":1}'; exit; }\n"
+        "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)\n");
+    snprintf(command, sizeof command,
+             "GPU_CARD=C GPU_COMMIT=abc GPU_BENCH=-sdpa sh "
+             "tests/cuda/measure.sh %s/program %s >/dev/null 2>&1",
+             folder, folder);
+    assert_int_not_equal(system(command), 0);
+    cJSON *root = file_of(folder, "gpu-*.json");
+    const cJSON *figures = cJSON_GetObjectItemCaseSensitive(root, "figures");
+    assert_int_equal(cJSON_GetArraySize(figures), 2);
+    assert_true(json_get_double(cJSON_GetArrayItem(figures, 1), "ms", 0) == 1);
+    cJSON_Delete(root);
+    unit_folder_remove(folder);
+}
+
+/* Programs in the place of the real ones: a test that does not end, one that fails,
+ * one that leaves something out, those that are fine; a tool that finds something. */
+static void a_check_says_what_it_found(void **state)
+{
+    (void)state;
+    static const char *const said[] = {
+        "FAILED: test_kernels: not done in 2 s",
+        "FAILED: test_products (status 3)",
+        "FAILED: test_pages left something out",
+        "memcheck, test_attention: nothing found",
+        "FAILED: racecheck, test_attention (",
+    };
+    char *folder = unit_folder(), command[900], path[320];
+    struct buf log = {0};
+    static const char *const fine[] = {"attention", "attention_star_hici",
+                                       "cuda"};
+    write_program(folder, "bench", "exit 0\n");
+    write_program(folder, "test_kernels", "exec sleep 1000\n");
+    write_program(folder, "test_products", "exit 3\n");
+    write_program(folder, "test_pages",
+                  "echo 'SKIP cuda emulated: x'; echo 'SKIP cuda: y'\n");
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+        snprintf(path, sizeof path, "test_%s", fine[i]);
+        write_program(folder, path, "exit 0\n");
+    }
+    write_program(folder, "tool", "[ \"$2\" = memcheck ] || exit 9\n");
+    snprintf(command, sizeof command,
+             "GPU_PROGRAMS=%s GPU_RESULTS=%s/all GPU_TEST_SECONDS=2 "
+             "GPU_SANITIZER=%s/tool sh tests/cuda/check.sh check >/dev/null "
+             "2>&1",
+             folder, folder, folder);
+    assert_int_not_equal(system(command), 0);
+    snprintf(path, sizeof path, "%s/all/check.log", folder);
+    assert_int_equal(file_read(path, 1 << 16, &log, NULL), 0);
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        if (!strstr(log.data, said[i]))
+            fail_msg("not said: %s\n%s", said[i], log.data);
+    assert_null(strstr(log.data, "test_cuda"));
+    assert_null(strstr(log.data, "gpu-check: fine"));
+    snprintf(path, sizeof path, "%s/all/racecheck-attention.log", folder);
+    assert_int_equal(access(path, R_OK), 0);
+    buf_free(&log);
+    unit_folder_remove(folder);
+}
+
+/* Where all the time is over, nothing more is begun. */
+static void a_check_ends_in_time(void **state)
+{
+    (void)state;
+    char *folder = unit_folder(), command[1100];
+    write_program(folder, "bench", "exit 0\n");
+    snprintf(command, sizeof command,
+             "GPU_PROGRAMS=%s GPU_RESULTS=%s/all GPU_SECONDS=0 "
+             "GPU_SANITIZER=false sh tests/cuda/check.sh check >/dev/null 2>&1;"
+             " [ $(grep -c 'time for all is over' %s/all/check.log) = 10 ]",
+             folder, folder, folder);
+    assert_int_equal(system(command), 0);
+    unit_folder_remove(folder);
+}
+
+/* What the assembler says of a kernel, and whether the check minds. */
+static void a_kernel_that_spills_is_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kernel, *arch;
+        int spilled;
+        bool fine;
+    } cases[] = {
+        {"_Z9some_rowsv", "sm_90a", 0, true},
+        {"_Z9some_rowsv", "sm_90a", 8, false},
+        {"_Z9some_rowsv", "sm_120", 8, false},
+        {"_Z11attend_partILj64ELj128EtEvv", "sm_120", 272, true},
+        {"_Z11attend_partILj64ELj128EtEvv", "sm_90a", 272, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *folder = unit_folder(), path[320], command[500];
+        struct buf text = {0};
+        snprintf(path, sizeof path, "%s/one.ptxas", folder);
+        buf_printf(&text,
+                   "ptxas info    : Compiling entry function '%s' for '%s'\n"
+                   "    %d bytes stack frame, %d bytes spill stores, %d bytes "
+                   "spill loads\n"
+                   "ptxas info    : Used 40 registers, used 0 barriers\n",
+                   cases[i].kernel, cases[i].arch, cases[i].spilled,
+                   cases[i].spilled, cases[i].spilled);
+        assert_int_equal(file_write(path, buf_slice(&text), NULL), 0);
+        snprintf(command, sizeof command,
+                 "CUOBJDUMP= sh tests/cuda/resources.sh --check %s >/dev/null",
+                 folder);
+        if ((system(command) == 0) != cases[i].fine)
+            fail_msg("case %zu", i);
+        buf_free(&text);
+        unit_folder_remove(folder);
+    }
+}
+
 /* The parameters of the models that the full sizes are of, as published, and
  * what was added: HMT's two vectors and two projections to an eighth. */
 static void full_sizes_are_those_of_the_models(void **state)
@@ -340,6 +489,10 @@ int main(void)
         cmocka_unit_test(what_would_take_too_long_is_left_out),
         cmocka_unit_test(the_reference_of_the_run_stands_beside),
         cmocka_unit_test(the_file_is_whole_whatever_a_part_does),
+        cmocka_unit_test(what_was_measured_before_the_end_is_there),
+        cmocka_unit_test(a_check_says_what_it_found),
+        cmocka_unit_test(a_check_ends_in_time),
+        cmocka_unit_test(a_kernel_that_spills_is_found),
         cmocka_unit_test(full_sizes_are_those_of_the_models),
         cmocka_unit_test(limits_are_of_what_must_be_read),
     };

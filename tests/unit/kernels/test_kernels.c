@@ -92,6 +92,95 @@ static void drive_rotary(struct bench *b)
     }
 }
 
+/* The sizes of a call of `heads`. */
+struct head_sizes {
+    size_t m, h, hkv, d, slots;
+    bool turned, normed;
+};
+
+/* Heads of two kinds, the second kept in the slots of two caches, the rows between
+ * these in none; the oracle is made of its other operations. */
+static void drive_heads_of(struct bench *b, struct head_sizes z)
+{
+    enum { CACHES = 2, FIRST = 2, AT = 4, PAGES = 40 };
+    size_t wide = z.m * z.h * z.d, narrow = z.m * z.hkv * z.d, half = z.d / 2;
+    size_t page = AT + kept_floats(b, z.slots * z.hkv * z.d);
+    double *frequency = mem_alloc((half + 1) * sizeof *frequency);
+    int32_t *position = mem_alloc(z.m * sizeof *position);
+    float *q = numbers(b, wide, 1), *k = numbers(b, narrow, 1);
+    float *norm = numbers(b, z.d, 1), *want_q = copy(q, wide);
+    float *want_k = copy(k, narrow), *memory[CACHES], *host_memory[CACHES];
+    const float *by = z.normed ? put(b, norm, z.d) : NULL;
+    float *angles = put(b, NULL, z.m * z.d), *first = put(b, q, wide);
+    float *second = put(b, k, narrow);
+    size_t rows = z.m / 3;
+    struct kernel_places places[] = {
+        {NULL, FIRST, rows}, {NULL, 0, z.m - 2 * rows}, {NULL, FIRST, rows}};
+    for (size_t i = 0; i < half; i++)
+        frequency[i] = pow(10000, -2.0 * (double)i / (double)z.d);
+    for (size_t i = 0; i < z.m; i++)
+        position[i] = (int32_t)unit_below(&b->random, 1000000);
+    for (size_t i = 0; i < CACHES; i++) {
+        memory[i] = put(b, NULL, PAGES * page);
+        host_memory[i] = poisoned(PAGES * page);
+        places[2 * i].pages = put_table(b, memory[i], PAGES, page);
+    }
+    if (z.normed) {
+        ref->rms_norm(&alone, want_q, want_q, norm, z.m * z.h, z.d, 1e-5F);
+        ref->rms_norm(&alone, want_k, want_k, norm, z.m * z.hkv, z.d, 1e-5F);
+    }
+    if (z.turned) {
+        ref->rotary(&alone, want_q, position, frequency, z.m, z.h, z.d);
+        ref->rotary(&alone, want_k, position, frequency, z.m, z.hkv, z.d);
+    }
+    ref->scale(&alone, want_q, 1.5F, wide);
+    const struct kernel_heads of[] = {
+        {first, z.h, by, 1e-5F, z.turned, 1.5F, false, 0},
+        {second, z.hkv, by, 1e-5F, z.turned, 1, true, AT}};
+    done(b, "angles",
+         b->table->angles(&b->run, angles, position, frequency, z.m, z.d));
+    done(b, "heads",
+         b->table->heads(&b->run, of, 2, angles, places, 3, z.slots, b->kept,
+                         z.m, z.d));
+    check(b, "heads", first, want_q, wide);
+    check(b, "heads that are kept", second, want_k, narrow);
+    /* What is kept are the bits of what is there. */
+    b->table->download(&b->run, want_k, second, narrow * sizeof *want_k);
+    for (size_t i = 0; i < CACHES; i++) {
+        float *got = poisoned(PAGES * page);
+        const float *x = want_k + (i ? z.m - rows : 0) * z.hkv * z.d;
+        for (size_t r = 0; r < rows * z.hkv; r++)
+            keep_in(b,
+                    host_memory[i] + (FIRST + r / z.hkv) / z.slots * page + AT,
+                    (r % z.hkv * z.slots + (FIRST + r / z.hkv) % z.slots) * z.d,
+                    x + r * z.d, z.d);
+        b->table->download(&b->run, got, memory[i], PAGES * page * sizeof *got);
+        if (memcmp(got, host_memory[i], PAGES * page * sizeof *got) != 0)
+            fail_msg("%s heads: cache %zu", b->label, i);
+        free(got);
+        free(host_memory[i]);
+    }
+    settle(b, "heads");
+    free(frequency);
+    free(position);
+    free(q);
+    free(k);
+    free(norm);
+    free(want_q);
+    free(want_k);
+}
+
+static void drive_heads(struct bench *b)
+{
+    static const struct head_sizes sizes[] = {
+        {3, 1, 1, 2, 4, true, true},    {6, 5, 2, 6, 4, true, false},
+        {7, 4, 2, 64, 5, false, true},  {9, 3, 3, 128, 1, true, true},
+        {70, 2, 1, 10, 2, true, true},  {5, 2, 2, 7, 3, true, true},
+        {4, 1, 1, 300, 4, true, false}, {3, 3, 1, 5, 2, false, false}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        drive_heads_of(b, sizes[i]);
+}
+
 struct attention {
     size_t m, n, hq, hkv, d, window;
 };
@@ -824,6 +913,7 @@ DRIVE(rms_norm)
 DRIVE(layer_norm)
 DRIVE(rotary)
 DRIVE_PAGES(kv_write)
+DRIVE_PAGES(heads)
 DRIVE_PAGES(attention)
 DRIVE(attention_bidirectional)
 DRIVE(gelu)
@@ -847,6 +937,7 @@ int main(void)
         cmocka_unit_test(test_layer_norm),
         cmocka_unit_test(test_rotary),
         cmocka_unit_test(test_kv_write),
+        cmocka_unit_test(test_heads),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_bidirectional),
         cmocka_unit_test(a_window_reaches_both_ways),

@@ -144,7 +144,64 @@ static void drive_gather(struct bench *b)
         }
 }
 
+/* The bits of products of the same rows asked for one by one; the last two are
+ * added to something, which may be where they go. */
+static void drive_together(struct bench *b)
+{
+    enum { COUNT = KERNEL_MAX_PRODUCTS, K = 40, MAX_ROWS = 17 };
+    static const size_t n[COUNT] = {37, 1, 130, 4}, rows[] = {1, 3, MAX_ROWS};
+    for (size_t i = 0; i < KERNEL_TYPES * 3; i++) {
+        int type = (int)(i % KERNEL_TYPES);
+        size_t m = rows[i / KERNEL_TYPES];
+        struct laid laid[COUNT];
+        struct kernel_product products[COUNT] = {{0}};
+        struct kernel_weight *w[COUNT] = {NULL};
+        float *plus[COUNT]; /* what is there before, and products one by one */
+        float *a = numbers(b, m * K, 1), *host = mem_alloc(m * 130 * sizeof *a);
+        const float *in = put(b, a, m * K);
+        for (size_t p = 0; p < COUNT; p++) {
+            float *bias = numbers(b, n[p], 1), *more = numbers(b, m * n[p], 1);
+            laid[p] = lay(b, type, n[p], K);
+            done(b, "weight",
+                 b->table->weight(&b->run, host_of(&laid[p], type), type, n[p],
+                                  K, &w[p]));
+            products[p] = (struct kernel_product){
+                .out = put(b, p == 3 ? more : NULL, m * n[p]),
+                .w = w[p],
+                .bias = p % 2 ? put(b, bias, n[p]) : NULL};
+            products[p].plus = p == 3   ? products[p].out
+                               : p == 2 ? put(b, more, m * n[p])
+                                        : NULL;
+            plus[p] = put(b, p >= 2 ? more : NULL, m * n[p]);
+            free(bias);
+            free(more);
+        }
+        done(b, "products", b->table->matmuls(&b->run, products, COUNT, in, m));
+        for (size_t p = 0; p < COUNT; p++) {
+            const struct kernel_product *one = &products[p];
+            done(b, "product",
+                 one->bias ? b->table->matmul_bias(&b->run, plus[p], in, w[p],
+                                                   one->bias, m, one->plus)
+                           : b->table->matmul(&b->run, plus[p], in, w[p], m,
+                                              one->plus));
+            b->table->download(&b->run, host, plus[p], m * n[p] * sizeof *host);
+            const double bound = b->bound;
+            b->bound = 0;
+            check(b, "products", one->out, host, m * n[p]);
+            b->bound = bound;
+        }
+        settle(b, "products");
+        for (size_t p = 0; p < COUNT; p++) {
+            b->table->weight_free(&b->run, w[p]);
+            lay_free(&laid[p]);
+        }
+        free(a);
+        free(host);
+    }
+}
+
 DRIVE(matmuls)
+DRIVE(together)
 DRIVE(gather)
 
 /* Largest error of a product, of the sum of its terms' magnitudes. */
@@ -324,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(openmp_is_left_as_it_was), /* the first product */
         cmocka_unit_test(test_matmuls),
+        cmocka_unit_test(test_together),
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_exactness),
         cmocka_unit_test(test_not_finite),

@@ -88,11 +88,23 @@ static int put_rounded(struct kernel_run *run, float *const *pages, size_t at,
     return code;
 }
 
+static int heads_rounded(struct kernel_run *run,
+                         const struct kernel_heads *heads, size_t count,
+                         const float *angles,
+                         const struct kernel_places *places, size_t place_count,
+                         size_t slots, int type, size_t m, size_t d)
+{
+    struct kernels table = *kernels_ref();
+    table.kv_write = put_rounded;
+    return ref_heads(&table, run, heads, count, angles, places, place_count,
+                     slots, type, m, d);
+}
+
 /* The oracle, f32 pages of numbers that bf16 holds. */
 static struct kernels rounding_table(void)
 {
     struct kernels table = *kernels_ref();
-    table.kv_write = put_rounded;
+    table.heads = heads_rounded;
     return table;
 }
 

@@ -40,6 +40,7 @@ using std::size_t;
 #define cuda_blas_matmul      emulated_blas_matmul
 #define cuda_blas_lacks       emulated_blas_lacks
 #define cuda_matmul           emulated_matmul
+#define cuda_copy             emulated_copy
 #define cuda_add_bias         emulated_add_bias
 #define cuda_rms_norm         emulated_rms_norm
 #define cuda_layer_norm       emulated_layer_norm
@@ -49,6 +50,7 @@ using std::size_t;
 #define cuda_hils_choose      emulated_hils_choose
 #define cuda_fill_matmuls     emulated_fill_matmuls
 #define cuda_fill_transformer emulated_fill_transformer
+#define cuda_fill_heads       emulated_fill_heads
 #define cuda_fill_attention   emulated_fill_attention
 #define cuda_fill_memories    emulated_fill_memories
 #define cuda_fill_summaries   emulated_fill_summaries
