@@ -44,6 +44,7 @@ enum config_key {
     CONFIG_HILS_LAYERS,      /* but the first so many layers, to all */
     CONFIG_HILS_RERANK,      /* chosen by their keys at last */
     CONFIG_HILS_FROM,        /* from so many on */
+    CONFIG_KV_CACHE_TYPE,    /* of keys and values in memory */
     CONFIG_PROMPT_MEMORY_MB, /* most, of prompts that were read */
     CONFIG_PROMPT_DISK_TYPE, /* of their keys and values */
     CONFIG_PROMPT_DISK_MB,   /* the same of those kept beside the store */

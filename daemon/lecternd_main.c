@@ -174,6 +174,7 @@ static int open_all(struct service *service, const struct config *config,
     struct engine_options engine = {
         .exact = config_choice(config, CONFIG_HILS),
         .how = session_exact_of(config_number(config, CONFIG_HILS_TOKENS)),
+        .keys_int8 = config_choice(config, CONFIG_KV_CACHE_TYPE),
         .exact_from = config_number(config, CONFIG_HILS_FROM),
         .prompt_bytes = config_number(config, CONFIG_PROMPT_MEMORY_MB) << 20,
         .prompts_rounded = config_choice(config, CONFIG_PROMPT_DISK_TYPE),
