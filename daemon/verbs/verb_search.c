@@ -10,7 +10,7 @@
 #include "daemon/verbs/selection.h"
 #include "memory/snapshot/content.h"
 
-enum { DEFAULT_HITS = 10, MAX_RESULT = 32 << 20 };
+enum { MAX_RESULT = 32 << 20 };
 
 static int mode_of(const char *name, int *ret_mode, struct err *err)
 {
@@ -569,7 +569,7 @@ static int put_results(struct json *json, const struct call *call,
 int verb_search(struct call *call, struct json *json, struct err *err)
 {
     double start = clock_seconds();
-    size_t max = (size_t)json_get_int(call->params, "n", DEFAULT_HITS);
+    size_t max = (size_t)json_get_int(call->params, "n", SEARCH_DEFAULT_HITS);
     struct snapshot *snapshot = library_snapshot(call->daemon->library);
     struct route_result route;
     struct question question;
