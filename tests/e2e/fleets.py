@@ -353,6 +353,26 @@ def who_lost_the_lease_cannot_publish():
 
 
 @test
+def what_is_indexed_is_published_when_the_database_is_back():
+    with fleet() as (database, indexer, _):
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
+        indexer.run("fleet", "publish", "m", os.path.join(indexer.path, "m"))
+        daemon = indexer.json("status")["pid"]
+        os.kill(daemon, signal.SIGSTOP)
+        worker = subprocess.Popen([os.path.join(BUILD, "lectern"), "fleet", "work", "--once", "--store", indexer.store], env=indexer.env,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            indexer.until(lambda: database.sql("SELECT fence FROM lectern.attempts"), "the lease is taken")
+            database.stop("immediate")
+        finally:
+            os.kill(daemon, signal.SIGCONT)
+        indexer.until(lambda: os.path.exists(os.path.join(indexer.store, "fleet/made.pack")) or worker.poll() is not None, "it is packed")
+        database.start()
+        check(worker.wait(PATIENCE) == 0, worker.returncode)
+        check(database.sql("SELECT fence, outcome FROM lectern.attempts") == [["1", "published"]], "once")
+
+
+@test
 def readers_serve_on_without_database_and_packs():
     with fleet() as (database, indexer, reader):
         indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
