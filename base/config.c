@@ -53,7 +53,7 @@ static const char *const watches[] = {"auto", "inotify", "poll", "off", NULL};
 
 static const char *const answers[] = {"no", "yes", NULL};
 
-static const char *const disk_types[] = {"whole", "int8", NULL};
+static const char *const kv_types[] = {"whole", "int8", NULL};
 static const char *const hils[] = {"off", "exact", NULL};
 
 static const struct key {
@@ -100,8 +100,10 @@ static const struct key {
     [CONFIG_HILS_FROM] = {"hils_from", KIND_NUMBER, "4096", NULL, 1, 1 << 24},
     [CONFIG_PROMPT_MEMORY_MB] = {"prompt_memory_mb", KIND_NUMBER, "512", NULL,
                                  1, 1 << 20},
+    [CONFIG_KV_CACHE_TYPE] = {"kv_cache_type", KIND_CHOICE, "whole", NULL, 0, 0,
+                              kv_types},
     [CONFIG_PROMPT_DISK_TYPE] = {"prompt_disk_type", KIND_CHOICE, "whole", NULL,
-                                 0, 0, disk_types},
+                                 0, 0, kv_types},
     [CONFIG_PROMPT_DISK_MB] = {"prompt_disk_mb", KIND_NUMBER, "1024", NULL, 0,
                                1 << 24},
     [CONFIG_HILS] = {"hils", KIND_CHOICE, "off", NULL, 0, 0, hils},
@@ -111,6 +113,7 @@ static const struct key {
     [CONFIG_FLEET_PACKS] = {"fleet_packs", KIND_PLACE, "", NULL, 0, 0},
     [CONFIG_FLEET_SOURCES] = {"fleet_sources", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_FLEET_MANUALS] = {"fleet_manuals", KIND_TEXT, "*", NULL, 0, 0},
+    [CONFIG_FLEET_READERS] = {"fleet_readers", KIND_TEXT, "", NULL, 0, 0},
     [CONFIG_FLEET_KEY] = {"fleet_key", KIND_PATH, NULL, default_fleet_key, 0,
                           0},
 };

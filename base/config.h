@@ -44,6 +44,7 @@ enum config_key {
     CONFIG_HILS_LAYERS,      /* but the first so many layers, to all */
     CONFIG_HILS_RERANK,      /* chosen by their keys at last */
     CONFIG_HILS_FROM,        /* from so many on */
+    CONFIG_KV_CACHE_TYPE,    /* of keys and values in memory */
     CONFIG_PROMPT_MEMORY_MB, /* most, of prompts that were read */
     CONFIG_PROMPT_DISK_TYPE, /* of their keys and values */
     CONFIG_PROMPT_DISK_MB,   /* the same of those kept beside the store */
@@ -52,6 +53,7 @@ enum config_key {
     CONFIG_FLEET_PACKS,      /* where packs are, instead of what that says */
     CONFIG_FLEET_SOURCES,    /* folder at which relative sources start */
     CONFIG_FLEET_MANUALS,    /* names and patterns of those held here */
+    CONFIG_FLEET_READERS,    /* who is asked for the others: NAME=PATH */
     CONFIG_FLEET_KEY,        /* file of the key that signs packs */
     CONFIG_KEYS
 };

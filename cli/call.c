@@ -138,6 +138,19 @@ static void tell_missing(struct cli *cli, const cJSON *result)
     }
 }
 
+/* Readers that were to be asked and did not answer. */
+static void tell_readers(struct cli *cli, const cJSON *result)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach (one,
+                        cJSON_GetObjectItemCaseSensitive(result, "readers")) {
+        const char *problem = json_get_text(one, "problem", NULL);
+        if (problem)
+            output_remark(cli, "the reader %s is not searched: %s",
+                          json_get_text(one, "name", ""), problem);
+    }
+}
+
 void cli_judge_freshness(struct cli *cli, const cJSON *result)
 {
     bool stale = !json_get_bool(result, "fresh", true);
@@ -145,9 +158,19 @@ void cli_judge_freshness(struct cli *cli, const cJSON *result)
     bool strict = cli->options.strict;
     cli_tell_damage(cli, result);
     tell_missing(cli, result);
+    tell_readers(cli, result);
     if (strict && (stale || partial))
         cli->status = err_exit_status(ERR_STALE);
-    if (stale && json_get_bool(result, "away", false))
+    const cJSON *behind = cJSON_GetObjectItemCaseSensitive(result, "behind");
+    if (cJSON_IsNumber(behind))
+        output_remark(cli,
+                      "not all packs of the fleet are the newest, for %.0f s: "
+                      "lectern status says why",
+                      behind->valuedouble);
+    else if (behind)
+        output_remark(cli, "not all packs of the fleet are the newest: lectern "
+                           "status says why");
+    else if (stale && json_get_bool(result, "away", false))
         output_remark(cli, "whether it is up to date is not known: files of a "
                            "manual are not here");
     else if (stale && !cJSON_GetObjectItemCaseSensitive(result, "missing"))
@@ -201,11 +224,20 @@ void cli_tell_nothing(const struct cli *cli, const cJSON *result,
     if (!cli->options.quiet)
         fprintf(stderr, "%s\n",
                 any ? otherwise : "No manual is indexed yet: lectern add DIR");
+    if (json_get_int(result, "elsewhere", 0))
+        output_remark(cli,
+                      "%lld more of the fleet's manuals are not held here "
+                      "(lectern status --json names them)",
+                      (long long)json_get_int(result, "elsewhere", 0));
 }
 
 void cli_put_manual(struct buf *out, const cJSON *result, const cJSON *place)
 {
-    if (json_get_int(result, "searched", 1) > 1)
+    const char *reader = json_get_text(place, "reader", NULL);
+    if (reader)
+        buf_printf(out, "%s at %s: ", json_get_text(place, "manual", ""),
+                   reader);
+    else if (json_get_int(result, "searched", 1) > 1)
         buf_printf(out, "%s: ", json_get_text(place, "manual", ""));
 }
 

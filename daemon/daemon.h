@@ -19,6 +19,7 @@ struct conversations;
 struct hmt_cache;
 struct prompt_files;
 struct skeletons;
+struct other_readers;
 
 struct daemon {
     const struct config *config;
@@ -37,6 +38,7 @@ struct daemon {
     struct memory_policy policy;
     struct watch *watch;
     struct skeletons *skeletons;
+    struct other_readers *other_readers; /* NULL: nobody else is asked */
     bool all_links; /* unless `add` says otherwise (indexer/source.h) */
     int64_t sweep_ms, poll_ms; /* between rescans */
     int64_t started_ms;        /* clock_ms */

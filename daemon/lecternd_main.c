@@ -14,6 +14,7 @@
 #include "daemon/lecternd_malloc.h"
 #include "base/version.h"
 #include "daemon/engine/engine.h"
+#include "daemon/fleet/other_readers.h"
 #include "daemon/following.h"
 #include "daemon/engine/prompt_files.h"
 #include "daemon/jobs/jobs.h"
@@ -174,6 +175,7 @@ static int open_all(struct service *service, const struct config *config,
     struct engine_options engine = {
         .exact = config_choice(config, CONFIG_HILS),
         .how = session_exact_of(config_number(config, CONFIG_HILS_TOKENS)),
+        .keys_int8 = config_choice(config, CONFIG_KV_CACHE_TYPE),
         .exact_from = config_number(config, CONFIG_HILS_FROM),
         .prompt_bytes = config_number(config, CONFIG_PROMPT_MEMORY_MB) << 20,
         .prompts_rounded = config_choice(config, CONFIG_PROMPT_DISK_TYPE),
@@ -182,6 +184,9 @@ static int open_all(struct service *service, const struct config *config,
     engine.how.rerank = config_choice(config, CONFIG_HILS_RERANK);
     engine.how.full = config_number(config, CONFIG_HILS_LAYERS);
     int code = choose_device(config, &engine, err);
+    if (!code)
+        code = other_readers_open(config_text(config, CONFIG_FLEET_READERS),
+                                  &daemon->other_readers, err);
     if (!code)
         code = store_open(&options, &daemon->store, err);
     if (!code)
@@ -234,6 +239,7 @@ static void close_all(struct service *service, int status)
     conversations_free(daemon->conversations);
     hmt_cache_free(daemon->hmt_cache);
     prompt_files_close(daemon->prompt_files);
+    other_readers_free(daemon->other_readers);
     following_free(daemon);
     library_close(daemon->library);
     if (daemon->store)

@@ -71,6 +71,14 @@ static inline size_t kernel_type_size(int type)
     return type == KERNEL_F32 ? 4 : type == KERNEL_INT8 ? 1 : 2;
 }
 
+/* Bytes of a row of keys or values [d] in pages of a type, its scales among them. */
+enum { KERNEL_PAGE_GROUP = 32 /* numbers that share a scale */ };
+static inline size_t kernel_page_row_bytes(int type, size_t d)
+{
+    size_t groups = (d + KERNEL_PAGE_GROUP - 1) / KERNEL_PAGE_GROUP;
+    return d * kernel_type_size(type) + (type == KERNEL_INT8 ? 4 * groups : 0);
+}
+
 /* Weights of eight bits: weight (i, j) is scale[i] * rows[i k + j]. */
 struct kernel_int8 {
     const int8_t *rows; /* [n, k] */
@@ -115,6 +123,10 @@ struct kernel_device {
  * the same places on lie numbers of two bytes.  They are widened as they are read;
  * queries, scores, sums and outputs are f32 all the same.  Where a part begins at
  * a multiple of 16 bytes and d is one of 8, they come 16 bytes at a time. */
+/* KERNEL_INT8, of a table with `int8_pages`, is `by_head` alone: of a head a scale (f32)
+ * for each 32 numbers of a row, the last may be fewer, [slots, ceil(d / 32)], and
+ * behind them integers [slots, d]; a number is its integer times its scale.  slots d
+ * is a multiple of 4. */
 struct kernel_pages {
     const float *const *keys, *const *values; /* [ceil(n / slots)] */
     size_t key_at, value_at;                  /* floats, whatever the type */
@@ -242,6 +254,7 @@ struct kernels {
     const char *variant; /* instructions in use, by which last bits may
                             differ: "avx512"; NULL: one kind alone */
     bool bf16_pages;     /* keys and values in pages may be KERNEL_BF16 */
+    bool int8_pages; /* or KERNEL_INT8, but for STAR's and HiCI's attention */
 
     bool reranks; /* has hils_rerank */
 
@@ -381,7 +394,7 @@ struct kernels {
 
     /* Writes x [rows, hkv, d] to slots [first, first + rows) of one layer's keys, or
      * values, in pages `by_head` of `type`, rounded to nearest even if that is
-     * KERNEL_BF16; a page's [hkv, slots, d] are at pages[page] + at, in floats.  KERNEL_UNSUPPORTED for a type that the table has no pages
+     * KERNEL_BF16, of KERNEL_INT8 to the nearest of what the largest of its 32 / 127 makes; a page's [hkv, slots, d] are at pages[page] + at, in floats.  KERNEL_UNSUPPORTED for a type that the table has no pages
      * of. */
     int (*kv_write)(struct kernel_run *run, float *const *pages, size_t at,
                     size_t slots, int type, const float *x, size_t first,

@@ -36,7 +36,9 @@ struct model_options {
     bool no_tokenizer;             /* do not read tokenizer.json */
     bool exact;                    /* sessions may be `exact`, if any layer of
                                       the model sees all */
-    bool check;                    /* only look: no weights are taken, and
+    bool keys_int8; /* sessions keep keys and values in eight bits,
+                                      if the backend and the attention can */
+    bool check;     /* only look: no weights are taken, and
                                       nothing but its facts may be asked for */
 };
 
@@ -193,7 +195,8 @@ int model_pool_groups(struct model *model, int policy, const float *children,
 /* ---- Text ----
  *
  * The keys and values that a session remembers are bf16 where the backend can
- * (cuda) and the weights are bf16, f16 or int8, else f32 (facts: key_type).  That
+ * (cuda) and the weights are bf16, f16 or int8, else f32; or of eight bits, where the
+ * model was opened so (facts: key_type).  That
  * is a model's, from its opening: forks share them, and each token, read in a
  * prompt or alone, sees those before it and itself as they are remembered (but
  * for what HiCI attention reads as a whole, which sees its own in f32). */

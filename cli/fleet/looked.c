@@ -1,12 +1,13 @@
 #include "cli/fleet/looked.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 
-enum { MAX_LOOKED = 1 << 16 };
+enum { MAX_LOOKED = 1 << 16, MAX_NAMES = 64 << 20 };
 
 void looked_load(struct fleet *fleet, struct looked *ret)
 {
@@ -18,6 +19,7 @@ void looked_load(struct fleet *fleet, struct looked *ret)
         !json_parse(buf_slice(&text), &value, NULL)) {
         ret->at = json_get_int(value, "at", 0);
         ret->since = json_get_int(value, "since", 0);
+        ret->elsewhere = json_get_int(value, "elsewhere", 0);
     }
     cJSON_Delete(value);
     buf_free(&text);
@@ -36,6 +38,26 @@ static void write_down(const char *path, const struct buf *text)
         unlink(path);
 }
 
+void looked_note_elsewhere(struct looked *looked, const cJSON *names)
+{
+    struct buf path = {0}, before = {0};
+    char *text = cJSON_PrintUnformatted(names);
+    buf_put(&path, looked->path.data,
+            looked->path.size - strlen("looked.json"));
+    buf_put_text(&path, "elsewhere.json");
+    looked->elsewhere = cJSON_GetArraySize(names);
+    if (file_read(path.data, MAX_NAMES, &before, NULL) ||
+        !slice_is(buf_slice(&before), text)) {
+        struct buf now = {0};
+        buf_put_text(&now, text);
+        write_down(path.data, &now);
+        buf_free(&now);
+    }
+    free(text);
+    buf_free(&before);
+    buf_free(&path);
+}
+
 void looked_note(struct looked *looked, bool answered, const char *problem)
 {
     struct buf out = {0};
@@ -49,6 +71,7 @@ void looked_note(struct looked *looked, bool answered, const char *problem)
         looked->at = now;
     json_begin(&json, '{');
     json_field_int(&json, "at", looked->at);
+    json_field_int(&json, "elsewhere", looked->elsewhere);
     if (problem) {
         json_field_int(&json, "since", looked->since);
         json_field_text(&json, "problem", problem);

@@ -20,6 +20,7 @@ struct reading {
     cJSON *held;
     struct buf held_path;
     int64_t wanted, current;
+    cJSON *elsewhere;   /* names of what is published and not wanted */
     bool answered;      /* the registry did */
     struct err problem; /* of a manual, the last */
     struct looked looked;
@@ -154,8 +155,11 @@ static void look_at(struct reading *reading, const struct place *place,
     struct err err = {.position = -1};
     const cJSON *here = find(listed, offer->name);
     const char *held = json_get_text(reading->held, offer->name, "");
-    if (!is_wanted(reading, offer->name))
+    if (!is_wanted(reading, offer->name)) {
+        cJSON_AddItemToArray(reading->elsewhere,
+                             cJSON_CreateString(offer->name));
         return;
+    }
     reading->wanted++;
     if (here && json_get_text(here, "root", "")[0]) {
         err_set(&err, ERR_USAGE,
@@ -189,6 +193,15 @@ static void remove_parts(const struct reading *reading)
         closedir(names);
 }
 
+/* All offers were looked at. */
+static void note_elsewhere(struct reading *reading, bool all)
+{
+    if (all)
+        looked_note_elsewhere(&reading->looked, reading->elsewhere);
+    cJSON_Delete(reading->elsewhere);
+    reading->elsewhere = NULL;
+}
+
 static int look_at_all(struct reading *reading, const struct rows *rows,
                        const struct rows *withdrawn, struct err *err)
 {
@@ -200,6 +213,7 @@ static int look_at_all(struct reading *reading, const struct rows *rows,
         code = drop_all(reading, listed, withdrawn, err);
     if (!code && rows->count)
         code = place_find(reading->fleet, &place, err);
+    reading->elsewhere = cJSON_CreateArray();
     for (int i = 0; !code && i < rows->count && !fleet_is_over(); i++) {
         struct offer offer = {rows_text(rows, i, 0), rows_text(rows, i, 1),
                               rows_text(rows, i, 2), rows_int(rows, i, 3),
@@ -208,6 +222,7 @@ static int look_at_all(struct reading *reading, const struct rows *rows,
     }
     if (!code && reading->current == reading->wanted)
         remove_parts(reading);
+    note_elsewhere(reading, !code && !fleet_is_over());
     cJSON_Delete(listed);
     place_free(&place);
     return code;

@@ -160,16 +160,32 @@ static int make_pack(struct work *work, const char *path, cJSON **ret,
 }
 
 /* A registry that is away is waited for: what is done is not to be done again. */
+static bool is_waited_for(struct work *work, int code)
+{
+    if (code != ERR_UNREACHABLE || fleet_is_over())
+        return false;
+    registry_wait(work->fleet->registry, BROKEN_MS);
+    return true;
+}
+
+static int find_place(struct work *work, struct place *ret, struct err *err)
+{
+    int code;
+    do
+        code = place_find(work->fleet, ret, err);
+    while (is_waited_for(work, code));
+    return code;
+}
+
 static int enter(struct work *work, const struct registered *pack,
                  int64_t *ret_generation, struct err *err)
 {
-    for (;;) {
-        int code = lease_register(work->fleet->registry, &work->lease, pack,
-                                  ret_generation, err);
-        if (code != ERR_UNREACHABLE || fleet_is_over())
-            return code;
-        registry_wait(work->fleet->registry, BROKEN_MS);
-    }
+    int code;
+    do
+        code = lease_register(work->fleet->registry, &work->lease, pack,
+                              ret_generation, err);
+    while (is_waited_for(work, code));
+    return code;
 }
 
 /* A name that no other lease uses: a file that is removed is never one that was put
@@ -182,10 +198,10 @@ static int announce(struct work *work, const char *sum, struct buf *ret_name,
     int code;
     buf_printf(ret_name, "%s-%lld.%lld.pack", sum, (long long)lease->manual,
                (long long)lease->fence);
-    while ((code = lease_announce(work->fleet->registry, lease, ret_name->data,
-                                  &kept, err)) == ERR_UNREACHABLE &&
-           !fleet_is_over())
-        registry_wait(work->fleet->registry, BROKEN_MS);
+    do
+        code = lease_announce(work->fleet->registry, lease, ret_name->data,
+                              &kept, err);
+    while (is_waited_for(work, code));
     return code || kept ? code : fail_lost(work, err);
 }
 
@@ -199,7 +215,7 @@ static int publish(struct work *work, const char *path, const cJSON *made,
                               .hash = json_get_text(made, "hash", ""),
                               .signer = json_get_text(made, "signer", NULL)};
     int64_t generation = 0;
-    int code = place_find(work->fleet, &place, err);
+    int code = find_place(work, &place, err);
     if (!code)
         code = place_sum(path, sum, &pack.bytes, err);
     if (!code)

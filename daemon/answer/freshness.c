@@ -4,6 +4,7 @@
 
 #include "daemon/answer/quote.h"
 #include "daemon/engine/engine.h"
+#include "daemon/fleet/fleet_look.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/verbs/selection.h"
 #include "memory/vectors/vectors.h"
@@ -45,8 +46,14 @@ struct freshness freshness_of(const struct call *call,
     const char *mode = json_get_text(call->params, "mode", "auto");
     bool by_memories =
         engine_has_model(daemon->engine) && strcmp(mode, "lexical") != 0;
-    struct freshness fresh = {true, all_on_snapshot(call, &selection, snapshot),
-                              false};
+    struct fleet_look look;
+    fleet_look(daemon->config, &look);
+    struct freshness fresh = {.current = !look.is_reader || look.is_fresh,
+                              .complete =
+                                  all_on_snapshot(call, &selection, snapshot),
+                              .behind = look.is_reader && !look.is_fresh,
+                              .behind_seconds = look.behind,
+                              .elsewhere = look.elsewhere};
     for (size_t i = 0; i < snapshot->count; i++) {
         const struct view *view = snapshot->views[i];
         if (!selection_has(&selection, view->manual.name))
@@ -58,6 +65,21 @@ struct freshness freshness_of(const struct call *call,
                          (!by_memories || has_memories(view));
     }
     return fresh;
+}
+
+void freshness_put(struct json *json, const struct freshness *freshness,
+                   bool fresh)
+{
+    json_field_bool(json, "fresh", fresh && freshness->current);
+    json_field_bool(json, "complete", freshness->complete);
+    if (freshness->away)
+        json_field_bool(json, "away", true);
+    if (freshness->behind && freshness->behind_seconds < 0)
+        json_field_null(json, "behind");
+    else if (freshness->behind)
+        json_field_int(json, "behind", freshness->behind_seconds);
+    if (freshness->elsewhere)
+        json_field_int(json, "elsewhere", freshness->elsewhere);
 }
 
 bool freshness_of_node(const struct view *view, uint32_t node)

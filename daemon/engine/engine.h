@@ -29,6 +29,8 @@ struct engine_options {
     bool exact; /* read long texts with `exact` attention (model.h), if the
                    model can: */
     struct session_exact how; /* so */
+    bool keys_int8;    /* keep keys and values in eight bits, if the model can
+                       (model.h) */
     size_t exact_from; /* where prompt and answer have so many tokens; 0: 4096,
                           below which choosing costs more than it saves */
     const char *device_name; /* as configured: "auto", "cuda:1"; outlives the

@@ -29,17 +29,18 @@
  *           follow_links: bool (also out of the folder)
  *   rm      *manual                     ls
  *   search  *query, manual, manuals: [names], under, file, n, mode, kind,
- *           explain, weights: [at most five numbers], strict,
+ *           explain, weights: [at most five numbers], strict, local: bool (no
+ *           other reader is asked; names of what is not held here are left out),
  *           typing (the query's last word may be only its beginning)
  *   ask     *query, manual, manuals, under, file, n, mode, kind, explain, weights,
- *           answer, extent, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
+ *           local, answer, extent, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
  *           seed, stop: [texts], stream: bool, strict, session (a name: what it
  *           asks may follow up what was asked under that name before), context (a
  *           number of tokens: all below `under` is read, in so many at most)
  *   whole   *query, *method (full, hmt), manual, under, file, max_tokens: an
  *           answer from a document as a whole, for comparison
  *   grep    *pattern, manual, manuals, under, n, ignore_case
- *   toc     node, manual, depth         get  *node, all: bool
+ *   toc     node, manual, depth, local      get  *node, all: bool
  *   quote   *node, *quote: whether a text stands in a section
  *   embed   *texts: [texts]: their vectors, as those of sections are made
  *   rank    *query, *texts: [texts]: how well each answers, by the reranker

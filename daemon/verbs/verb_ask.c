@@ -472,10 +472,7 @@ static void put_result(struct json *json, const struct asking *asking)
     json_field_text(json, "kind", asking->kind);
     json_field_string(json, "answer", buf_slice(&answer->text));
     search_generation(json, asking->call, asking->snapshot);
-    json_field_bool(json, "fresh", answer->fresh && fresh.current);
-    json_field_bool(json, "complete", fresh.complete);
-    if (fresh.away)
-        json_field_bool(json, "away", true);
+    freshness_put(json, &fresh, answer->fresh);
     selection_put_searched(json, asking->call, asking->snapshot);
     selection_put_missing(json, asking->call, asking->snapshot);
     card_put(json, &asking->card);

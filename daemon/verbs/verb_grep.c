@@ -172,10 +172,7 @@ static int put_all(struct grepping *grepping, struct err *err)
     json_field_text(json, "pattern", json_get_text(params, "pattern", ""));
     search_generation(json, call, grepping->snapshot);
     int code = put_results(grepping, err);
-    json_field_bool(json, "fresh", fresh.current && !fresh.away);
-    json_field_bool(json, "complete", fresh.complete);
-    if (fresh.away)
-        json_field_bool(json, "away", true);
+    freshness_put(json, &fresh, !fresh.away);
     selection_put_searched(json, call, grepping->snapshot);
     selection_put_missing(json, call, grepping->snapshot);
     json_key(json, "ms");

@@ -10,7 +10,7 @@
 #include "daemon/verbs/selection.h"
 #include "memory/snapshot/content.h"
 
-enum { DEFAULT_HITS = 10, MAX_RESULT = 32 << 20 };
+enum { MAX_RESULT = 32 << 20 };
 
 static int mode_of(const char *name, int *ret_mode, struct err *err)
 {
@@ -559,10 +559,7 @@ static int put_results(struct json *json, const struct call *call,
             code = put_hit(json, snapshot, route, copies, i, &looks, err);
     }
     json_end(json, ']');
-    json_field_bool(json, "fresh", looks.fresh && fresh.current);
-    json_field_bool(json, "complete", fresh.complete);
-    if (fresh.away)
-        json_field_bool(json, "away", true);
+    freshness_put(json, &fresh, looks.fresh);
     selection_put_searched(json, call, snapshot);
     selection_put_missing(json, call, snapshot);
     free(looks.items);
@@ -572,7 +569,7 @@ static int put_results(struct json *json, const struct call *call,
 int verb_search(struct call *call, struct json *json, struct err *err)
 {
     double start = clock_seconds();
-    size_t max = (size_t)json_get_int(call->params, "n", DEFAULT_HITS);
+    size_t max = (size_t)json_get_int(call->params, "n", SEARCH_DEFAULT_HITS);
     struct snapshot *snapshot = library_snapshot(call->daemon->library);
     struct route_result route;
     struct question question;

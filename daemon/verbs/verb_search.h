@@ -7,6 +7,8 @@
 #include "daemon/verbs/result.h"
 #include "memory/routing/route.h"
 
+enum { SEARCH_DEFAULT_HITS = 10 };
+
 /* Routes the question that the parameters hold, for `most` hits, and says what
  * the model did; *ret_question without its vector.  `context`: what it follows
  * up; NULL: it stands alone.  Hits that are copies of one

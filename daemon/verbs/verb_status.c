@@ -1,12 +1,12 @@
 /* What there is, and what goes on. */
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/config.h"
 #include "base/file.h"
 #include "base/version.h"
 #include "daemon/engine/engine.h"
+#include "daemon/fleet/fleet_look.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/roles.h"
 #include "daemon/verbs/verb_model.h"
@@ -14,7 +14,7 @@
 #include "memory/vectors/dense.h"
 #include "memory/vectors/vectors.h"
 
-enum { OPEN_MS = 30000, MAX_LOOKED = 1 << 16 };
+enum { OPEN_MS = 30000 };
 
 struct manuals {
     struct manual *items;
@@ -324,43 +324,46 @@ static void put_vectors(struct json *json, const struct snapshot *snapshot)
     json_end(json, '}');
 }
 
-/* Seconds since then; null: it is not known. */
-static void put_seconds(struct json *json, const char *member,
-                        const cJSON *looked, const char *key)
+/* Null: it is not known. */
+static void put_seconds(struct json *json, const char *member, int64_t seconds)
 {
-    int64_t then = json_get_int(looked, key, 0), now = time(NULL);
-    if (then)
-        json_field_int(json, member, then < now ? now - then : 0);
-    else
+    if (seconds < 0)
         json_field_null(json, member);
+    else
+        json_field_int(json, member, seconds);
+}
+
+/* Of the fleet's manuals, those that are not held here. */
+static void put_elsewhere(struct json *json, const struct daemon *daemon)
+{
+    cJSON *names = fleet_elsewhere(daemon->config);
+    const cJSON *name;
+    json_key(json, "elsewhere");
+    json_begin(json, '[');
+    cJSON_ArrayForEach (name, names)
+        if (cJSON_IsString(name))
+            json_text(json, name->valuestring);
+    json_end(json, ']');
+    cJSON_Delete(names);
 }
 
 /* How current what a fleet's reader holds is, as `lectern fleet fetch` wrote it. */
 static void put_fleet(struct json *json, const struct daemon *daemon)
 {
-    struct buf path = {0}, text = {0};
-    cJSON *looked = NULL;
-    file_join(&path, config_text(daemon->config, CONFIG_STORE),
-              "fleet/looked.json");
-    if (!file_read(path.data, MAX_LOOKED, &text, NULL)) {
-        const char *problem =
-            json_parse(buf_slice(&text), &looked, NULL)
-                ? "what the last look found could not be written down: the "
-                  "disk may be full"
-                : json_get_text(looked, "problem", NULL);
-        json_key(json, "fleet");
-        json_begin(json, '{');
-        put_seconds(json, "looked", looked, "at");
-        json_field_bool(json, "fresh", !problem);
-        if (problem) {
-            put_seconds(json, "behind", looked, "since");
-            json_field_text(json, "problem", problem);
-        }
-        json_end(json, '}');
+    struct fleet_look look;
+    fleet_look(daemon->config, &look);
+    if (!look.is_reader)
+        return;
+    json_key(json, "fleet");
+    json_begin(json, '{');
+    put_seconds(json, "looked", look.looked);
+    json_field_bool(json, "fresh", look.is_fresh);
+    if (!look.is_fresh) {
+        put_seconds(json, "behind", look.behind);
+        json_field_text(json, "problem", look.problem);
     }
-    cJSON_Delete(looked);
-    buf_free(&text);
-    buf_free(&path);
+    put_elsewhere(json, daemon);
+    json_end(json, '}');
 }
 
 static void put_daemon(struct json *json, const struct call *call)

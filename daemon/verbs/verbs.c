@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/suggest.h"
+#include "daemon/fleet/with_others.h"
 
 enum {
     MAX_HITS = 1000,
@@ -23,7 +24,7 @@ enum {
 #define INT(name, min, max) {name, PARAM_INT, false, min, max}
 #define SEARCHING                                                        \
     NEEDED_TEXT("query"), TEXT("manual"), {"manuals", PARAM_TEXTS, false, 0, 0}, \
-        TEXT("under"), TEXT("file"), INT("n", 1, MAX_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), \
+        TEXT("under"), TEXT("file"), INT("n", 1, MAX_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), BOOL("local"), \
         {"weights", PARAM_ANY, false, 0, 0}
 
 static const struct param no_params[] = {END};
@@ -46,7 +47,7 @@ static const struct param grep_params[] = {
     NEEDED_TEXT("pattern"), TEXT("manual"), {"manuals", PARAM_TEXTS, false, 0, 0},
     TEXT("under"), INT("n", 1, MAX_HITS), BOOL("ignore_case"), END};
 static const struct param toc_params[] = {
-    TEXT("node"), TEXT("manual"), INT("depth", 0, MAX_LEVELS), END};
+    TEXT("node"), TEXT("manual"), INT("depth", 0, MAX_LEVELS), BOOL("local"), END};
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
 static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
                                           END};
@@ -76,25 +77,25 @@ static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
 
 static const struct verb verbs[] = {
     {"add", VERB_WRITE, verb_add, add_params},
-    {"ask", VERB_ANSWER, verb_ask, ask_params},
+    {"ask", VERB_ANSWER, ask_with_others, ask_params},
     {"backup", VERB_MAINTENANCE, verb_backup, backup_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
     {"compact", VERB_MAINTENANCE, verb_compact, no_params},
     {"embed", VERB_ANSWER, verb_embed, embed_params},
     {"failed", VERB_QUERY, verb_failed, failed_params},
-    {"get", VERB_QUERY, verb_get, get_params},
+    {"get", VERB_QUERY, get_with_others, get_params},
     {"grep", VERB_QUERY, verb_grep, grep_params},
     {"ls", VERB_QUERY, verb_ls, no_params},
     {"model", VERB_ANSWER, verb_model, model_params},
-    {"open", VERB_QUERY, verb_open, node_params},
+    {"open", VERB_QUERY, open_with_others, node_params},
     {"pack", VERB_MAINTENANCE, verb_pack, pack_params},
-    {"quote", VERB_QUERY, verb_quote, quote_params},
+    {"quote", VERB_QUERY, quote_with_others, quote_params},
     {"rank", VERB_ANSWER, verb_rank, rank_params},
     {"rm", VERB_WRITE, verb_rm, rm_params},
-    {"search", VERB_QUERY, verb_search, search_params},
+    {"search", VERB_QUERY, search_with_others, search_params},
     {"status", VERB_QUERY, verb_status, status_params},
     {"stop", VERB_LOOP, NULL, no_params},
-    {"toc", VERB_QUERY, verb_toc, toc_params},
+    {"toc", VERB_QUERY, toc_with_others, toc_params},
     {"unpack", VERB_MAINTENANCE, verb_unpack, unpack_params},
     {"update", VERB_WRITE, verb_update, update_params},
     {"verify", VERB_MAINTENANCE, verb_verify, verify_params},

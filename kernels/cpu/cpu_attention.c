@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu_few_rows.h"
+#include "kernels/cpu/cpu_pages.h"
 #include "kernels/ref/ref.h"
 
 enum {
@@ -84,6 +85,18 @@ static void set_up(const struct job *job, struct tile *tile, size_t index)
     }
 }
 
+/* The first of slots [slot, slot + count), as far as they lie in one page. */
+static struct cpu_run run_of(const struct job *job, const struct tile *tile,
+                             size_t slot, size_t count)
+{
+    return (struct cpu_run){.pages = job->pages,
+                            .hkv = job->hkv,
+                            .d = job->d,
+                            .head = tile->head,
+                            .slot = slot,
+                            .count = ref_stretch(job->pages, slot, count)};
+}
+
 /* Takes keys [key, key + keys), which may lie in several pages, into the tile's
  * sums [rows, d]. */
 static void take_block(const struct job *job, struct tile *tile,
@@ -91,15 +104,15 @@ static void take_block(const struct job *job, struct tile *tile,
                        size_t keys, bool add)
 {
     SCRATCH float score[KEYS * ROWS];
+    SCRATCH float room[KEYS * MAX_D];
     int32_t from[ROWS], to[ROWS];
-    const struct kernel_pages *pages = job->pages;
-    size_t step = ref_step(job->pages, job->hkv, job->d);
-    size_t at = ref_at(job->pages, tile->head, job->d);
+    size_t step;
     for (size_t j = 0, some; j < keys; j += some) {
-        some = ref_stretch(pages, key + j, keys - j);
-        cpu_lanes->mix(score + j * ROWS, ROWS,
-                       ref_key(pages, key + j, step) + at, step, 1, queries,
-                       ROWS, some, tile->padded, job->d, false);
+        struct cpu_run run = run_of(job, tile, key + j, keys - j);
+        const float *at = cpu_keys(&run, room, &step);
+        some = run.count;
+        cpu_lanes->mix(score + j * ROWS, ROWS, at, step, 1, queries, ROWS, some,
+                       tile->padded, job->d, false);
     }
     bool whole = true;
     for (size_t r = 0; r < tile->padded; r++) {
@@ -117,10 +130,11 @@ static void take_block(const struct job *job, struct tile *tile,
             cpu_lanes->scale(sums + r * job->d, sums + r * job->d, NULL,
                              tile->shrink[r], job->d);
     for (size_t j = 0, some; j < keys; j += some) {
-        some = ref_stretch(pages, key + j, keys - j);
-        cpu_lanes->mix(sums, job->d, score + j * ROWS, 1, ROWS,
-                       ref_value(pages, key + j, step) + at, step, tile->rows,
-                       job->d, some, add || j > 0);
+        struct cpu_run run = run_of(job, tile, key + j, keys - j);
+        const float *at = cpu_values(&run, room, &step);
+        some = run.count;
+        cpu_lanes->mix(sums, job->d, score + j * ROWS, 1, ROWS, at, step,
+                       tile->rows, job->d, some, add || j > 0);
     }
 }
 
@@ -128,26 +142,28 @@ static void take_block(const struct job *job, struct tile *tile,
 static void take_row(const struct job *job, struct tile *tile, float *sums,
                      size_t r, size_t key, size_t keys)
 {
-    const struct kernel_pages *pages = job->pages;
-    size_t d = job->d, step = ref_step(pages, job->hkv, d);
-    size_t at = ref_at(pages, tile->head, d);
+    SCRATCH float room[KEYS * MAX_D];
+    size_t d = job->d, step;
     size_t from = tile->from[r] > key ? tile->from[r] : key;
     size_t to = tile->to[r] < key + keys ? tile->to[r] : key + keys;
     float score[FEW_KEYS], scale = 1 / sqrtf((float)d), shrink;
     if (from >= to)
         return;
     for (size_t j = from, some; j < to; j += some) {
-        some = ref_stretch(pages, j, to - j);
-        cpu_lanes->dots(score + (j - from), job->q + place(job, tile, r),
-                        ref_key(pages, j, step) + at, step, d, some, scale, 0);
+        struct cpu_run run = run_of(job, tile, j, to - j);
+        const float *at = cpu_keys(&run, room, &step);
+        some = run.count;
+        cpu_lanes->dots(score + (j - from), job->q + place(job, tile, r), at,
+                        step, d, some, scale, 0);
     }
     shrink =
         cpu_lanes->fold_row(score, to - from, &tile->max[r], &tile->total[r]);
     few_shrink(sums + r * d, shrink, d);
     for (size_t j = from, some; j < to; j += some) {
-        some = ref_stretch(pages, j, to - j);
-        few_mix(sums + r * d, score + (j - from),
-                ref_value(pages, j, step) + at, step, d, some);
+        struct cpu_run run = run_of(job, tile, j, to - j);
+        const float *at = cpu_values(&run, room, &step);
+        some = run.count;
+        few_mix(sums + r * d, score + (j - from), at, step, d, some);
     }
 }
 
@@ -160,7 +176,7 @@ static void ask(const struct job *job, const struct tile *tile, size_t key,
     size_t step = ref_step(job->pages, job->hkv, job->d);
     size_t at = ref_at(job->pages, tile->head, job->d);
     size_t bytes = job->d * sizeof(float);
-    if (!keys)
+    if (!keys || job->pages->type != KERNEL_F32)
         return;
     const char *k = (const char *)(ref_key(job->pages, key, step) + at);
     const char *v = (const char *)(ref_value(job->pages, key, step) + at);

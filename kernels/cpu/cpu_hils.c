@@ -37,16 +37,18 @@ static void take_run(const struct hils_job *job, const struct hils_tile *t,
                      float *score, const struct hils_mask *mask,
                      struct rows *rows)
 {
-    size_t d = job->sizes->d, step = hils_step(job);
+    SCRATCH float room[KEYS * MAX_D];
+    size_t d = job->sizes->d, step;
     float *values = values_of(rows, b->first, d);
     hils_fold(b, score, keys, mask);
     for (size_t i = 0; i < b->count; i++)
         if (b->shrink[i] != 1)
             cpu_lanes->scale(values + 2 * i * d, values + 2 * i * d, NULL,
                              b->shrink[i], d);
-    cpu_lanes->mix(values, 2 * d, score, 1, ROWS,
-                   ref_value(job->pages, slot, step) + hils_at(job, t), step,
-                   b->count, d, keys, true);
+    struct cpu_run run = hils_run(job, t, slot, keys);
+    const float *value = cpu_values(&run, room, &step);
+    cpu_lanes->mix(values, 2 * d, score, 1, ROWS, value, step, b->count, d,
+                   keys, true);
 }
 
 static struct lanes_row row_at(struct rows *rows, size_t r, size_t d)
@@ -91,7 +93,7 @@ static void take_windows(const struct hils_job *job, const struct hils_tile *t,
 /* ---- Chunks ---- */
 
 /* A run of keys as columns [d, KEYS], and its values [keys, d]: where they lie, or,
- * where those of other heads lie between, copied. */
+ * where those of other heads lie between or they are decoded, copied. */
 struct packed {
     size_t slot, keys; /* 0: none */
     const float *value;
@@ -101,15 +103,16 @@ struct packed {
 static void pack(const struct hils_job *job, const struct hils_tile *t,
                  size_t slot, size_t keys, struct packed *p)
 {
-    size_t d = job->sizes->d, step = hils_step(job);
+    struct cpu_run run = hils_run(job, t, slot, keys);
+    size_t d = job->sizes->d, step;
     const float *at[KEYS];
     if (p->keys == keys && p->slot == slot)
         return;
-    const float *key = ref_key(job->pages, slot, step) + hils_at(job, t);
-    const float *value = ref_value(job->pages, slot, step) + hils_at(job, t);
+    const float *key = cpu_keys(&run, p->copied, &step);
     for (size_t j = 0; j < KEYS; j++)
         at[j] = key + (j < keys ? j : 0) * step;
     cpu_lanes->columns(p->key, at, 1, (keys + 15) / 16 * 16, d);
+    const float *value = cpu_values(&run, p->copied, &step);
     p->value = step == d ? value : p->copied;
     for (size_t j = 0; step != d && j < keys; j++)
         memcpy(p->copied + j * d, value + j * step, d * sizeof *value);
@@ -122,6 +125,8 @@ static void ask(const struct hils_job *job, const struct hils_tile *t,
                 size_t slot, size_t keys, size_t i, size_t some, size_t n)
 {
     size_t d = job->sizes->d, step = hils_step(job), at = hils_at(job, t);
+    if (job->pages->type != KERNEL_F32)
+        return;
     const char *key = (const char *)(ref_key(job->pages, slot, step) + at);
     const char *value = (const char *)(ref_value(job->pages, slot, step) + at);
     for (size_t j = keys * i / n; j < keys * (i + some) / n; j++)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu_few_rows.h"
+#include "kernels/cpu/cpu_pages.h"
 #include "kernels/ref/ref.h"
 
 enum {
@@ -102,6 +103,19 @@ static inline void hils_share(struct kernel_run *run, struct hils_job *job,
 static inline size_t hils_slot(const struct hils_job *job, size_t query)
 {
     return (size_t)job->position[query];
+}
+
+/* Slots [slot, slot + count), which lie in one page. */
+static inline struct cpu_run hils_run(const struct hils_job *job,
+                                      const struct hils_tile *t, size_t slot,
+                                      size_t count)
+{
+    return (struct cpu_run){.pages = job->pages,
+                            .hkv = job->sizes->hkv,
+                            .d = job->sizes->d,
+                            .head = t->kv,
+                            .slot = slot,
+                            .count = count};
 }
 
 /* From slot to slot of a page, and where the tile's head begins. */
@@ -203,10 +217,12 @@ static inline void hils_score(const struct hils_job *job,
                               const struct hils_block *b, const float *queries,
                               size_t slot, size_t keys, float *score)
 {
-    size_t d = job->sizes->d, step = hils_step(job);
-    cpu_lanes->mix(score, ROWS,
-                   ref_key(job->pages, slot, step) + hils_at(job, t), step, 1,
-                   queries, ROWS, keys, b->padded, d, false);
+    SCRATCH float room[KEYS * MAX_D];
+    struct cpu_run run = hils_run(job, t, slot, keys);
+    size_t d = job->sizes->d, step;
+    const float *key = cpu_keys(&run, room, &step);
+    cpu_lanes->mix(score, ROWS, key, step, 1, queries, ROWS, keys, b->padded, d,
+                   false);
 }
 
 /* score becomes each key's weight. */
@@ -224,18 +240,21 @@ static inline void hils_take_row(const struct hils_job *job,
                                  const struct hils_tile *t, size_t from,
                                  size_t to, const struct lanes_row *row)
 {
-    size_t d = job->sizes->d, step = hils_step(job), at = hils_at(job, t);
+    SCRATCH float room[KEYS * MAX_D];
+    size_t d = job->sizes->d, step;
     float score[FEW_KEYS], shrink;
     if (from >= to)
         return;
-    cpu_lanes->dots(score, row->q, ref_key(job->pages, from, step) + at, step,
-                    d, to - from, hils_scale(job), row->shift);
+    struct cpu_run run = hils_run(job, t, from, to - from);
+    const float *key = cpu_keys(&run, room, &step);
+    cpu_lanes->dots(score, row->q, key, step, d, to - from, hils_scale(job),
+                    row->shift);
     shrink = cpu_lanes->fold_row(score, to - from, row->max, row->total);
     if (!row->values)
         return;
     few_shrink(row->values, shrink, d);
-    few_mix(row->values, score, ref_value(job->pages, from, step) + at, step, d,
-            to - from);
+    const float *value = cpu_values(&run, room, &step);
+    few_mix(row->values, score, value, step, d, to - from);
 }
 
 /* ---- Windows ---- */

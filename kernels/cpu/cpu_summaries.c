@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/cpu_pages.h"
 #include "kernels/ref/ref.h"
 
 float cpu_softmax(float *score, size_t n, float share)
@@ -36,19 +37,35 @@ struct summaries {
     size_t first, chunk, keys, hq, hkv, d;
 };
 
-enum { MAX_KEYS = 1024 /* of a chunk; above, `ref` does it */ };
+enum { MAX_KEYS = 1024, MAX_D = 256 /* of a chunk; above, `ref` does it */ };
+enum { RUN = 64 };
+
+/* The keys from slot on, as far as they lie in one page, at most `count` and RUN. */
+static struct cpu_run run_from(const struct summaries *job, size_t head,
+                               size_t slot, size_t count)
+{
+    count = ref_stretch(job->pages, slot, count);
+    return (struct cpu_run){.pages = job->pages,
+                            .hkv = job->hkv,
+                            .d = job->d,
+                            .head = head / (job->hq / job->hkv),
+                            .slot = slot,
+                            .count = count < RUN ? count : RUN};
+}
 
 static void summarise(const struct summaries *job, size_t c, size_t head)
 {
-    size_t d = job->d, step = ref_step(job->pages, job->hkv, d);
-    size_t slot = c * job->chunk;
-    size_t at = ref_at(job->pages, head / (job->hq / job->hkv), d);
+    SCRATCH float room[RUN * MAX_D];
+    size_t d = job->d, slot = c * job->chunk, step;
     float *key = job->to->keys[c] + job->to->key_at + head * d;
     float scale = 1 / sqrtf((float)d), p[MAX_KEYS], score[MAX_KEYS];
-    for (size_t j = 0; j < job->keys; j++)
-        score[j] =
-            cpu_lanes->dot(ref_key(job->pages, slot + j, step) + at, key, d) *
-            scale;
+    for (size_t j = 0, some; j < job->keys; j += some) {
+        struct cpu_run run = run_from(job, head, slot + j, job->keys - j);
+        const float *at = cpu_keys(&run, room, &step);
+        some = run.count;
+        for (size_t i = 0; i < some; i++)
+            score[j + i] = cpu_lanes->dot(at + i * step, key, d) * scale;
+    }
     memcpy(p, score, job->keys * sizeof *p);
     double all = (double)cpu_softmax(p, job->keys, 1), entropy = 0;
     for (size_t j = 0; j < job->keys; j++) /* ln p = score - all */
@@ -56,10 +73,10 @@ static void summarise(const struct summaries *job, size_t c, size_t head)
             entropy += (double)p[j] * (all - (double)score[j]);
     job->to->biases[c][job->to->bias_at + head] = (float)entropy;
     for (size_t j = 0, some; j < job->keys; j += some) {
-        some = ref_stretch(job->pages, slot + j, job->keys - j);
-        cpu_lanes->mix(key, d, p + j, 0, 1,
-                       ref_key(job->pages, slot + j, step) + at, step, 1, d,
-                       some, j > 0);
+        struct cpu_run run = run_from(job, head, slot + j, job->keys - j);
+        const float *at = cpu_keys(&run, room, &step);
+        some = run.count;
+        cpu_lanes->mix(key, d, p + j, 0, 1, at, step, 1, d, some, j > 0);
     }
 }
 
@@ -77,7 +94,7 @@ static int chunk_summary(struct kernel_run *run,
                          size_t chunks, size_t chunk, size_t hq, size_t hkv,
                          size_t d, bool landmark)
 {
-    if (chunk > MAX_KEYS)
+    if (chunk > MAX_KEYS || d > MAX_D)
         return kernels_ref()->chunk_summary(
             run, summaries, pages, first, chunks, chunk, hq, hkv, d, landmark);
     struct summaries job = {.to = summaries,

@@ -99,6 +99,46 @@ static inline const float *ref_value(const struct kernel_pages *pages, size_t j,
            j % pages->slots * step;
 }
 
+/* Bytes before a head's integers [slots, d] in pages of KERNEL_INT8; right before them
+ * lie its scales [slots, groups]. */
+static inline size_t ref_groups(size_t d)
+{
+    return (d + KERNEL_PAGE_GROUP - 1) / KERNEL_PAGE_GROUP;
+}
+static inline size_t ref_integers(size_t head, size_t slots, size_t d)
+{
+    return head * slots * kernel_page_row_bytes(KERNEL_INT8, d) +
+           slots * ref_groups(d) * sizeof(float);
+}
+
+/* Number l of slot j in a page's part, as ref_step and ref_at say where. */
+static inline float ref_number(const struct kernel_pages *pages,
+                               const float *part, size_t j, size_t step,
+                               size_t at, size_t l)
+{
+    size_t slots = pages->slots, slot = j % slots;
+    if (pages->type != KERNEL_INT8)
+        return part[slot * step + at + l];
+    size_t before = ref_integers(at / (slots * step), slots, step);
+    const char *q = (const char *)part + before;
+    size_t group = (slots - slot) * ref_groups(step) - l / KERNEL_PAGE_GROUP;
+    float scale;
+    memcpy(&scale, q - group * sizeof scale, sizeof scale);
+    return scale * (float)(signed char)q[slot * step + l];
+}
+static inline float ref_key_number(const struct kernel_pages *pages, size_t j,
+                                   size_t step, size_t at, size_t l)
+{
+    return ref_number(pages, pages->keys[j / pages->slots] + pages->key_at, j,
+                      step, at, l);
+}
+static inline float ref_value_number(const struct kernel_pages *pages, size_t j,
+                                     size_t step, size_t at, size_t l)
+{
+    return ref_number(pages, pages->values[j / pages->slots] + pages->value_at,
+                      j, step, at, l);
+}
+
 /* Whether nobody sees slot j. */
 static inline bool ref_is_hidden(const struct kernel_pages *pages, size_t j)
 {

@@ -49,18 +49,14 @@ static const float *query_of(const struct hils *h, const float *q, size_t i,
     return q + (i * h->sizes->hq + head) * h->sizes->d;
 }
 
-/* The key, and the value, of slot j for query head `head`. */
-static const float *key_of(const struct hils *h, size_t j, size_t head)
+/* Where query head `head` lies in a slot. */
+static size_t step_of(const struct hils *h)
 {
-    const struct kernel_hils *z = h->sizes;
-    return ref_key(h->pages, j, ref_step(h->pages, z->hkv, z->d)) +
-           ref_at(h->pages, head / (z->hq / z->hkv), z->d);
+    return ref_step(h->pages, h->sizes->hkv, h->sizes->d);
 }
-static const float *value_of(const struct hils *h, size_t j, size_t head)
+static size_t place_of(const struct hils *h, size_t head)
 {
-    const struct kernel_hils *z = h->sizes;
-    return ref_value(h->pages, j, ref_step(h->pages, z->hkv, z->d)) +
-           ref_at(h->pages, head / (z->hq / z->hkv), z->d);
+    return ref_at(h->pages, head / (h->sizes->hq / h->sizes->hkv), h->sizes->d);
 }
 
 static bool real(const struct hils *h, size_t j)
@@ -77,16 +73,26 @@ static double chunk_score(const struct hils *h, size_t i, size_t head, size_t c)
            (double)s->biases[c][s->bias_at + head];
 }
 
+/* Of slot j's key. */
+static double slot_score(const struct hils *h, size_t i, size_t head, size_t j)
+{
+    const float *q = query_of(h, h->q, i, head);
+    size_t step = step_of(h), at = place_of(h, head);
+    double sum = 0;
+    for (size_t l = 0; l < h->sizes->d; l++)
+        sum += (double)q[l] * (double)ref_key_number(h->pages, j, step, at, l);
+    return sum / sqrt((double)h->sizes->d);
+}
+
 /* The logarithm of what softmax divides by, were all candidates chosen. */
 static double log_total(const struct hils *h, size_t i, size_t head)
 {
-    size_t t = (size_t)h->position[i], d = h->sizes->d;
+    size_t t = (size_t)h->position[i];
     size_t from = ref_window(h->sizes, t);
     double total = -INFINITY;
     for (size_t j = from; j <= t; j++)
         if (real(h, j))
-            total = ref_log_add(total, score_of(query_of(h, h->q, i, head),
-                                                key_of(h, j, head), d));
+            total = ref_log_add(total, slot_score(h, i, head, j));
     for (size_t c = 0; c < from / h->sizes->chunk; c++)
         total = ref_log_add(total, chunk_score(h, i, head, c));
     return total;
@@ -149,8 +155,7 @@ static double log_mass(const struct hils *h, size_t i, size_t head, size_t from,
     double mass = -INFINITY;
     for (size_t j = from; j < to; j++)
         if (real(h, j))
-            mass = ref_log_add(mass, score_of(query_of(h, h->q, i, head),
-                                              key_of(h, j, head), h->sizes->d));
+            mass = ref_log_add(mass, slot_score(h, i, head, j));
     return mass;
 }
 
@@ -230,8 +235,7 @@ static size_t take(const struct hils *h, struct weights *w, size_t i,
     for (size_t j = from; j < to; j++)
         if (real(h, j)) {
             w->slot[w->count] = j;
-            w->log[w->count++] = score_of(query_of(h, h->q, i, head),
-                                          key_of(h, j, head), h->sizes->d);
+            w->log[w->count++] = slot_score(h, i, head, j);
         }
     return first;
 }
@@ -261,8 +265,9 @@ static void mix(const struct hils *h, const struct weights *w, size_t head,
     for (size_t l = 0; l < h->sizes->d; l++) {
         double sum = 0;
         for (size_t j = 0; j < w->count; j++)
-            sum +=
-                exp(w->log[j] - all) * (double)value_of(h, w->slot[j], head)[l];
+            sum += exp(w->log[j] - all) *
+                   (double)ref_value_number(h->pages, w->slot[j], step_of(h),
+                                            place_of(h, head), l);
         out[l] = (float)sum;
     }
 }
@@ -309,5 +314,6 @@ void ref_fill_hils(struct kernels *table)
     table->hils_choose = hils_choose;
     table->hils_rerank = hils_rerank;
     table->reranks = true;
+    table->int8_pages = true;
     table->hils_attention = hils_attention;
 }

@@ -58,10 +58,10 @@ static float summarise(float *key, const struct kernel_pages *pages,
 {
     double max = -INFINITY, total = 0, entropy = 0;
     for (size_t j = 0; j < keys; j++) {
-        const float *k = ref_key(pages, from + j, step) + at;
         double sum = 0;
         for (size_t l = 0; l < d; l++)
-            sum += (double)k[l] * (double)key[l];
+            sum += (double)ref_key_number(pages, from + j, step, at, l) *
+                   (double)key[l];
         score[j] = sum / sqrt((double)d);
         max = fmax(max, score[j]);
     }
@@ -76,7 +76,8 @@ static float summarise(float *key, const struct kernel_pages *pages,
     for (size_t l = 0; l < d; l++) {
         double sum = 0;
         for (size_t j = 0; j < keys; j++)
-            sum += score[j] * (double)ref_key(pages, from + j, step)[at + l];
+            sum +=
+                score[j] * (double)ref_key_number(pages, from + j, step, at, l);
         key[l] = (float)sum;
     }
     return (float)entropy;

@@ -139,10 +139,9 @@ static void attend(float *out, const float *q, const struct kernel_pages *pages,
 {
     double max = -INFINITY, total = 0;
     for (size_t j = from; j < to; j++) {
-        const float *k = ref_key(pages, j, step) + at;
         double sum = 0;
         for (size_t l = 0; l < d; l++)
-            sum += (double)q[l] * (double)k[l];
+            sum += (double)q[l] * (double)ref_key_number(pages, j, step, at, l);
         score[j - from] =
             ref_is_hidden(pages, j) ? (double)-INFINITY : sum / sqrt((double)d);
         max = fmax(max, score[j - from]);
@@ -153,7 +152,8 @@ static void attend(float *out, const float *q, const struct kernel_pages *pages,
     for (size_t l = 0; l < d; l++) {
         double sum = 0;
         for (size_t j = from; j < to; j++)
-            sum += score[j - from] * (double)ref_value(pages, j, step)[at + l];
+            sum += score[j - from] *
+                   (double)ref_value_number(pages, j, step, at, l);
         out[l] = total <= 0 ? 0 : (float)(sum / total);
     }
 }
@@ -201,14 +201,44 @@ static int attention_bidirectional(struct kernel_run *run, float *out,
     return attend_all(out, q, &pages, m, n, hq, hkv, d, window, false);
 }
 
+/* A row: to the nearest of 255 multiples of each group's largest / 127. */
+static void encode_row(const float *x, size_t d, int8_t *q, float *scale)
+{
+    for (size_t l = 0; l < d; l += KERNEL_PAGE_GROUP, scale++) {
+        size_t end = d - l < KERNEL_PAGE_GROUP ? d : l + KERNEL_PAGE_GROUP;
+        float most = 0;
+        for (size_t i = l; i < end; i++)
+            most = fmaxf(most, fabsf(x[i]));
+        *scale = most / 127;
+        for (size_t i = l; i < end; i++)
+            q[i] = (int8_t)(*scale > 0 ? lrintf(x[i] / *scale) : 0);
+    }
+}
+
+static void write_int8(float *const *pages, size_t at, size_t slots,
+                       const float *x, size_t first, size_t rows, size_t hkv,
+                       size_t d)
+{
+    for (size_t i = first; i < first + rows; i++)
+        for (size_t head = 0; head < hkv; head++, x += d) {
+            size_t slot = i % slots;
+            int8_t *q = (int8_t *)(pages[i / slots] + at) +
+                        ref_integers(head, slots, d);
+            float *scale = (float *)(void *)q - (slots - slot) * ref_groups(d);
+            encode_row(x, d, q + slot * d, scale);
+        }
+}
+
 static int kv_write(struct kernel_run *run, float *const *pages, size_t at,
                     size_t slots, int type, const float *x, size_t first,
                     size_t rows, size_t hkv, size_t d)
 {
     (void)run;
-    if (type != KERNEL_F32)
+    if (type == KERNEL_INT8)
+        write_int8(pages, at, slots, x, first, rows, hkv, d);
+    else if (type != KERNEL_F32)
         return KERNEL_UNSUPPORTED;
-    for (size_t i = 0; i < rows; i++)
+    for (size_t i = 0; type == KERNEL_F32 && i < rows; i++)
         for (size_t head = 0; head < hkv; head++)
             memcpy(pages[(first + i) / slots] + at +
                        (head * slots + (first + i) % slots) * d,

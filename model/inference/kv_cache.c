@@ -20,24 +20,29 @@ static size_t whole_floats(size_t bytes)
 /* Of one layer's keys, or values, in a page. */
 static size_t part_floats(const struct model *m)
 {
-    return whole_floats(kernel_type_size(m->pages.type) * m->pages.slots *
-                        m->config.key_heads * m->config.head);
+    return whole_floats(m->pages.slots * m->config.key_heads *
+                        kernel_page_row_bytes(m->pages.type, m->config.head));
 }
 
-/* bf16 where the table has such pages, unless the weights are f32. */
-static int type_of(const struct model *m)
+/* int8 if that is wanted and can be (a model with attention of its own may read by
+ * sessions what its memories are made of); bf16 where the table has such pages, unless the
+ * weights are f32. */
+static int type_of(const struct model *m, bool int8)
 {
+    bool full = m->config.attention.kind == ATTENTION_FULL;
+    if (int8 && full && m->kernels->int8_pages)
+        return KERNEL_INT8;
     bool whole = strcmp(m->weights.type, "f32") == 0;
     return m->kernels->bf16_pages && !whole ? KERNEL_BF16 : KERNEL_F32;
 }
 
-void page_pool_lay_out(struct model *m, bool exact)
+void page_pool_lay_out(struct model *m, bool exact, bool int8)
 {
     const struct model_config *c = &m->config;
     struct page_pool *pool = &m->pages;
     bool hils = c->attention.kind == ATTENTION_HILS;
     exact = exact && c->attention.kind == ATTENTION_FULL;
-    pool->type = type_of(m);
+    pool->type = type_of(m, int8);
     pool->slots = hils ? c->attention.hils.chunk : CACHE_PAGE;
     pool->at = mem_alloc(c->layers * sizeof *pool->at);
     pool->floats = 0;

@@ -8,9 +8,9 @@
  * S is 64, in models made for HiLS their chunk.  While a chunk is not complete
  * its proxy lies where the summary keys will.
  *
- * Keys and values are of the pool's `type`, one for all pages of a model: bf16
- * where the table of kernels has such pages and the weights are not f32, else
- * f32.  Summaries are f32: what is chosen goes by them.  Each part begins at a
+ * Keys and values are of the pool's `type`, one for all pages of a model: int8 where
+ * it was asked for, bf16 where the table of kernels has such pages and the weights
+ * are not f32, else f32.  Summaries are f32: what is chosen goes by them.  Each part begins at a
  * multiple of 16 bytes.
  *
  * A slot is a token, or what the model has inserted behind those of a chunk.
@@ -40,7 +40,7 @@ struct page {
 struct page_pool {
     struct page *spare;
     size_t spare_count, used; /* pages */
-    int type;                 /* KERNEL_F32 or KERNEL_BF16 */
+    int type;                 /* KERNEL_F32, KERNEL_BF16 or KERNEL_INT8 */
     size_t slots;             /* of a page */
     size_t floats;            /* of a page: its bytes by four */
     size_t *at;               /* [layers] where each layer's part begins */
@@ -107,8 +107,9 @@ float *cache_summary(const struct model *model, const struct cache *cache,
                      size_t layer, size_t chunk);
 
 /* Lays the model's pages out, once, by its kernels, config and weights' type;
- * `exact`: layers that see all have room for summaries. */
-void page_pool_lay_out(struct model *model, bool exact);
+ * `exact`: layers that see all have room for summaries; `int8`: keys and values have
+ * eight bits, if the table and the attention can. */
+void page_pool_lay_out(struct model *model, bool exact, bool int8);
 /* Whether the pages of this layer have that room. */
 bool cache_has_summaries(const struct model *model, size_t layer);
 

@@ -221,6 +221,11 @@ static void set_attention_facts(struct model *m)
     }
 }
 
+static const char *key_type(int type)
+{
+    return type == KERNEL_INT8 ? "int8" : type == KERNEL_BF16 ? "bf16" : "f32";
+}
+
 static void set_facts(struct model *m, const char *folder)
 {
     const struct model_config *c = &m->config;
@@ -247,9 +252,9 @@ static void set_facts(struct model *m, const char *folder)
         .weight_bytes = w->bytes,
         .wide_bytes = w->wide_bytes,
         .work_bytes = forward_work_bytes(c),
-        .key_type = m->pages.type == KERNEL_BF16 ? "bf16" : "f32",
-        .token_bytes = 2 * kernel_type_size(m->pages.type) * c->layers *
-                       c->key_heads * c->head,
+        .key_type = key_type(m->pages.type),
+        .token_bytes = 2 * kernel_page_row_bytes(m->pages.type, c->head) *
+                       c->layers * c->key_heads,
         .pooling = pooling_name(m->pooling.kind),
         .query_prefix = m->pooling.query,
         .passage_prefix = m->pooling.passage,
@@ -285,7 +290,7 @@ int model_open(const char *path, const struct model_options *options,
     if (code && err)
         err_at(err, path);
     if (!code) {
-        page_pool_lay_out(m, options->exact);
+        page_pool_lay_out(m, options->exact, options->keys_int8);
         set_frequencies(m);
         set_facts(m, path);
         *ret = m;
@@ -309,7 +314,7 @@ struct model *model_share(const struct model *of, struct kernel_pool pool)
                         .frequencies = {of->frequencies[0], of->frequencies[1]},
                         .facts = of->facts,
                         .name = of->name};
-    page_pool_lay_out(m, of->facts.exact);
+    page_pool_lay_out(m, of->facts.exact, of->pages.type == KERNEL_INT8);
     return m;
 }
 

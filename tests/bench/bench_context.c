@@ -1,182 +1,35 @@
 /* What it costs and saves that a model made for full attention chooses what it reads
  * (`hils = exact`), on real text:
  *
- *     context perplexity MODEL TEXT TOKENS...
- *     context few MODEL TEXT TOKENS...
- *     context needles MODEL TEXT TOKENS [@FOLDER] [WAYS, as above]
- *     context speed MODEL TOKENS THREADS
+ *     context perplexity MODEL TEXT [kv=int8] [@FOLDER] [:ROWS] [WAY...] TOKENS...
+ *     context speed MODEL TOKENS THREADS [PIECE]
  *
- * perplexity: of the last 1,024 of so many tokens (ascending multiples of 64).  All
+ * perplexity: of the last 1,024 of so many tokens (ascending multiples of 128).  All
  * before are read with full attention, once; then the last ones anew for each way, so
- * that ways are compared on the same keys and values.  A line of JSON each:
- *     full     all is read
- *     window   the last `budget` tokens alone
- *     exact    the last min(512, budget / 2) and chunks of 64 that make up `budget`,
- *              the first `full` layers reading all
- *     int8     all is read, of what lay in files as 8 bits by groups of 32
- *     read     as exact with 2,560, but all before was read so, too
- * few: the same of some ways, none of which reads all anew, and of those that stand
- *     among TOKENS as WINDOW/CHUNKS/FULL-LAYERS, with an `r` behind re-ranked.
- *     A word @FOLDER keeps what is read in full there, from where another run goes on.
- * needles: ten facts, and three that name another, are put into so many tokens of the
- *     text, evenly; all is read with full attention, and with `exact` of 2,560; then
- *     each is asked for, and the likeliest tokens are compared with what was said.
- * speed: tokens a second, one after the other, behind so many whose keys and values
- *     are random, ways by turns, the least of 8 */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+ * that ways are compared on the same keys and values.  A line of JSON each.  Ways are
+ * those of long_texts.h, and
+ *     int8, int4, int8/int4
+ *               all is read, of keys and values rounded to 8 or 4 bits by groups of 32;
+ *               keys to 8, values to 4
+ *     read=N    as exact=N, but all before was read so, too
+ * With kv=int8 keys and values have eight bits in memory.  What was read is kept in
+ * FOLDER, and rows in the file ROWS, from where another run goes on.
+ * speed: milliseconds of a token behind so many whose keys and values are random, ways
+ *     by turns, with keys and values of f32 and of eight bits, the least of 8; or of so
+ *     many tokens as one piece, once */
+#include "model/inference/forward.h"
+#include "tests/bench/long_texts.h"
 
-#include "base/file.h"
-#include "base/mem.h"
-#include "base/pool.h"
-#include "daemon/engine/prompt_files.h"
-#include "model/model.h"
-
-enum { LAST = 1024, PIECE = 128, READ = 512, PAGE = 64, TURNS = 8 };
-enum { USUAL = 2560 };
-
-struct way {
-    const char *name;
-    size_t budget, full;
-};
-
-static const struct way ways[] = {
-    {"full", 0, 0},      {"exact", 512, 2},  {"exact", 1024, 2},
-    {"exact", 2048, 2},  {"exact", 4096, 2}, {"exact", 2048, 0},
-    {"window", 2048, 0}, {"window", 512, 0},
-};
-enum { WAYS = sizeof ways / sizeof ways[0] };
-
-static struct model *model;
-static bool few;
-
-/* Ways that `few` leaves out. */
-static bool is_left_out(const struct way *way)
-{
-    bool sparse = way->budget == 512 || way->budget == 4096;
-    return few && (sparse || (way->budget == 2048 && way->full));
-}
-
-static void must(int code, const struct err *err)
-{
-    if (!code)
-        return;
-    fprintf(stderr, "context: %s\n", err->message);
-    exit(1);
-}
-
-static struct session_exact choice_of(const struct way *way)
-{
-    struct session_exact all = {.all = true};
-    if (!strcmp(way->name, "window"))
-        all.window = way->budget;
-    if (strcmp(way->name, "exact") != 0)
-        return all;
-    size_t window = way->budget / 2 < 512 ? way->budget / 2 : 512;
-    return (struct session_exact){.top_k = (way->budget - window) / PAGE,
-                                  .window = window,
-                                  .full = way->full};
-}
-
-static struct pool *open_model(const char *path, unsigned threads)
-{
-    struct err err = {.position = -1};
-    struct pool *pool = NULL;
-    must(pool_new(threads, &pool, &err), &err);
-    struct model_options options = {
-        .kernels = kernels_cpu(),
-        .exact = true,
-        .pool = {pool, pool_parallel_for, pool_threads(pool)}};
-    must(model_open(path, &options, &model, &err), &err);
-    return pool;
-}
-
-static void read_on(struct session *s, const int32_t *ids, size_t count)
-{
-    struct err err = {.position = -1};
-    for (size_t at = 0, some; at < count; at += some) {
-        some = count - at < READ ? count - at : READ;
-        must(session_prefill(s, ids + at, some, NULL, NULL, &err), &err);
-    }
-}
-
-/* ---- Reading in full, of which files are kept ---- */
-
-static struct prompt_files *kept; /* NULL: none are */
-static struct hash128 kept_name;  /* of the last piece read */
-
-static struct prompt_piece piece_behind(const int32_t *ids)
-{
-    return (struct prompt_piece){
-        .before = kept_name, .ids = ids, .count = PIECE};
-}
-
-static bool read_kept(struct session *s, const int32_t *ids, void *pages,
-                      size_t bytes)
-{
-    struct err err = {.position = -1};
-    struct prompt_piece piece = piece_behind(ids);
-    if (prompt_files_read(kept, &piece, pages, bytes, &err))
-        return false;
-    must(session_import(s, ids, PIECE, pages, &err), &err);
-    kept_name = prompt_piece_name(&piece);
-    return true;
-}
-
-static void keep(struct session *s, const int32_t *ids, size_t at, void *pages,
-                 size_t bytes)
-{
-    struct err err = {.position = -1};
-    struct prompt_piece piece = piece_behind(ids + at);
-    must(session_export(s, at, PIECE, pages, &err), &err);
-    must(prompt_files_write(kept, &piece, NULL, 0, pages, bytes, &err), &err);
-    kept_name = prompt_piece_name(&piece);
-}
-
-/* Up to `end`. */
-static void read_and_keep(struct session *s, const int32_t *ids, size_t end)
-{
-    struct err err = {.position = -1};
-    size_t bytes = PIECE / PAGE * session_page_bytes(s);
-    void *pages = mem_alloc(bytes);
-    while (session_length(s) < end) {
-        size_t at = session_length(s), to = at + READ < end ? at + READ : end;
-        if (read_kept(s, ids + at, pages, bytes))
-            continue;
-        must(session_prefill(s, ids + at, to - at, NULL, NULL, &err), &err);
-        for (; at < to; at += PIECE)
-            keep(s, ids, at, pages, bytes);
-    }
-    free(pages);
-}
-
-static void keep_in(const char *folder, struct session *s)
-{
-    struct err err = {.position = -1};
-    must(prompt_files_open(folder, (uint64_t)1 << 40, &kept, &err), &err);
-    kept_name = session_kind(s);
-}
+enum { LAST = 1024, TURNS = 8 }; /* tokens; of each way */
 
 /* ---- Perplexity ---- */
 
-static double log_loss(const float *logits, size_t count, int32_t id)
-{
-    double top = (double)logits[0], sum = 0;
-    for (size_t i = 1; i < count; i++)
-        top = (double)logits[i] > top ? (double)logits[i] : top;
-    for (size_t i = 0; i < count; i++)
-        sum += exp((double)logits[i] - top);
-    return log(sum) + top - (double)logits[id];
-}
-
 /* Mean over the tokens behind each of those read. */
-static double loss_of(struct session *s, const int32_t *ids, float *logits)
+static double loss_of(struct session *s, const int32_t *ids)
 {
     struct err err = {.position = -1};
     size_t vocabulary = model_facts(model)->vocabulary;
+    float *logits = mem_alloc(PIECE * vocabulary * sizeof *logits);
     double sum = 0;
     for (size_t at = 0; at < LAST; at += PIECE) {
         must(session_prefill(s, ids + at, PIECE, NULL, logits, &err), &err);
@@ -184,304 +37,148 @@ static double loss_of(struct session *s, const int32_t *ids, float *logits)
             sum +=
                 log_loss(logits + i * vocabulary, vocabulary, ids[at + i + 1]);
     }
+    free(logits);
     return sum / (LAST - 1);
 }
 
-/* Prints the loss of the last tokens behind `base`, which has read those before. */
-static double measure(struct session *base, const int32_t *ids, size_t tokens,
-                      const struct way *way, const struct session_exact *choice,
-                      double full)
+/* x [count] in groups of 32 as integers of at most `most`, the group's largest. */
+static void round_floats(float *x, size_t count, float most)
 {
-    struct err err = {.position = -1};
-    float *logits =
-        mem_alloc(PIECE * model_facts(model)->vocabulary * sizeof *logits);
-    struct session *s;
-    must(session_fork(base, tokens - LAST, &s, &err), &err);
-    session_exact_change(s, choice);
-    double start = clock_seconds();
-    double loss = loss_of(s, ids + tokens - LAST, logits);
-    printf("{\"tokens\": %zu, \"way\": \"%s\", \"budget\": %zu, "
-           "\"full_layers\": %zu, \"perplexity\": %.4f, \"ratio\": %.4f, "
-           "\"seconds\": %.1f}\n",
-           tokens, way->name, way->budget, way->full, exp(loss),
-           exp(loss - (full > 0 ? full : loss)), clock_seconds() - start);
-    fflush(stdout);
-    session_close(s);
-    free(logits);
-    return loss;
+    enum { GROUP = 32 };
+    for (size_t i = 0; i < count; i += GROUP) {
+        float largest = 0;
+        for (size_t j = i; j < i + GROUP; j++)
+            largest = fmaxf(largest, fabsf(x[j]));
+        float scale = largest > 0 ? largest / most : 1;
+        for (size_t j = i; j < i + GROUP; j++)
+            x[j] = scale * roundf(x[j] / scale);
+    }
 }
 
-/* What the base has read up to `count` tokens, as files of eight bits keep it. */
+/* Keys and values of a page. */
+static void round_page(float *page, float keys, float values)
+{
+    const struct model_config *c = &model->config;
+    size_t part = PAGE * c->key_heads * c->head;
+    for (size_t layer = 0; layer < c->layers; layer++) {
+        round_floats(page + model->pages.at[layer], part, keys);
+        round_floats(page + model->pages.at[layer] + part, part, values);
+    }
+}
+
+/* What the base has read up to `count` tokens, rounded as `way` says. */
 static struct session *round_pages(struct session *base, const int32_t *ids,
-                                   size_t count)
+                                   size_t count, const char *way)
 {
     struct err err = {.position = -1};
     struct session_exact all = {.all = true};
-    struct session *s;
-    struct prompt_files *files;
-    char folder[] = "/var/tmp/context-XXXXXX";
-    size_t bytes = PIECE / PAGE * session_page_bytes(base);
-    void *pages = mem_alloc(bytes);
-    if (!mkdtemp(folder))
-        exit(1);
-    must(prompt_files_open(folder, bytes + 65536, &files, &err), &err);
-    must(session_open_exact(model, &all, &s, &err), &err);
-    for (size_t at = 0; at + PIECE <= count; at += PIECE) {
-        struct prompt_piece piece = {
-            .ids = ids + at, .count = PIECE, .rounded = true};
-        must(session_export(base, at, PIECE, pages, &err), &err);
-        must(prompt_files_write(files, &piece, NULL, 0, pages, bytes, &err),
-             &err);
-        must(prompt_files_read(files, &piece, pages, bytes, &err), &err);
-        must(session_import(s, ids + at, PIECE, pages, &err), &err);
+    struct session *s = open_session(&all);
+    float *page = mem_alloc(session_page_bytes(base));
+    float keys = strcmp(way, "int4") ? 127 : 7;
+    float values = strcmp(way, "int8") ? 7 : 127;
+    for (size_t at = 0; at + PAGE <= count; at += PAGE) {
+        must(session_export(base, at, PAGE, page, &err), &err);
+        round_page(page, keys, values);
+        must(session_import(s, ids + at, PAGE, page, &err), &err);
     }
-    prompt_files_close(files);
-    must(prompt_files_open(folder, 0, &files, &err), &err); /* empties it */
-    prompt_files_close(files);
-    rmdir(folder);
-    free(pages);
+    free(page);
     return s;
 }
 
-static void compare_ways(struct session *base, struct session *chosen,
-                         const int32_t *ids, size_t tokens)
+static bool is_rounded(const char *way)
 {
-    static const struct way read = {"read", USUAL, 0};
-    struct session_exact usual = session_exact_of(USUAL);
-    double full = 0;
-    for (size_t w = 0; w < WAYS; w++) {
-        struct session_exact choice = choice_of(&ways[w]);
-        if (ways[w].budget >= tokens || is_left_out(&ways[w]))
-            continue;
-        double loss = measure(base, ids, tokens, &ways[w], &choice, full);
-        full = w ? full : loss;
+    return !strncmp(way, "int", 3);
+}
+
+struct perplexity {
+    struct ids ids;
+    struct reading full, chosen; /* the latter of `read=N` */
+    const char **ways;
+    int count;
+};
+
+/* What the way goes on from, of `before` tokens; the caller closes it. */
+static struct session *state_for(struct perplexity *p, const char *way,
+                                 size_t before)
+{
+    if (strncmp(way, "read=", 5) != 0) {
+        read_to(&p->full, before);
+        return is_rounded(way)
+                   ? round_pages(p->full.s, p->ids.items, before, way)
+                   : fork_session(p->full.s, before);
     }
-    static const struct way int8 = {"int8", 0, 0};
-    struct session_exact all = {.all = true};
-    struct session *rounded = round_pages(base, ids, tokens - LAST);
-    measure(rounded, ids, tokens, &int8, &all, full);
-    session_close(rounded);
-    if (chosen)
-        measure(chosen, ids, tokens, &read, &usual, full);
-}
-
-static struct session_exact choice_in(const char *word)
-{
-    struct session_exact how = {0};
-    char *at;
-    how.window = strtoul(word, &at, 10);
-    how.top_k = strtoul(at + 1, &at, 10);
-    how.full = strtoul(at + 1, &at, 10);
-    how.rerank = *at == 'r';
-    return how;
-}
-
-/* "512/24/2": behind what was measured last. */
-static void measure_other(struct session *base, const int32_t *ids,
-                          size_t tokens, const char *word)
-{
-    struct session_exact how = choice_in(word);
-    struct way way = {word, how.window + PAGE * how.top_k, how.full};
-    measure(base, ids, tokens, &way, &how, 0);
-}
-
-static void take_ids(const char *path, struct ids *ret)
-{
-    struct err err = {.position = -1};
-    struct buf text = {0};
-    must(file_read(path, (size_t)1 << 24, &text, &err), &err);
-    text.size = text.size < 1 << 20 ? text.size : 1 << 20;
-    must(tokenizer_encode(model_tokenizer(model), buf_slice(&text), false, ret,
-                          &err),
-         &err);
-    buf_free(&text);
-}
-
-/* Two sessions: one reads all, one as usual. */
-static void open_both(struct session **ret_full, struct session **ret_chosen)
-{
-    struct err err = {.position = -1};
-    struct session_exact all = {.all = true}, usual = session_exact_of(USUAL);
-    must(session_open_exact(model, &all, ret_full, &err), &err);
-    must(session_open_exact(model, &usual, ret_chosen, &err), &err);
-}
-
-static int perplexity(int argc, char **argv, bool some)
-{
-    few = some;
-    struct ids ids = {0};
-    struct session *base, *chosen;
-    struct pool *pool = open_model(argv[0], 0);
-    take_ids(argv[1], &ids);
-    open_both(&base, &chosen);
-    size_t tokens = 0;
-    for (int i = 2; i < argc; i++) {
-        if (argv[i][0] == '@') {
-            keep_in(argv[i] + 1, base);
-            continue;
-        }
-        if (strchr(argv[i], '/')) {
-            measure_other(base, ids.items, tokens, argv[i]);
-            continue;
-        }
-        tokens = strtoul(argv[i], NULL, 10);
-        size_t had = session_length(base);
-        if (tokens > ids.count || tokens % PAGE || tokens < had + LAST)
-            return 2;
-        if (kept)
-            read_and_keep(base, ids.items, tokens - LAST);
-        else
-            read_on(base, ids.items + had, tokens - LAST - had);
-        if (!few)
-            read_on(chosen, ids.items + had, tokens - LAST - had);
-        compare_ways(base, few ? NULL : chosen, ids.items, tokens);
+    if (!p->chosen.s) {
+        struct session_exact how = session_exact_of(strtoul(way + 5, NULL, 10));
+        how.rerank = true;
+        p->chosen = begin_reading(&how, p->ids.items);
     }
-    session_close(base);
-    session_close(chosen);
-    model_close(model);
-    pool_free(pool);
-    return 0;
+    read_to(&p->chosen, before);
+    return fork_session(p->chosen.s, before);
 }
 
-/* ---- Needles ---- */
-
-enum { FACTS = 10, CHAINS = 3, ANSWER = 6 };
-static const char *const towns[] = {
-    "Lisbon", "Oslo",  "Cairo", "Quito",  "Hanoi", "Perth", "Turin",
-    "Leeds",  "Minsk", "Dakar", "Bergen", "Lyon",  "Odessa"};
-
-static int code_of(size_t i)
+/* The loss of the last tokens, of which a row is printed or was before. */
+static void measure(struct perplexity *p, size_t tokens, const char *way)
 {
-    return (int)(1009 + i * 7919 % 8971);
-}
-
-static void put_needle(size_t i, struct buf *out)
-{
-    if (i < FACTS)
-        buf_printf(out, "\n\nThe access code of the %s office is %d.\n\n",
-                   towns[i], code_of(i));
-    else
-        buf_printf(out,
-                   "\n\nThe %s office has the same access code as the %s "
-                   "office.\n\n",
-                   towns[i], towns[i - FACTS]);
-}
-
-static void put_text(struct slice text, struct ids *ids)
-{
-    struct err err = {.position = -1};
-    must(tokenizer_encode(model_tokenizer(model), text, false, ids, &err),
-         &err);
-}
-
-/* The text with the needles between, `tokens` in all or a little more. */
-static struct ids bury(const struct ids *text, size_t tokens)
-{
-    struct ids ret = {0};
-    enum { ALL = FACTS + CHAINS };
-    for (size_t i = 0; i < ALL; i++) {
-        struct buf needle = {0};
-        size_t each = tokens / (ALL + 1), place = i * 4 % ALL;
-        for (size_t t = 0; t < each; t++)
-            ids_put(&ret, text->items[i * each + t]);
-        put_needle(place, &needle);
-        put_text(buf_slice(&needle), &ret);
-        buf_free(&needle);
-    }
-    while (ret.count < tokens || ret.count % PAGE)
-        ids_put(&ret, text->items[tokens + ret.count]);
-    return ret;
-}
-
-/* Whether what the session writes behind the question begins with the answer. */
-static bool is_found(struct session *base, const struct session_exact *how,
-                     size_t i)
-{
-    struct err err = {.position = -1};
-    struct buf question = {0}, said = {0};
-    struct ids ids = {0};
-    struct session *s;
-    char wanted[16];
-    snprintf(wanted, sizeof wanted, "%d", code_of(i < FACTS ? i : i - FACTS));
-    buf_printf(&question,
-               "\n\nQuestion: What is the access code of the %s office?\n"
-               "Answer: The access code of the %s office is ",
-               towns[i], towns[i]);
-    put_text(buf_slice(&question), &ids);
-    must(session_fork(base, session_length(base), &s, &err), &err);
-    session_exact_change(s, how);
-    must(session_prefill(s, ids.items, ids.count, NULL, NULL, &err), &err);
-    for (int n = 0; n < ANSWER; n++) {
-        int32_t id = session_top_k(s);
-        buf_put_slice(&said, tokenizer_bytes(model_tokenizer(model), id));
-        must(session_prefill(s, &id, 1, NULL, NULL, &err), &err);
-    }
-    size_t at = 0;
-    while (at < said.size && said.data[at] == ' ')
-        at++;
-    bool found = said.size - at >= strlen(wanted) &&
-                 !memcmp(said.data + at, wanted, strlen(wanted));
-    session_close(s);
-    buf_free(&question);
-    buf_free(&said);
-    ids_free(&ids);
-    return found;
-}
-
-static void ask_all(struct session *base, const char *name, size_t budget,
-                    const struct session_exact *how)
-{
-    size_t facts = 0, chains = 0;
-    for (size_t i = 0; i < FACTS; i++)
-        facts += is_found(base, how, i);
-    for (size_t i = FACTS; i < FACTS + CHAINS; i++)
-        chains += is_found(base, how, i);
-    printf("{\"tokens\": %zu, \"way\": \"%s\", \"budget\": %zu, "
-           "\"facts\": \"%zu of %d\", \"chains\": \"%zu of %d\"}\n",
-           session_length(base), name, budget, facts, FACTS, chains, CHAINS);
-    fflush(stdout);
-}
-
-/* Ways that were named, or the usual ones, the last of which reads all anew. */
-static void ask_ways(struct session *base, struct session *chosen,
-                     const struct ids *ids, int count, char **words)
-{
-    struct session_exact usual = session_exact_of(USUAL), all = {.all = true},
-                         near = {.all = true, .window = USUAL};
-    for (int i = 0; i < count; i++) {
-        struct session_exact how = choice_in(words[i]);
-        ask_all(base, words[i], how.window + PAGE * how.top_k, &how);
-    }
-    if (count)
+    char begin[128], rest[128];
+    snprintf(begin, sizeof begin,
+             "{\"tokens\": %zu, \"way\": \"%s\", \"perplexity\": ", tokens,
+             way);
+    if (row_behind(begin))
         return;
-    ask_all(base, "full", 0, &all);
-    ask_all(base, "window", USUAL, &near);
-    ask_all(base, "exact", USUAL, &usual);
-    read_on(chosen, ids->items, ids->count);
-    ask_all(chosen, "read", USUAL, &usual);
+    struct session *s = state_for(p, way, tokens - LAST);
+    if (strncmp(way, "read=", 5) != 0) {
+        struct session_exact how = way_of(is_rounded(way) ? "full" : way);
+        session_exact_change(s, &how);
+    }
+    double start = clock_seconds();
+    double loss = loss_of(s, p->ids.items + tokens - LAST);
+    snprintf(rest, sizeof rest, "%.5f, \"seconds\": %.1f}", exp(loss),
+             clock_seconds() - start);
+    put_row(begin, rest);
+    session_close(s);
 }
 
-static int needles(int argc, char **argv)
+static void measure_all(struct perplexity *p, size_t tokens)
 {
-    struct ids text = {0};
-    struct session *base, *chosen;
-    size_t tokens = strtoul(argv[2], NULL, 10);
-    struct pool *pool = open_model(argv[0], 0);
-    take_ids(argv[1], &text);
-    if (text.count < 2 * tokens + LAST)
-        return 2;
-    struct ids ids = bury(&text, tokens);
-    bool keeps = argc > 3 && argv[3][0] == '@';
-    open_both(&base, &chosen);
-    if (keeps)
-        keep_in(argv[3] + 1, base);
-    if (keeps)
-        read_and_keep(base, ids.items, ids.count / PIECE * PIECE);
-    read_on(base, ids.items + session_length(base),
-            ids.count - session_length(base));
-    ask_ways(base, chosen, &ids, argc - 3 - keeps, argv + 3 + keeps);
-    session_close(base);
-    session_close(chosen);
+    static const char *const usual[] = {
+        "full",       "exact=512",   "exact=1024", "exact=2048",
+        "exact=4096", "window=2048", "window=512", "int8"};
+    enum { USUALLY = sizeof usual / sizeof usual[0] };
+    if (tokens > p->ids.count || tokens % PIECE || tokens <= LAST)
+        exit(2);
+    for (int w = 0; w < (p->count ? p->count : USUALLY); w++)
+        measure(p, tokens, p->count ? p->ways[w] : usual[w]);
+}
+
+static int perplexity(int argc, char **argv)
+{
+    struct session_exact all = {.all = true};
+    struct perplexity p = {0};
+    bool int8 = argc > 2 && !strcmp(argv[2], "kv=int8");
+    struct pool *pool = open_pool(0);
+    open_model_with(argv[0], pool, int8);
+    p.ids = file_ids(argv[1]);
+    p.full = begin_reading(&all, p.ids.items);
+    p.ways = mem_alloc((size_t)argc * sizeof *p.ways);
+    for (int i = 2; i < argc; i++) {
+        char *end;
+        size_t tokens = strtoul(argv[i], &end, 10);
+        if (argv[i][0] == '@')
+            keep_in(argv[i] + 1);
+        else if (argv[i][0] == ':')
+            go_on_with(argv[i] + 1);
+        else if (!strcmp(argv[i], "kv=int8"))
+            continue;
+        else if (*end)
+            p.ways[p.count++] = argv[i];
+        else
+            measure_all(&p, tokens);
+    }
+    end_reading(&p.full);
+    if (p.chosen.s)
+        end_reading(&p.chosen);
+    ids_free(&p.ids);
+    free(p.ways);
     model_close(model);
     pool_free(pool);
     return 0;
@@ -506,70 +203,90 @@ static void fill(struct session *s, size_t tokens)
     free(page);
 }
 
-/* Seconds of one token. */
-static double step(struct session *s, size_t tokens)
+/* Seconds of a token of two, behind one more; or of so many as one piece. */
+static double step(struct session *s, size_t tokens, size_t piece)
 {
+    enum { STEPS = 2 };
     struct err err = {.position = -1};
-    int32_t id = 7;
-    const int count = 2;
+    int32_t *ids = mem_alloc(piece * sizeof *ids);
+    for (size_t i = 0; i < piece; i++)
+        ids[i] = (int32_t)(1000 + i * 37 % 5000);
     session_rewind(s, tokens);
-    must(session_prefill(s, &id, 1, NULL, NULL, &err), &err);
+    if (piece == 1)
+        must(session_prefill(s, ids, 1, NULL, NULL, &err), &err);
+    int count = piece == 1 ? STEPS : 1;
     double start = clock_seconds();
     for (int i = 0; i < count; i++)
-        must(session_prefill(s, &id, 1, NULL, NULL, &err), &err);
+        must(session_prefill(s, ids, piece, NULL, NULL, &err), &err);
+    free(ids);
     return (clock_seconds() - start) / count;
 }
 
-static int speed(char **argv)
+/* A session of `tokens` on the model whose keys and values are of one type. */
+struct timed {
+    struct model *model;
+    const char *way, *type;
+    struct session *s;
+    double least;
+};
+
+enum { TIMED_WAYS = 3, TIMED = 2 * TIMED_WAYS };
+
+static void open_timed(const char *path, struct pool *pool, bool int8,
+                       size_t tokens, struct timed *ret)
 {
-    static const struct way each[] = {
-        {"full", 0, 0}, {"exact", USUAL, 0}, {"rerank", USUAL, 0}};
-    enum { EACH = sizeof each / sizeof each[0] };
-    struct err err = {.position = -1};
-    size_t tokens = strtoul(argv[1], NULL, 10) / PAGE * PAGE;
-    struct pool *pool =
-        open_model(argv[0], (unsigned)strtoul(argv[2], NULL, 10));
+    static const char *const ways[TIMED_WAYS] = {"full", "exact=2560",
+                                                 "summaries=2560"};
     struct session_exact all = {.all = true};
-    struct session *base, *sessions[EACH];
-    double least[EACH] = {0};
-    must(session_open_exact(model, &all, &base, &err), &err);
+    open_model_with(path, pool, int8);
+    struct session *base = open_session(&all);
     fill(base, tokens);
-    for (size_t w = 0; w < EACH; w++) {
-        struct session_exact choice =
-            w ? session_exact_of(USUAL) : (struct session_exact){.all = true};
-        choice.rerank = !strcmp(each[w].name, "rerank");
-        must(session_fork(base, tokens, &sessions[w], &err), &err);
-        session_exact_change(sessions[w], &choice);
-    }
-    for (int turn = 0; turn < TURNS; turn++)
-        for (size_t w = 0; w < EACH; w++) {
-            double got = step(sessions[w], tokens);
-            least[w] = turn && least[w] < got ? least[w] : got;
-        }
-    for (size_t w = 0; w < EACH; w++) {
-        printf("{\"tokens\": %zu, \"threads\": %s, \"way\": \"%s\", "
-               "\"budget\": %zu, \"full_layers\": %zu, \"ms\": %.1f, "
-               "\"times\": %.2f}\n",
-               tokens, argv[2], each[w].name, each[w].budget, each[w].full,
-               least[w] * 1000, least[0] / least[w]);
-        session_close(sessions[w]);
+    for (size_t w = 0; w < TIMED_WAYS; w++) {
+        struct session_exact how = way_of(ways[w]);
+        ret[w] = (struct timed){.model = model,
+                                .way = ways[w],
+                                .type = model_facts(model)->key_type,
+                                .s = fork_session(base, tokens)};
+        session_exact_change(ret[w].s, &how);
     }
     session_close(base);
-    model_close(model);
+}
+
+static int speed(int argc, char **argv)
+{
+    struct timed timed[TIMED];
+    size_t tokens = strtoul(argv[1], NULL, 10) / PAGE * PAGE;
+    size_t piece = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
+    struct pool *pool = open_pool((unsigned)strtoul(argv[2], NULL, 10));
+    open_timed(argv[0], pool, false, tokens, timed);
+    open_timed(argv[0], pool, true, tokens, timed + TIMED_WAYS);
+    for (int turn = 0; turn < (piece == 1 ? TURNS : 1); turn++)
+        for (struct timed *t = timed; t < timed + TIMED; t++) {
+            double got = step(t->s, tokens, piece);
+            t->least = turn && t->least < got ? t->least : got;
+        }
+    for (struct timed *t = timed; t < timed + TIMED; t++) {
+        printf("{\"tokens\": %zu, \"threads\": %s, \"piece\": %zu, "
+               "\"way\": \"%s\", \"keys\": \"%s\", \"ms\": %.1f, "
+               "\"times\": %.2f}\n",
+               tokens, argv[2], piece, t->way, t->type, t->least * 1000,
+               timed[0].least / t->least);
+        session_close(t->s);
+    }
+    model_close(timed[0].model);
+    model_close(timed[TIMED_WAYS].model);
     pool_free(pool);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 4 && (!strcmp(argv[1], "perplexity") || !strcmp(argv[1], "few")))
-        return perplexity(argc - 2, argv + 2, !strcmp(argv[1], "few"));
-    if (argc > 4 && !strcmp(argv[1], "needles"))
-        return needles(argc - 2, argv + 2);
-    if (argc == 5 && !strcmp(argv[1], "speed"))
-        return speed(argv + 2);
-    fprintf(stderr, "usage: context perplexity MODEL TEXT TOKENS...\n"
-                    "       context needles MODEL TEXT TOKENS\n"
-                    "       context speed MODEL TOKENS THREADS\n");
+    if (argc > 4 && !strcmp(argv[1], "perplexity"))
+        return perplexity(argc - 2, argv + 2);
+    if (argc > 4 && !strcmp(argv[1], "speed"))
+        return speed(argc - 2, argv + 2);
+    fprintf(stderr, "usage: context perplexity MODEL TEXT [kv=int8] [@FOLDER] "
+                    "[:ROWS] [WAY...] TOKENS...\n"
+                    "       context speed MODEL TOKENS THREADS [PIECE]\n");
     return 2;
 }

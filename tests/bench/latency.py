@@ -8,7 +8,7 @@ indexed, has its memories and, where there are enough vectors, their search inde
 questions in each mode, ten results with their text, one after the other; the first twenty of each mode
 do not count. The questions are FILE's (as `lectern eval` reads them), else titles of random sections in
 five templates; --write keeps them. Prints JSON: what the store holds, and milliseconds as the client
-sees them and as the daemon says; `core`: of the daemon's processor time, in the mean. `dense in auto`: the search index, or each row.
+sees them and as the daemon says; `core`: of the daemon's processor time, in the mean; `mib`: its memory in the end. `dense in auto`: the search index, or each row.
 """
 import argparse
 import json
@@ -115,6 +115,7 @@ def main():
             "dense in auto": explained["explain"].get("dense")}
         report["modes"] = {mode: measure(daemon, mode, questions) for mode in MODES
                            if status["vectors"]["segments"] or mode == "lexical"}
+        report["mib"] = {name: kib // 1024 for name, kib in daemon.memory().items()}
         print(json.dumps(report, indent=1))
     finally:
         daemon.stop()

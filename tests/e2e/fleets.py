@@ -2,6 +2,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 
 from e2e.house import BUILD, HERE, PATIENCE, Skip, check, house, page, test
@@ -212,6 +213,128 @@ def what_is_not_to_be_held_any_more_goes():
 
 
 @test
+def a_reader_says_what_it_does_not_hold():
+    with fleet() as (database, indexer, reader):
+        for name in ("pumps", "valves"):
+            indexer.write(f"{name}/a.html", page(name, f"<p>The impeller of {name} is primed.</p>"))
+            indexer.run("fleet", "publish", name, os.path.join(indexer.path, name))
+        indexer.run("fleet", "work", "--once")
+        check("elsewhere" not in indexer.json("search", "impeller"), "no reader")
+        with open(os.path.join(reader.path, "lectern/lectern.ini"), "a") as file:
+            file.write("fleet_manuals = valves\n")
+        reader.run("fleet", "fetch", "--once")
+        for verb in ("search", "ask", "grep"):
+            check(reader.json(verb, "impeller")["elsewhere"] == 1, reader.json(verb, "impeller"))
+        check(reader.json("status")["fleet"]["elsewhere"] == ["pumps"], reader.json("status")["fleet"])
+        check("not held here" in reader.run("search", "zygote", code=1).stderr, "where nothing is found")
+        check("is not held here" in reader.run("search", "impeller", "-c", "pumps", code=2).stderr, "by its name")
+        check("no manual named" in reader.run("search", "impeller", "-c", "other", code=2).stderr, "one that nobody has")
+        # It stays known while the registry is away.
+        database.stop("immediate")
+        reader.run("fleet", "fetch", "--once", code=3)
+        check(reader.json("search", "impeller")["elsewhere"] == 1, "without the database")
+        database.start()
+        indexer.run("fleet", "withdraw", "pumps")
+        reader.run("fleet", "fetch", "--once")
+        check("elsewhere" not in reader.json("search", "impeller") and not reader.json("status")["fleet"]["elsewhere"], "withdrawn")
+
+
+@contextlib.contextmanager
+def beside(**more):
+    """A reader with its manuals, and one that asks it for what it does not hold."""
+    with house() as far, house() as near:
+        for h, name in ((far, "pumps"), (far, "both"), (near, "valves"), (near, "both")):
+            h.write(f"{name}/a.html", page(name, f"<p>The impeller of the {name} is primed with clean water before it is started.</p>"))
+            h.run("add", os.path.join(h.path, name), "-c", name, "--wait")
+        near.configure(watch="off", fleet_readers=f"far={far.socket}", **more)
+        near.run("daemon", "--stop")
+        yield near, far
+
+
+@test
+def what_is_not_held_is_asked_of_another_reader():
+    with beside() as (near, far):
+        found = near.json("search", "impeller primed")
+        places = {(hit["manual"], hit.get("reader")) for hit in found["results"]}
+        check(places == {("valves", None), ("both", None), ("pumps", "far")}, found)
+        check(found["readers"] == [{"name": "far", "searched": 2}] and found["searched"] == 4, found)
+        check("pumps at far" in near.run("search", "impeller primed").stdout, "in words")
+        # By its name alone, and its sections by theirs.
+        alone = near.json("search", "impeller", "-c", "pumps")
+        check([(hit["manual"], hit["reader"]) for hit in alone["results"]] == [("pumps", "far")] and alone["terms"], alone)
+        node = alone["results"][0]["node"]
+        section = near.json("get", node)
+        check("pumps" in section["blocks"][0]["text"] and section["id"] == node and section["reader"] == "far", section)
+        check(far.json("get", node.split("@")[0])["blocks"] == section["blocks"], "as it is there")
+        check(near.json("get", "1") == section, "by its number")
+        cited = near.call("quote", node=node, quote="The impeller of the pumps")
+        check(cited["status"] == "verified" and cited["node"] == node, cited)
+        check(near.json("toc", "-c", "pumps")["manual"] == "pumps" and near.json("toc", section["path_nodes"][0])["id"] == section["path_nodes"][0],
+              "contents")
+        check("the reader far has it" in near.run("open", node, code=4).stderr, "its file is not here")
+        check(near.json("search", "impeller", "--under", section["path_nodes"][0])["results"], "below a node")
+        check("not asked here" in near.run("get", "n1@other", code=2).stderr, "a reader that is not known")
+        # A question is answered by one of both.
+        answer = near.json("ask", "what is the impeller of the pumps primed with", "-c", "pumps")
+        check(answer["reader"] == "far" and answer["citations"][0]["node"].endswith("@far"), answer)
+        check("clean water" in answer["answer"], answer)
+        check("reader" not in near.json("ask", "what is the impeller of the valves primed with", "-c", "valves"), "its own")
+        # Names that one of both has, and that nobody has.
+        two = near.json("search", "impeller", "-c", "pumps", "-c", "valves")
+        check({hit["manual"] for hit in two["results"]} == {"pumps", "valves"}, two)
+        check("no manual named other" in near.run("search", "impeller", "-c", "other", code=2).stderr, "nobody has it")
+        # Who is asked asks nobody in turn.
+        check("readers" not in far.call("search", query="impeller", local=True, manuals=["valves"]), "in turn")
+
+
+@test
+def a_question_goes_to_who_holds_its_answer():
+    with beside() as (near, far):
+        far.write("pumps/b.html", page("Bearings", "<p>The bearings are greased with lithium soap every thousand hours.</p>"))
+        far.run("update", "--wait")
+        answer = near.json("ask", "what are the bearings greased with")
+        check(answer["reader"] == "far" and "lithium" in answer["answer"] and answer["readers"], answer)
+        check("pumps at far" in near.run("ask", "what are the bearings greased with").stdout, "in words")
+        check(near.json("ask", "what are the bearings greased with", "--session", "s", code=1)["kind"] == "none", "sessions stay here")
+
+
+@test
+def a_dead_reader_holds_up_nobody():
+    with beside() as (near, far):
+        far.run("daemon", "--stop")
+        found = near.json("search", "impeller primed")
+        check(len(found["results"]) == 2 and "no daemon answers" in found["readers"][0]["problem"], found)
+        check(not found["complete"] and "is not searched" in near.run("search", "impeller").stderr, "it is said")
+        check("cannot be asked" in near.run("search", "impeller", "-c", "pumps", code=3).stderr, "by its name")
+        check(near.json("ask", "what is the impeller primed with")["answer"], "it answers itself")
+        far.run("daemon")
+        check(near.json("search", "impeller", "-c", "pumps")["results"], "it is back")
+        far.run("daemon", "--stop")
+        # One that takes requests and answers none: it is waited for once.
+        with socket.socket(socket.AF_UNIX) as silent:
+            silent.bind(far.socket)
+            silent.listen()
+            check("in time" in near.json("search", "impeller primed")["readers"][0]["problem"], "silent")
+            check("asked again" in near.json("search", "impeller primed")["readers"][0]["problem"], "not asked")
+            silent.settimeout(0)
+            silent.accept()[0].close()
+            try:
+                silent.accept()
+                check(False, "it was asked twice")
+            except BlockingIOError:
+                pass
+        os.unlink(far.socket)
+
+
+@test
+def what_readers_are_called_is_checked():
+    with house() as h:
+        for wrong in ("far", "far=s", "f r=/s", "a=/s, a=/t"):
+            h.configure(fleet_readers=wrong)
+            check("fleet_readers" in h.run("ls", code=None).stderr, wrong)
+
+
+@test
 def who_lost_the_lease_cannot_publish():
     with fleet() as (database, indexer, _):
         indexer.write("m/a.html", page("Pumps", "<p>Words.</p>"))
@@ -227,6 +350,26 @@ def who_lost_the_lease_cannot_publish():
         check(database.sql("SELECT worker, outcome FROM lectern.attempts ORDER BY fence") ==
               [["late", "lost"], ["other", "published"]], "what became of them")
         check(database.sql("SELECT count(*) FROM lectern.packs") == [["1"]], "the late one's pack")
+
+
+@test
+def what_is_indexed_is_published_when_the_database_is_back():
+    with fleet() as (database, indexer, _):
+        indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
+        indexer.run("fleet", "publish", "m", os.path.join(indexer.path, "m"))
+        daemon = indexer.json("status")["pid"]
+        os.kill(daemon, signal.SIGSTOP)
+        worker = subprocess.Popen([os.path.join(BUILD, "lectern"), "fleet", "work", "--once", "--store", indexer.store], env=indexer.env,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            indexer.until(lambda: database.sql("SELECT fence FROM lectern.attempts"), "the lease is taken")
+            database.stop("immediate")
+        finally:
+            os.kill(daemon, signal.SIGCONT)
+        indexer.until(lambda: os.path.exists(os.path.join(indexer.store, "fleet/made.pack")) or worker.poll() is not None, "it is packed")
+        database.start()
+        check(worker.wait(PATIENCE) == 0, worker.returncode)
+        check(database.sql("SELECT fence, outcome FROM lectern.attempts") == [["1", "published"]], "once")
 
 
 @test
@@ -252,7 +395,11 @@ def readers_serve_on_without_database_and_packs():
         check("registry" in later["problem"] and later["behind"] >= state["behind"], later)
         check("not all is current for" in reader.run("status").stdout, "in words")
         answer = reader.json("ask", "what is the impeller primed with")
-        check("water" in answer["answer"] and not answer["fresh"], answer)
+        check("water" in answer["answer"] and not answer["fresh"] and answer["behind"] >= later["behind"], answer)
+        for verb in ("search", "grep"):
+            found = reader.json(verb, "impeller")
+            check(not found["fresh"] and found["behind"] >= answer["behind"] and "elsewhere" not in found, found)
+        check("not all packs" in reader.run("search", "impeller").stderr, "in words")
         database.start()
         os.rename(places + ".gone", places)
         damage(places)
@@ -261,6 +408,7 @@ def readers_serve_on_without_database_and_packs():
         reader.run("fleet", "fetch", "--once")
         check("oil" in reader.json("ask", "what is the impeller primed with")["answer"], "all is there again")
         check(reader.json("status")["fleet"]["fresh"], reader.json("status")["fleet"])
+        check("behind" not in reader.json("search", "impeller"), "all is current")
         check("all is current" in reader.run("status").stdout, "in words")
 
 

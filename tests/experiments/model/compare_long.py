@@ -1,10 +1,12 @@
-"""Tokens one by one behind a long text, here and in llama.cpp, on one GGUF file:
+"""Tokens one by one behind a long text, or a piece of it, here and in llama.cpp, on one GGUF file:
 
-    compare_long.py BUILD FILE.gguf TOKENS THREADS [TURNS]
+    compare_long.py BUILD FILE.gguf TOKENS THREADS [TURNS [PIECE]]
 
 What lies before is never read: here pages of random numbers (tests/bench/bench_context.c), there the
 state of 256 tokens, saved, repeated up to TOKENS and restored.  By turns, so that load favours
-neither; milliseconds a token, the least of runs of 2 tokens here and of 4 there.  Needs the wheel xllamacpp 2026.10.11549."""
+neither; milliseconds a token, the least of runs of 2 tokens here and of 4 there; with PIECE milliseconds of so
+many tokens read at once, the least of TURNS.  What reading a text costs is the sum over its pieces, which cost in
+proportion to what lies before, so that few lengths tell it.  Needs the wheel xllamacpp 2026.10.11549."""
 import json
 import os
 import struct
@@ -13,7 +15,7 @@ import sys
 import tempfile
 import urllib.request
 
-SMALL, WRITTEN, STEPS = 256, 4, 8
+SMALL, WRITTEN, STEPS = 256, 4, 4
 
 
 def repeat(data, tokens):
@@ -40,7 +42,7 @@ class Other:
         import xllamacpp
         params = xllamacpp.CommonParams()
         params.model.path = file
-        params.n_ctx = tokens + 512
+        params.n_ctx = tokens + 2048
         params.n_parallel = 1
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
         params.warmup = False
@@ -64,30 +66,36 @@ class Other:
         return self.ask("/completion", {"prompt": ids, "n_predict": count, "temperature": 0, "cache_prompt": True,
                                         "ignore_eos": True})["timings"]
 
-    def step(self):
-        timings = self.write(self.ids + [1234], WRITTEN)
-        if timings["prompt_n"] > 1:
+    def step(self, piece):
+        """Milliseconds of a token, or of a piece that another begins than the one before."""
+        self.turn = getattr(self, "turn", 0) + 1
+        if piece > 1:
+            timings = self.write(self.ids + [1234 + self.turn] + self.ids[:piece - 1], 1)
+        else:
+            timings = self.write(self.ids + [1234], WRITTEN)
+        if timings["prompt_n"] > piece:
             raise SystemExit("what was restored is read again")
-        return timings["predicted_ms"] / timings["predicted_n"]
+        return timings["prompt_ms"] if piece > 1 else timings["predicted_ms"] / timings["predicted_n"]
 
 
-def ours(build, file, tokens, threads):
-    done = subprocess.run([os.path.join(build, "tests/bench/bench_context"), "speed", file, str(tokens), str(threads)],
+def ours(build, *args):
+    done = subprocess.run([os.path.join(build, "tests/bench/bench_context"), "speed", *map(str, args)],
                           check=True, capture_output=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def main(build, file, tokens, threads, turns=2):
-    tokens, threads = int(tokens) // SMALL * SMALL, int(threads)
+def main(build, file, tokens, threads, turns=2, piece=1):
+    tokens, threads, piece = int(tokens) // SMALL * SMALL, int(threads), int(piece)
     least, there = {}, []
     with tempfile.TemporaryDirectory() as folder:
         other = Other(file, tokens, threads, folder)
         for _ in range(int(turns)):
-            for way in ours(build, file, tokens, threads):
-                name = f"{way['way']} {way['budget']}"
+            for way in ours(build, file, tokens, threads, piece):
+                name = f"{way['way']} {way['keys']}"
                 least[name] = min(way["ms"], least.get(name, way["ms"]))
-            there += [other.step() for _ in range(STEPS)]
-    print(json.dumps({"tokens": tokens, "threads": threads, "here": least, "llama.cpp": round(min(there), 1)}))
+            there += [other.step(piece) for _ in range(STEPS if piece == 1 else 1)]
+    print(json.dumps({"tokens": tokens, "threads": threads, "piece": piece, "here": least,
+                      "llama.cpp": round(min(there), 1)}))
 
 
 if __name__ == "__main__":

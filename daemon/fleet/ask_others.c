@@ -1,0 +1,177 @@
+/* A question is answered by the one reader whose search is surest to hold an answer. */
+#include <string.h>
+
+#include "daemon/fleet/merge_results.h"
+#include "daemon/fleet/with_others.h"
+#include "memory/routing/route.h"
+
+enum { ANSWER_MS = 120000 };
+
+struct choosing {
+    struct call *call;
+    struct named named;
+    struct reader_answer answers[OTHER_READERS_MAX];
+    size_t count; /* of answers */
+    bool here;    /* this daemon is asked, too */
+};
+
+/* What it is searched for with: the first section. */
+static cJSON *to_search(const struct choosing *choosing, bool there)
+{
+    static const char *const kept[] = {"query", "manuals", "local",
+                                       "file",  "mode",    "kind"};
+    cJSON *params = named_params(choosing->call, &choosing->named, there);
+    cJSON *search = cJSON_CreateObject(), *one;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if ((one = cJSON_DetachItemFromObjectCaseSensitive(params, kept[i])))
+            cJSON_AddItemToObject(search, kept[i], one);
+    cJSON_AddNumberToObject(search, "n", 1);
+    cJSON_Delete(params);
+    return search;
+}
+
+/* How sure this daemon is. */
+static int search_here(struct choosing *choosing, double *ret_confidence,
+                       struct err *err)
+{
+    struct call call = *choosing->call;
+    cJSON *params = to_search(choosing, false), *result = NULL;
+    *ret_confidence = 0;
+    call.params = params;
+    int code =
+        choosing->here ? search_held(&call, &choosing->named, &result, err) : 0;
+    if (!code)
+        *ret_confidence = json_get_double(result, "confidence", 0);
+    cJSON_Delete(result);
+    cJSON_Delete(params);
+    return code;
+}
+
+/* The surest of those whose first section is of a manual that is not held here; NULL:
+ * none is surer than `confidence`. */
+static struct other_reader *choose(struct choosing *choosing, double confidence)
+{
+    struct other_reader *best = NULL;
+    double least = confidence;
+    if (choosing->here && least < route_min_confidence)
+        least = route_min_confidence;
+    for (size_t i = 0; i < choosing->count; i++) {
+        const struct reader_answer *answer = &choosing->answers[i];
+        const cJSON *hit = cJSON_GetArrayItem(
+            cJSON_GetObjectItemCaseSensitive(answer->result, "results"), 0);
+        double there = json_get_double(answer->result, "confidence", 0);
+        if (!hit || there <= least ||
+            others_hold(choosing->call, json_get_text(hit, "manual", "")))
+            continue;
+        best = answer->reader;
+        least = there;
+    }
+    return best;
+}
+
+/* *ret NULL: the other had no answer. */
+static int ask_there(const struct choosing *choosing,
+                     struct other_reader *reader, cJSON **ret, struct err *err)
+{
+    const struct call *call = choosing->call;
+    cJSON *params = named_params(call, &choosing->named, true), *citation;
+    cJSON_DeleteItemFromObjectCaseSensitive(params, "stream");
+    if (choosing->here)
+        cJSON_DeleteItemFromObjectCaseSensitive(params, "session");
+    int code = other_reader_ask(reader, "ask", params, ANSWER_MS,
+                                &call->request->cancelled, ret, err);
+    cJSON_Delete(params);
+    if (code)
+        return code;
+    if (choosing->here &&
+        !strcmp(json_get_text(*ret, "kind", "none"), "none")) {
+        cJSON_Delete(*ret);
+        *ret = NULL;
+        return 0;
+    }
+    cJSON_ArrayForEach (citation,
+                        cJSON_GetObjectItemCaseSensitive(*ret, "citations"))
+        cJSON_AddStringToObject(citation, "reader", reader->name);
+    return 0;
+}
+
+static int ask_here(const struct choosing *choosing, cJSON **ret,
+                    struct err *err)
+{
+    cJSON *params = named_params(choosing->call, &choosing->named, false);
+    int code = others_run(choosing->call, verb_ask, params, ret, err);
+    cJSON_Delete(params);
+    return code;
+}
+
+static int answer(struct choosing *choosing, cJSON **ret, struct err *err)
+{
+    double confidence;
+    int code = search_here(choosing, &confidence, err);
+    other_readers_end(choosing->call->daemon->other_readers,
+                      &choosing->call->request->cancelled, choosing->answers);
+    if (code)
+        return code;
+    code = named_check(choosing->call, &choosing->named, choosing->answers,
+                       choosing->count, verb_ask, err);
+    struct other_reader *reader = code ? NULL : choose(choosing, confidence);
+    struct err why = {.position = -1};
+    *ret = NULL;
+    if (reader) {
+        code = ask_there(choosing, reader, ret, &why);
+        if (code && (!choosing->here || code == ERR_CANCELLED)) {
+            *err = why;
+            return code;
+        }
+        code = 0;
+    }
+    if (!code && !*ret)
+        code = ask_here(choosing, ret, err);
+    if (!code)
+        merge_put_readers(*ret, choosing->answers, choosing->count);
+    return code;
+}
+
+/* Follow-ups go on where their session is, which is here unless nothing that is named
+ * is. */
+static bool is_asked_here_alone(const struct choosing *choosing)
+{
+    const struct call *call = choosing->call;
+    bool apart = json_get_text(call->params, "under", NULL) ||
+                 json_get_bool(call->params, "local", false) ||
+                 !call->daemon->other_readers;
+    return apart ||
+           (choosing->named.any &&
+            !cJSON_GetArraySize(choosing->named.unheld)) ||
+           (choosing->here && json_get_text(call->params, "session", NULL));
+}
+
+int ask_with_others(struct call *call, struct json *json, struct err *err)
+{
+    struct choosing choosing = {.call = call};
+    cJSON *result, *search;
+    bool done;
+    int code = others_relay(call, "under", ANSWER_MS, json, &done, err);
+    if (done)
+        return code;
+    named_read(call, &choosing.named);
+    choosing.here =
+        !choosing.named.any || cJSON_GetArraySize(choosing.named.held);
+    if (is_asked_here_alone(&choosing)) {
+        code = verb_ask(call, json, err);
+    } else {
+        choosing.count = call->daemon->other_readers->count;
+        search = to_search(&choosing, true);
+        other_readers_begin(call->daemon->other_readers, "search", search,
+                            choosing.answers);
+        cJSON_Delete(search);
+        code = answer(&choosing, &result, err);
+        if (!code) {
+            others_put(json, result);
+            cJSON_Delete(result);
+        }
+        reader_answers_free(call->daemon->other_readers, choosing.answers);
+    }
+    named_free(&choosing.named);
+    return code;
+}

@@ -1,0 +1,197 @@
+#include "daemon/fleet/other_readers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+static const char name_letters[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+/* ---- Configuration ---- */
+
+static struct other_reader *find(struct other_readers *readers,
+                                 const char *name)
+{
+    for (size_t i = 0; i < readers->count; i++)
+        if (!strcmp(readers->items[i].name, name))
+            return &readers->items[i];
+    return NULL;
+}
+
+static int add(struct other_readers *readers, struct slice word,
+               struct err *err)
+{
+    struct other_reader *reader = &readers->items[readers->count];
+    size_t size = strspn(word.data, name_letters);
+    char name[READER_NAME] = "";
+    if (!size || size >= word.size || size >= sizeof name ||
+        word.data[size] != '=' || word.data[size + 1] != '/')
+        return err_set(err, ERR_USAGE,
+                       "fleet_readers: '%.*s' is not NAME=PATH, with a name of "
+                       "letters, digits, _ and -, and the absolute path of a "
+                       "socket",
+                       (int)word.size, word.data);
+    memcpy(name, word.data, size);
+    if (find(readers, name) || readers->count == OTHER_READERS_MAX)
+        return err_set(err, ERR_USAGE,
+                       "fleet_readers: %s stands twice, or there are more than "
+                       "%d",
+                       name, OTHER_READERS_MAX);
+    memcpy(reader->name, name, sizeof name);
+    reader->path = mem_strndup(word.data + size + 1, word.size - size - 1);
+    readers->count++;
+    return 0;
+}
+
+int other_readers_open(const char *configured, struct other_readers **ret,
+                       struct err *err)
+{
+    struct other_readers *readers = NULL;
+    const char *at = configured;
+    int code = 0;
+    while (!code && *(at += strspn(at, " ,"))) {
+        struct slice word = {at, strcspn(at, " ,")};
+        if (!readers)
+            readers = mem_alloc(sizeof *readers);
+        code = add(readers, word, err);
+        at += word.size;
+    }
+    if (code)
+        other_readers_free(readers);
+    else
+        *ret = readers;
+    return code;
+}
+
+void other_readers_free(struct other_readers *readers)
+{
+    for (size_t i = 0; readers && i < readers->count; i++)
+        free(readers->items[i].path);
+    free(readers);
+}
+
+/* ---- Asking ---- */
+
+static int begin(struct other_reader *reader, const char *method,
+                 const cJSON *params, struct reader_call *ret, struct err *err)
+{
+    int64_t left = atomic_load(&reader->silent_until) - clock_ms();
+    *ret = (struct reader_call){.fd = -1};
+    return left > 0
+               ? err_set(err, ERR_LIMIT,
+                         "it did not answer in time, and is asked again in "
+                         "%lld s",
+                         (long long)(left + 999) / 1000)
+               : reader_call_begin(reader->path, method, params, ret, err);
+}
+
+static int end(struct other_reader *reader, struct reader_call *call,
+               int64_t deadline_ms, const atomic_bool *cancelled,
+               cJSON **ret_result, struct err *err)
+{
+    int code = reader_call_end(call, deadline_ms, cancelled, ret_result, err);
+    if (code == ERR_LIMIT && clock_ms() >= deadline_ms)
+        atomic_store(&reader->silent_until, clock_ms() + READER_PAUSE_MS);
+    return code;
+}
+
+void other_readers_begin(struct other_readers *readers, const char *method,
+                         const cJSON *params,
+                         struct reader_answer answers[OTHER_READERS_MAX])
+{
+    for (size_t i = 0; i < readers->count; i++) {
+        struct reader_answer *answer = &answers[i];
+        *answer = (struct reader_answer){.reader = &readers->items[i],
+                                         .err = {.position = -1}};
+        begin(answer->reader, method, params, &answer->call, &answer->err);
+    }
+}
+
+void other_readers_end(struct other_readers *readers,
+                       const atomic_bool *cancelled,
+                       struct reader_answer answers[OTHER_READERS_MAX])
+{
+    int64_t deadline_ms = clock_ms() + READERS_MS;
+    for (size_t i = 0; i < readers->count; i++) {
+        struct reader_answer *answer = &answers[i];
+        if (answer->call.fd < 0 ||
+            end(answer->reader, &answer->call, deadline_ms, cancelled,
+                &answer->result, &answer->err))
+            continue;
+        other_reader_mark(answer->reader, answer->result);
+    }
+}
+
+void reader_answers_free(const struct other_readers *readers,
+                         struct reader_answer answers[OTHER_READERS_MAX])
+{
+    for (size_t i = 0; i < readers->count; i++)
+        cJSON_Delete(answers[i].result);
+}
+
+int other_reader_ask(struct other_reader *reader, const char *method,
+                     const cJSON *params, int64_t ms,
+                     const atomic_bool *cancelled, cJSON **ret_result,
+                     struct err *err)
+{
+    struct err why = {.position = -1};
+    struct reader_call call;
+    int code = begin(reader, method, params, &call, &why);
+    if (!code)
+        code = end(reader, &call, clock_ms() + ms, cancelled, ret_result, &why);
+    if (!code) {
+        other_reader_mark(reader, *ret_result);
+        cJSON_AddStringToObject(*ret_result, "reader", reader->name);
+        return 0;
+    }
+    return code == ERR_CANCELLED ? err_set(err, code, "cancelled")
+                                 : err_set(err, code, "the reader %s: %s",
+                                           reader->name, why.message);
+}
+
+/* ---- Nodes ---- */
+
+static void mark_text(const struct other_reader *reader, cJSON *text)
+{
+    struct buf marked = {0};
+    if (!cJSON_IsString(text) || !text->valuestring[0])
+        return;
+    buf_printf(&marked, "%s@%s", text->valuestring, reader->name);
+    cJSON_SetValuestring(text, marked.data);
+    buf_free(&marked);
+}
+
+void other_reader_mark(const struct other_reader *reader, cJSON *value)
+{
+    cJSON *child, *node;
+    cJSON_ArrayForEach (child, value) {
+        const char *key = child->string ? child->string : "";
+        if (!strcmp(key, "node") || !strcmp(key, "id"))
+            mark_text(reader, child);
+        else if (!strcmp(key, "path_nodes") || !strcmp(key, "near"))
+            cJSON_ArrayForEach (node, child)
+                mark_text(reader, node);
+        else
+            other_reader_mark(reader, child);
+    }
+}
+
+int other_readers_of_node(struct other_readers *readers, const char *node,
+                          struct other_reader **ret, size_t *ret_size,
+                          struct err *err)
+{
+    const char *at = strchr(node, '@');
+    *ret = NULL;
+    if (!at)
+        return 0;
+    *ret_size = (size_t)(at - node);
+    *ret = readers ? find(readers, at + 1) : NULL;
+    return *ret ? 0
+                : err_set(err, ERR_USAGE,
+                          "'%.100s' names a node of a reader that is not asked "
+                          "here (fleet_readers)",
+                          node);
+}
