@@ -11,7 +11,7 @@ enum {
     PIECE_MS = 20,      /* of indexing, before it looks whether to go on */
     MIN_PIECE = 256,    /* tokens: smaller passes are slower by the token */
     FIRST_PIECE = 256,  /* before the speed is known */
-    MAX_TEXTS = 64,     /* of a piece */
+    MAX_TEXTS = 256,    /* of a piece */
     KEYS_A_PIECE = 4096 /* memories */
 };
 

@@ -227,6 +227,7 @@ static void fill()
     cudaGetLastError();
     table.name = "cuda";
     table.bf16_pages = true;
+    table.pass_rows = 8192;
     table.device = device;
     table.lost = lost;
     table.allocate = allocate;

@@ -83,6 +83,7 @@ static struct kernels table;
 static void fill(void)
 {
     table.name = "ref";
+    table.pass_rows = 512;
     ref_fill_memory(&table);
     ref_fill_matmuls(&table);
     ref_fill_transformer(&table);

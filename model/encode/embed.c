@@ -8,7 +8,7 @@
 
 /* ---- Inputs and passes ---- */
 
-enum { MAX_PARTS = 64 };
+enum { MAX_PARTS = 256 };
 
 /* Some inputs' share of a pass. */
 struct pass {
@@ -106,13 +106,13 @@ static struct forward_part part_of(const struct model *m,
 static void fill_pass(const struct model *m, const struct embed_input *inputs,
                       size_t count, struct pass *ret)
 {
-    size_t rows = 0;
+    size_t rows = 0, max = forward_max_texts(m);
     ret->count = 0;
     while (ret->count < count && ret->count < MAX_PARTS) {
         size_t i = ret->count;
         ret->parts[i] = part_of(m, &inputs[i], &ret->caches[i]);
         rows += forward_rows(&ret->parts[i]);
-        if (rows > FORWARD_MAX_ROWS && (i || !m->config.architecture->encoder))
+        if (rows > max && (i || !m->config.architecture->encoder))
             break;
         ret->count++;
     }
@@ -180,10 +180,23 @@ static void through_dense(const struct model *m, float *vector)
     free(wide);
 }
 
+/* What follows the pooling. */
+static void finish(const struct model *m, float *ret)
+{
+    through_dense(m, ret);
+    if (m->pooling.unit)
+        vector_unit(ret, m->config.width);
+}
+
+static int pooling_of(const struct model *m, bool soft)
+{
+    return soft ? (int)POOLING_LAST : (int)m->pooling.kind;
+}
+
 static int add_share(struct model *m, const struct share *share, float *ret,
                      struct err *err)
 {
-    int kind = share->soft ? POOLING_LAST : m->pooling.kind, code = 0;
+    int kind = pooling_of(m, share->soft), code = 0;
     size_t end = share->row + forward_rows(share->part);
     if (kind == POOLING_MEAN)
         code = add_mean(m, share, ret, err);
@@ -192,25 +205,16 @@ static int add_share(struct model *m, const struct share *share, float *ret,
     else if (kind == POOLING_LAST && share->last)
         code = forward_state(m, end - 1, ret, err);
     if (!code && share->last && !share->soft)
-        through_dense(m, ret);
-    if (!code && share->last && m->pooling.unit && !share->soft)
-        vector_unit(ret, m->config.width);
+        finish(m, ret);
     return code;
 }
 
 /* ---- Inputs side by side, and one that is too long for that ---- */
 
-static int embed_pass(struct model *m, struct pass *pass,
-                      const struct cancel *cancel, float *ret, struct err *err)
+static int pool_each(struct model *m, const struct pass *pass, float *ret,
+                     struct err *err)
 {
     int code = 0;
-    for (size_t i = 0; i < pass->count && !code; i++)
-        if (pass->parts[i].cache)
-            code = cache_reserve(m, pass->parts[i].cache,
-                                 forward_rows(&pass->parts[i]), err);
-    if (!code)
-        code = forward(m, pass->parts, pass->count, m->config.memory_layers,
-                       cancel, err);
     for (size_t i = 0, row = 0; i < pass->count && !code; i++) {
         const struct forward_part *part = &pass->parts[i];
         size_t rows = forward_rows(part);
@@ -223,6 +227,53 @@ static int embed_pass(struct model *m, struct pass *pass,
         code = add_share(m, &all, ret + i * m->config.width, err);
         row += rows;
     }
+    return code;
+}
+
+/* Whether all inputs' vectors are made alike, and of rows that lie together. */
+static bool are_alike(const struct model *m, const struct pass *pass)
+{
+    bool alike = true, soft = pass->parts[0].host_after;
+    for (size_t i = 0; i < pass->count; i++)
+        alike =
+            alike && soft == (pass->parts[i].host_after != NULL) &&
+            !(pass->parts[i].inserted && pooling_of(m, soft) == POOLING_MEAN);
+    return alike;
+}
+
+/* The vectors of all come from the device at once. */
+static int pool_together(struct model *m, const struct pass *pass, float *ret,
+                         struct err *err)
+{
+    size_t starts[MAX_PARTS + 1] = {0}, rows[MAX_PARTS];
+    bool soft = pass->parts[0].host_after;
+    int kind = pooling_of(m, soft);
+    for (size_t i = 0; i < pass->count; i++) {
+        starts[i + 1] = starts[i] + forward_rows(&pass->parts[i]);
+        rows[i] = kind == POOLING_FIRST ? starts[i] : starts[i + 1] - 1;
+    }
+    int code = kind == POOLING_MEAN
+                   ? forward_means(m, starts, pass->count, ret, err)
+                   : forward_states(m, rows, pass->count, ret, err);
+    for (size_t i = 0; i < pass->count && !code && !soft; i++)
+        finish(m, ret + i * m->config.width);
+    return code;
+}
+
+static int embed_pass(struct model *m, struct pass *pass,
+                      const struct cancel *cancel, float *ret, struct err *err)
+{
+    int code = 0;
+    for (size_t i = 0; i < pass->count && !code; i++)
+        if (pass->parts[i].cache)
+            code = cache_reserve(m, pass->parts[i].cache,
+                                 forward_rows(&pass->parts[i]), err);
+    if (!code)
+        code = forward(m, pass->parts, pass->count, m->config.memory_layers,
+                       cancel, err);
+    if (!code)
+        code =
+            (are_alike(m, pass) ? pool_together : pool_each)(m, pass, ret, err);
     for (size_t i = 0; i < pass->count; i++)
         if (pass->parts[i].cache)
             cache_free(m, pass->parts[i].cache);

@@ -8,7 +8,7 @@
 #include "model/inference/forward.h"
 
 enum {
-    MAX_PAIRS = 64, /* of a pass */
+    MAX_PAIRS = 256, /* of a pass */
     MAX_DECODER_IDS =
         4096 /* of a pair that a decoder reads, whose context may be
                               far longer than anybody waits for */
@@ -173,13 +173,13 @@ static int check_input(const struct model *m, const struct score_input *input,
 }
 
 /* As many as fit a pass, one at least. */
-static size_t fill(const struct score_input *inputs, size_t count,
-                   struct forward_part parts[MAX_PAIRS])
+static size_t fill(const struct model *m, const struct score_input *inputs,
+                   size_t count, struct forward_part parts[MAX_PAIRS])
 {
-    size_t rows = 0, i = 0;
+    size_t rows = 0, i = 0, max = forward_max_texts(m);
     for (; i < count && i < MAX_PAIRS; i++) {
         rows += inputs[i].ids.count;
-        if (i && rows > FORWARD_MAX_ROWS)
+        if (i && rows > max)
             break;
         parts[i] = (struct forward_part){.ids = inputs[i].ids.items,
                                          .count = inputs[i].ids.count,
@@ -222,7 +222,7 @@ int model_score(struct model *m, const struct score_input *inputs, size_t count,
     for (size_t i = 0; i < count && !code; i++)
         code = check_input(m, &inputs[i], err);
     for (size_t from = 0, some; from < count && !code; from += some) {
-        some = fill(inputs + from, count - from, parts);
+        some = fill(m, inputs + from, count - from, parts);
         code = score_pass(m, parts, some, cancel, ret + from, err);
     }
     return code;

@@ -55,6 +55,19 @@ size_t forward_max(const struct model *m, const struct cache *cache)
     return rows < FORWARD_MAX_CHOOSING ? rows : FORWARD_MAX_CHOOSING;
 }
 
+/* As many as 256 MiB have room for, of `most`. */
+static size_t max_texts(const struct model_config *c, size_t most)
+{
+    size_t rows = ((size_t)256 << 20) / row_bytes(c);
+    rows = rows < most ? rows : most;
+    return rows > FORWARD_MAX_ROWS ? rows : FORWARD_MAX_ROWS;
+}
+
+size_t forward_max_texts(const struct model *m)
+{
+    return max_texts(&m->config, m->kernels->pass_rows);
+}
+
 size_t forward_max_whole(const struct model *m)
 {
     return ((size_t)1 << 30) / row_bytes(&m->config);
@@ -110,7 +123,8 @@ uint64_t forward_work_bytes(const struct model_config *c)
 {
     uint64_t columns = 2 * ((uint64_t)c->width + c->heads * c->head +
                             c->key_heads * c->head + c->inner + c->head);
-    return sizeof(float) * (FORWARD_MAX_ROWS * columns + c->vocabulary);
+    return sizeof(float) *
+           (max_texts(c, FORWARD_MAX_TEXTS) * columns + c->vocabulary);
 }
 
 void workspace_free(struct model *m)

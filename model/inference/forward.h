@@ -8,7 +8,8 @@
 #include "model/weights/weights.h"
 
 enum {
-    FORWARD_MAX_ROWS = 512, /* tokens at once */
+    FORWARD_MAX_ROWS = 512,   /* tokens at once */
+    FORWARD_MAX_TEXTS = 8192, /* of texts side by side, on a device */
     /* Where each chooses what it reads: as many of these as take 64 MiB to work
      * in.  What they choose is read once for all of them. */
     FORWARD_MAX_CHOOSING = 4096
@@ -86,6 +87,8 @@ static inline size_t forward_rows(const struct forward_part *part)
 
 /* Tokens of a pass of many of one cache's. */
 size_t forward_max(const struct model *model, const struct cache *cache);
+/* Rows of a pass of texts side by side. */
+size_t forward_max_texts(const struct model *model);
 /* Most tokens of a text that HiCI attention reads as a whole: as many as take a
  * GiB to work in. */
 size_t forward_max_whole(const struct model *model);
@@ -149,9 +152,16 @@ int forward_norm_heads(struct model *model, float *x, const struct norm *norm,
 /* The last norm of work.x's row, if there is one, downloaded.  host_out [D] */
 int forward_state(struct model *model, size_t row, float *host_out,
                   struct err *err);
+/* The same of `count` rows, ascending, in one download.  host_out [count, D] */
+int forward_states(struct model *model, const size_t *rows, size_t count,
+                   float *host_out, struct err *err);
 /* The mean of that over rows [from, from + rows). */
 int forward_mean(struct model *model, size_t from, size_t rows, float *host_out,
                  struct err *err);
+/* The same of each of `count` runs of rows [starts[i], starts[i + 1]), in one
+ * download; nothing may be asked of work.x then.  host_out [count, D] */
+int forward_means(struct model *model, const size_t *starts, size_t count,
+                  float *host_out, struct err *err);
 /* Computes the logits of work.x's rows [from, from + rows); then downloads some,
  * counted from the first of these. */
 int forward_logits(struct model *model, size_t from, size_t rows,
@@ -162,7 +172,7 @@ int forward_take_logits(struct model *model, size_t from, size_t rows,
 int forward_keep_logits(struct model *model, size_t row, float *out,
                         struct err *err);
 
-/* Returns the bytes of scratch of a pass of FORWARD_MAX_ROWS rows. */
+/* Returns the bytes of scratch of the widest usual pass on a device. */
 uint64_t forward_work_bytes(const struct model_config *config);
 void workspace_free(struct model *model);
 void keys_free(struct model *model);

@@ -2,6 +2,10 @@
 #include "model/inference/forward_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
 
 static bool is_inserted(const struct forward_part *part, size_t slot)
 {
@@ -31,26 +35,6 @@ size_t forward_lay_out(struct model *m, const struct forward_part *part,
     return row + rows;
 }
 
-static int put_inserted(struct model *m, const struct forward_part *parts,
-                        size_t count)
-{
-    bool star = m->config.attention.kind == ATTENTION_STAR;
-    const float *host =
-        star ? m->weights.host_summary : m->weights.host_landmark;
-    size_t width = m->config.width;
-    float *x = m->work.x;
-    int code = 0;
-    for (size_t i = 0; i < count && !code; i++) {
-        size_t rows = forward_rows(&parts[i]);
-        for (size_t r = 0; r < rows && parts[i].inserted && !code; r++)
-            if (is_inserted(&parts[i], parts[i].cache->length + r))
-                code = m->kernels->upload(&m->run, x + r * width, host,
-                                          width * sizeof *x);
-        x += rows * width;
-    }
-    return code;
-}
-
 static int add_positions(struct model *m, size_t rows)
 {
     const struct kernels *k = m->kernels;
@@ -62,22 +46,70 @@ static int add_positions(struct model *m, size_t rows)
     return code ? code : k->add(&m->run, w->x, w->h, rows * m->config.width);
 }
 
-static int put_soft(struct model *m, const struct forward_part *parts,
-                    size_t count)
+/* A row that is no token's, and what it is. */
+struct given_row {
+    size_t row;
+    const float *host; /* [D] */
+};
+
+/* Soft tokens, landmarks, summary tokens of the pass; returns how many. */
+static size_t list_given(const struct model *m,
+                         const struct forward_part *parts, size_t count,
+                         struct given_row *ret)
 {
-    size_t width = m->config.width, bytes = width * sizeof(float);
-    float *row = m->work.x;
-    int code = 0;
-    for (size_t i = 0; i < count && !code; i++) {
-        float *next = row + forward_rows(&parts[i]) * width;
+    bool star = m->config.attention.kind == ATTENTION_STAR;
+    const float *inserted =
+        star ? m->weights.host_summary : m->weights.host_landmark;
+    size_t row = 0, some = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t rows = forward_rows(&parts[i]), end = row + rows;
         if (parts[i].host_before)
-            code =
-                m->kernels->upload(&m->run, row, parts[i].host_before, bytes);
-        if (parts[i].host_after && !code)
-            code = m->kernels->upload(&m->run, next - width,
-                                      parts[i].host_after, bytes);
-        row = next;
+            ret[some++] = (struct given_row){row, parts[i].host_before};
+        for (size_t r = 0; r < rows && parts[i].inserted; r++)
+            if (is_inserted(&parts[i], parts[i].cache->length + r))
+                ret[some++] = (struct given_row){row + r, inserted};
+        if (parts[i].host_after)
+            ret[some++] = (struct given_row){end - 1, parts[i].host_after};
+        row = end;
     }
+    return some;
+}
+
+/* In one upload, to work.h, whose rows they are copied from. */
+static int put_given(struct model *m, const struct given_row *given,
+                     size_t count)
+{
+    struct workspace *w = &m->work;
+    size_t width = m->config.width, bytes = width * sizeof(float);
+    float *host = mem_alloc(count * bytes);
+    for (size_t i = 0; i < count; i++)
+        memcpy(host + i * width, given[i].host, bytes);
+    int code = m->kernels->upload(&m->run, w->h, host, count * bytes);
+    for (size_t i = 0; i < count && !code; i++)
+        code = m->kernels->copy(&m->run, w->x + given[i].row * width,
+                                w->h + i * width, bytes);
+    free(host);
+    return code;
+}
+
+static bool some_are_given(const struct forward_part *parts, size_t count)
+{
+    bool some = false;
+    for (size_t i = 0; i < count; i++)
+        some = some || parts[i].host_before || parts[i].host_after ||
+               parts[i].inserted;
+    return some;
+}
+
+static int put_all_given(struct model *m, const struct forward_part *parts,
+                         size_t count, size_t rows)
+{
+    if (!some_are_given(parts, count))
+        return 0;
+    struct given_row *given = mem_alloc(rows * sizeof *given);
+    size_t some = list_given(m, parts, count, given);
+    int code = some ? put_given(m, given, some) : 0;
+    free(given);
     return code;
 }
 
@@ -108,9 +140,7 @@ int forward_read_inputs(struct model *m, const struct forward_part *parts,
         code = m->kernels->scale(&m->run, w->x, sqrtf((float)m->config.width),
                                  rows * m->config.width);
     if (!code)
-        code = put_soft(m, parts, count);
-    if (!code)
-        code = put_inserted(m, parts, count);
+        code = put_all_given(m, parts, count, rows);
     if (!code && m->weights.positions)
         code = add_positions(m, rows);
     if (!code && m->weights.token_type)

@@ -118,15 +118,21 @@ static int attend_part(struct model *m, const struct cache *cache,
                                  c->key_heads, c->head, c->window[layer]);
 }
 
+static bool some_have_caches(const struct forward_part *parts, size_t count)
+{
+    bool some = false;
+    for (size_t i = 0; i < count; i++)
+        some = some || parts[i].cache;
+    return some;
+}
+
 /* Whether the parts are texts that see themselves alone. */
 static bool are_texts(const struct model *m, const struct forward_part *parts,
                       size_t count)
 {
-    bool none = true;
-    for (size_t i = 0; i < count; i++)
-        none = none && !parts[i].cache;
-    return none && (m->config.architecture->encoder ||
-                    m->config.attention.kind != ATTENTION_STAR);
+    return !some_have_caches(parts, count) &&
+           (m->config.architecture->encoder ||
+            m->config.attention.kind != ATTENTION_STAR);
 }
 
 static int attend_texts(struct model *m, const struct forward_part *parts,
@@ -259,12 +265,13 @@ static int finish_heads(struct model *m, const struct forward_part *parts,
         [CALIBRATED] =
             heads_of(m, layer, w->qhat, c->heads, whole ? NULL : l->hils.norm)};
     const struct kernel_pages pages = place(m, parts, count, layer);
+    bool kept = some_have_caches(parts, count);
     heads[Q].factor = (float)(factor * factor);
     heads[K].kept = heads[V].kept = true;
     heads[K].at = pages.key_at;
     heads[V].at = pages.value_at;
     return m->kernels->heads(&m->run, heads, calibrated ? 4 : 3,
-                             w->angles[kind], w->host_places, count,
+                             w->angles[kind], w->host_places, kept ? count : 0,
                              pages.slots, pages.type, rows, c->head);
 }
 

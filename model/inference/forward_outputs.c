@@ -39,6 +39,39 @@ int forward_mean(struct model *m, size_t from, size_t rows, float *host_out,
     return forward_error(code, err);
 }
 
+int forward_states(struct model *m, const size_t *rows, size_t count,
+                   float *host_out, struct err *err)
+{
+    struct workspace *w = &m->work;
+    size_t width = m->config.width, bytes = width * sizeof *host_out;
+    int code = 0;
+    for (size_t i = 0; i < count && !code; i++)
+        code = m->kernels->copy(&m->run, w->h + i * width,
+                                w->x + rows[i] * width, bytes);
+    if (!code && m->weights.norm.weight)
+        code = forward_normalise(m, w->h, w->h, &m->weights.norm, count, width);
+    if (!code)
+        code = m->kernels->download(&m->run, host_out, w->h, count * bytes);
+    return forward_error(code, err);
+}
+
+int forward_means(struct model *m, const size_t *starts, size_t count,
+                  float *host_out, struct err *err)
+{
+    struct workspace *w = &m->work;
+    size_t width = m->config.width;
+    float *states;
+    int code = last_norm(m, 0, starts[count], &states);
+    float *means = states == w->h ? w->x : w->h;
+    if (!code)
+        code = m->kernels->pool_means(&m->run, means, states, starts, count,
+                                      width);
+    if (!code)
+        code = m->kernels->download(&m->run, host_out, means,
+                                    count * width * sizeof *host_out);
+    return forward_error(code, err);
+}
+
 int forward_logits(struct model *m, size_t from, size_t rows, struct err *err)
 {
     struct workspace *w = &m->work;

@@ -116,6 +116,65 @@ static void embedders_give_the_vectors(void **state)
     }
 }
 
+static size_t texts_asked; /* calls of attention_texts */
+
+static int count_texts(struct kernel_run *run, float *out, const float *q,
+                       const float *k, const float *v, const size_t *host_start,
+                       size_t texts, size_t hq, size_t hkv, size_t d,
+                       size_t window, bool causal)
+{
+    const char *reason;
+    texts_asked++;
+    return kernels_emulated(&reason)->attention_texts(
+        run, out, q, k, v, host_start, texts, hq, hkv, d, window, causal);
+}
+
+/* More texts than a processor's pass has, with and without soft tokens: one pass,
+ * which gives what each text alone does. */
+static void check_batch(const char *kind, const struct kernels *table,
+                        bool soft)
+{
+    enum { TEXTS = 90, LONGEST = 12, IDS = TEXTS * LONGEST };
+    struct kernels counting = *table;
+    counting.attention_texts = count_texts;
+    struct model *model = open_model(kind, &counting, false);
+    struct model *plain = open_model(kind, kernels_ref(), false);
+    size_t width = model_facts(model)->width, from = 0;
+    int32_t ids[IDS];
+    struct embed_input inputs[TEXTS];
+    float *got = mem_alloc(TEXTS * width * sizeof *got);
+    float *want = mem_alloc(width * sizeof *want);
+    fill_ids(ids, IDS, 60, 5);
+    for (size_t i = 0; i < TEXTS; i++) {
+        size_t count = LONGEST - i % 7;
+        inputs[i] = (struct embed_input){ids + from, count,
+                                         soft ? model_mem(model) : NULL};
+        from += count;
+    }
+    texts_asked = 0;
+    assert_int_equal(model_embed(model, inputs, TEXTS, NULL, got, NULL), 0);
+    assert_int_equal(texts_asked, model_facts(model)->memory_layers);
+    for (size_t i = 0; i < TEXTS; i++) {
+        assert_int_equal(model_embed(plain, &inputs[i], 1, NULL, want, NULL),
+                         0);
+        check_near(kind, got + i * width, want, width, bound_of(model));
+    }
+    free(got);
+    free(want);
+    model_close(model);
+    model_close(plain);
+}
+
+static void many_texts_are_one_pass(void **state)
+{
+    (void)state;
+    const struct kernels *table = device_table(0);
+    for (size_t k = 0; table && k < EMBEDDERS; k++)
+        check_batch(embedders[k], table, false);
+    if (table)
+        check_batch("hils-memory", table, true);
+}
+
 static void exact_sessions_read_as_full_ones(void **state)
 {
     (void)state;
@@ -516,6 +575,7 @@ int main(void)
         cmocka_unit_test(aligned_matmuls_are_right),
         cmocka_unit_test(decoders_give_the_logits),
         cmocka_unit_test(embedders_give_the_vectors),
+        cmocka_unit_test(many_texts_are_one_pass),
         cmocka_unit_test(exact_sessions_read_as_full_ones),
         cmocka_unit_test(steps_are_replayed),
         cmocka_unit_test(a_step_says_what_failed),
