@@ -145,6 +145,15 @@ struct kernel_summaries {
     size_t key_at, bias_at;             /* floats */
 };
 
+/* Proxies [hq, d] of neighbouring chunks: the i-th at x + i * step, turned by the
+ * d numbers at angles + i * turn, of `angles` (NULL: it is not). */
+struct kernel_proxies {
+    const float *x;
+    size_t step; /* floats; 0: all have the same */
+    const float *angles;
+    size_t turn; /* floats */
+};
+
 /* A weight matrix [n, k] in the form in which a backend multiplies by it. */
 struct kernel_weight;
 
@@ -157,6 +166,22 @@ struct kernel_product {
         *plus; /* [m, n], is added too, and may be out; NULL: nothing is */
 };
 enum { KERNEL_MAX_PRODUCTS = 4 };
+
+/* Rows that are multiplied: x, or, where there is a norm, rms_norm's of x. */
+struct kernel_rows {
+    const float *x;    /* [m, k] */
+    const float *norm; /* [k]; NULL: none */
+    float eps;
+    float *room; /* [m, k], with a norm: for the backend's use */
+};
+
+/* Two products of the same rows, the first bent, of which one is made. */
+enum kernel_bend { KERNEL_SILU, KERNEL_GELU, KERNEL_GELU_TANH };
+struct kernel_gate {
+    struct kernel_product gate,
+        up; /* no `plus`; up.out: room for the backend */
+    enum kernel_bend bend;
+};
 
 /* Heads of queries, keys or values on their way to attention. */
 struct kernel_heads {
@@ -287,12 +312,17 @@ struct kernels {
                        const struct kernel_weight *w, const float *bias,
                        size_t m, bool add);
 
-    /* Multiplies the same rows a [m, k] by up to KERNEL_MAX_PRODUCTS weights, all of k
-     * inputs: each out is what matmul, or matmul_bias, makes of it, and `plus`.  cuda:
-     * few rows in one launch; many rows are rounded once. */
+    /* Multiplies the same rows by up to KERNEL_MAX_PRODUCTS weights, all of k inputs:
+     * each out is what matmul, or matmul_bias, makes of them, and `plus`.  cuda: few
+     * rows in one launch, their norm too; many rows are rounded once. */
     int (*matmuls)(struct kernel_run *run,
                    const struct kernel_product *products, size_t count,
-                   const float *a, size_t m);
+                   const struct kernel_rows *a, size_t m);
+
+    /* Multiplies the rows by both and makes gate.out [m, n] = swiglu or geglu of the
+     * two.  cuda: few rows in one launch. */
+    int (*matmul_gated)(struct kernel_run *run, const struct kernel_gate *gate,
+                        const struct kernel_rows *a, size_t m);
 
     /* ---- The transformer ---- */
 
@@ -352,6 +382,15 @@ struct kernels {
                                    const float *v, size_t m, size_t n,
                                    size_t hq, size_t hkv, size_t d,
                                    size_t window);
+
+    /* Computes attention of texts that lie one behind the other, each of which sees
+     * itself alone: text t is rows [host_start[t], host_start[t + 1]) of q, k and v,
+     * host_start [texts + 1] ascending from 0; `causal`: as attention, else as
+     * attention_bidirectional.  cuda: in one launch. */
+    int (*attention_texts)(struct kernel_run *run, float *out, const float *q,
+                           const float *k, const float *v,
+                           const size_t *host_start, size_t texts, size_t hq,
+                           size_t hkv, size_t d, size_t window, bool causal);
 
     /* Writes x [rows, hkv, d] to slots [first, first + rows) of one layer's keys, or
      * values, in pages `by_head` of `type`, rounded to nearest even if that is
@@ -443,6 +482,13 @@ struct kernels {
      * q [rows, width]; width: all heads.  before 0: mean is not read. */
     int (*chunk_proxy)(struct kernel_run *run, float *mean, const float *q,
                        size_t rows, size_t width, size_t before);
+
+    /* Puts the proxies of chunks [first, first + chunks) where their summary keys
+     * go.  cuda: in one launch. */
+    int (*chunk_proxies)(struct kernel_run *run,
+                         const struct kernel_summaries *summaries,
+                         const struct kernel_proxies *proxies, size_t first,
+                         size_t chunks, size_t hq, size_t d);
 
     /* Summarises the complete chunks [first, first + chunks), for each query head
      * (eq. 8): over a chunk's keys p = softmax(k . proxy / sqrt(d)), its

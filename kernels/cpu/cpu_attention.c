@@ -276,8 +276,18 @@ static int attention_bidirectional(struct kernel_run *run, float *out,
     return share(run, &job);
 }
 
+static int attention_texts(struct kernel_run *run, float *out, const float *q,
+                           const float *k, const float *v,
+                           const size_t *host_start, size_t texts, size_t hq,
+                           size_t hkv, size_t d, size_t window, bool causal)
+{
+    return ref_attention_texts(kernels_cpu(), run, out, q, k, v, host_start,
+                               texts, hq, hkv, d, window, causal);
+}
+
 void cpu_fill_attention(struct kernels *table)
 {
     table->attention = attention;
     table->attention_bidirectional = attention_bidirectional;
+    table->attention_texts = attention_texts;
 }

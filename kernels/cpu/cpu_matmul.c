@@ -2,7 +2,6 @@
 
 #include "kernels/cpu/cpu_blocks.h"
 #include "kernels/cpu/cpu_internal.h"
-#include "kernels/ref/ref.h"
 #include "kernels/cpu/packed_cache.h"
 #include "kernels/cpu/cpu_packed.h"
 #include "kernels/cpu/cpu_tiles.h"
@@ -70,9 +69,15 @@ static int matmul_bias(struct kernel_run *run, float *out, const float *a,
 
 static int matmuls(struct kernel_run *run,
                    const struct kernel_product *products, size_t count,
-                   const float *a, size_t m)
+                   const struct kernel_rows *a, size_t m)
 {
     return ref_matmuls(kernels_cpu(), run, products, count, a, m);
+}
+
+static int matmul_gated(struct kernel_run *run, const struct kernel_gate *gate,
+                        const struct kernel_rows *a, size_t m)
+{
+    return ref_matmul_gated(kernels_cpu(), run, gate, a, m);
 }
 
 static int gather(struct kernel_run *run, float *out,
@@ -94,5 +99,6 @@ void cpu_fill_matmuls(struct kernels *table)
     table->matmul = matmul;
     table->matmul_bias = matmul_bias;
     table->matmuls = matmuls;
+    table->matmul_gated = matmul_gated;
     table->gather = gather;
 }

@@ -84,9 +84,17 @@ static int move(struct kernel_run *run, void *to, const void *from,
     return cuda_code(error);
 }
 
+/* In a step little goes with its words. */
 static int upload(struct kernel_run *run, void *to, const void *host,
                   size_t bytes)
 {
+    const uint32_t *words = nullptr;
+    if (bytes && bytes % sizeof *words == 0)
+        words = cuda_step_words(run, CUDA_UPLOAD,
+                                static_cast<const uint32_t *>(host),
+                                bytes / sizeof *words);
+    if (words)
+        return cuda_copy(run, to, words, bytes);
     return move(run, to, host, bytes, cudaMemcpyHostToDevice);
 }
 

@@ -4,6 +4,7 @@
  * split over several (split-KV) whose parts are joined.  Heads of up to
  * TENSOR_MAX_WIDTH go over the tensor cores. */
 #include "kernels/cuda/cuda_dense.h"
+#include "kernels/cuda/cuda_join.h"
 #include "kernels/cuda/cuda_tensor.h"
 #include "kernels/cuda/cuda_tiles.h"
 
@@ -198,6 +199,18 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
         }
         tensor_leave(&own, half, z.d, out, log);
     }
+    if constexpr (ROWS == TENSOR_FEW) {
+        size_t group = (blockIdx.z * gridDim.x + blockIdx.x) * z.hkv + turns.kv;
+        auto *room = static_cast<unsigned *>(cuda_shared());
+        if (parts.within && is_last_block(group, count, room))
+            join_rows(s.out, parts, count, z.places, z.d, false, turns.rows,
+                      [&](unsigned row) {
+                          unsigned its = turns.first + row;
+                          unsigned heads = static_cast<unsigned>(z.group);
+                          return s.place(turns.batch, its / heads,
+                                         turns.kv * heads + its % heads);
+                      });
+    }
 }
 
 /* ---- Joining ---- */
@@ -231,12 +244,12 @@ int cuda_join(struct kernel_run *run, float *out,
 
 /* ---- Starting ---- */
 
-/* `kernel` by `rows` rows a block. */
+/* `kernel` by `rows` rows a block; `within`: it can join parts itself. */
 template <typename Source>
 static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
                      size_t queries, size_t longest, size_t rows,
                      void (*kernel)(Source, struct tile_parts, size_t),
-                     unsigned threads, size_t bytes)
+                     unsigned threads, size_t bytes, bool within)
 {
     const struct dense_sizes &z = s.sizes;
     size_t tiles = cuda_ceil(queries * z.group, rows);
@@ -245,19 +258,20 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
     size_t max = longest / SPLIT_MIN;
     size_t count = wanted < max ? wanted : max;
     cuda_workspace outs(run), logs(run);
-    struct tile_parts parts = {nullptr, nullptr};
+    struct tile_parts parts = {nullptr, nullptr, false};
     if (count > 1) {
         parts.out = outs.take<float>(count, z.places, z.d);
         parts.log = logs.take<float>(count, z.places);
         if (!parts.out || !parts.log)
             return KERNEL_NO_MEMORY;
+        parts.within = within && blocks <= JOIN_MAX;
     } else {
         count = 1;
     }
     int code = cuda_launch(run, kernel,
                            {tiles, z.hkv * count, batches, threads, bytes}, s,
                            parts, count);
-    return code || count == 1
+    return code || count == 1 || parts.within
                ? code
                : cuda_join(run, s.out, &parts, count, z.places, z.d, false);
 }
@@ -270,10 +284,10 @@ static int attend_on_tensors(struct kernel_run *run, const Source &s,
     return queries * s.sizes.group <= TENSOR_FEW
                ? attend_by(run, s, batches, queries, longest, TENSOR_FEW,
                            attend_tensor<TENSOR_FEW, WIDTH, Source>,
-                           TENSOR_THREADS, bytes)
+                           TENSOR_THREADS, bytes, true)
                : attend_by(run, s, batches, queries, longest, TENSOR_MANY,
                            attend_tensor<TENSOR_MANY, WIDTH, Source>,
-                           TENSOR_THREADS, bytes);
+                           TENSOR_THREADS, bytes, false);
 }
 
 template <typename Source>
@@ -296,10 +310,10 @@ static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
     return queries * s.sizes.group <= 4
                ? attend_by(run, s, batches, queries, longest, 4,
                            attend<4, Source>, tile_threads(d),
-                           tile_bytes<4, number>(d))
+                           tile_bytes<4, number>(d), false)
                : attend_by(run, s, batches, queries, longest, 16,
                            attend<16, Source>, tile_threads(d),
-                           tile_bytes<16, number>(d));
+                           tile_bytes<16, number>(d), false);
 }
 
 int cuda_attend_segments(struct kernel_run *run, const struct segments &s,
@@ -314,12 +328,14 @@ static int attend_pages(struct kernel_run *run, float *out, const float *q,
                         size_t hq, size_t hkv, size_t d, size_t window)
 {
     paged<Number> s = {};
+    const auto length = static_cast<uint32_t>(n);
     s.sizes = dense_sizes_of(m * hq, hq, hkv, d);
     s.q = q;
     s.out = out;
     s.pages = *pages;
     s.m = m;
-    s.n = n;
+    s.length = cuda_step_words(run, CUDA_LENGTH, &length, 1);
+    s.n = s.length ? 0 : n;
     s.window = window;
     return attend_over(run, s, 1, m, window && window < n ? window : n);
 }
@@ -352,8 +368,41 @@ static int attention_bidirectional(struct kernel_run *run, float *out, const flo
     return cuda_attend_segments(run, s, 1);
 }
 
+static int attention_texts(struct kernel_run *run, float *out, const float *q,
+                           const float *k, const float *v,
+                           const size_t *host_start, size_t count, size_t hq,
+                           size_t hkv, size_t d, size_t window, bool causal)
+{
+    struct texts s = {};
+    int code = KERNEL_OK;
+    if (count && host_start[count] > INT32_MAX)
+        return KERNEL_UNSUPPORTED;
+    s.q = q;
+    s.k = k;
+    s.v = v;
+    s.out = out;
+    s.window = window;
+    s.causal = causal;
+    for (size_t at = 0, some; at < count && !code; at += some) {
+        size_t longest = 0;
+        some = count - at < texts::MAX ? count - at : texts::MAX;
+        for (size_t t = 0; t <= some; t++) {
+            size_t end = host_start[at + t];
+            s.start[t] = static_cast<uint32_t>(end);
+            if (t && end - s.start[t - 1] > longest)
+                longest = end - s.start[t - 1];
+        }
+        size_t both = causal ? window : 2 * window + 1;
+        s.sizes = dense_sizes_of(host_start[count] * hq, hq, hkv, d);
+        code = attend_over(run, s, some, longest,
+                           window && both < longest ? both : longest);
+    }
+    return code;
+}
+
 void cuda_fill_attention(struct kernels *table)
 {
     table->attention = attention;
     table->attention_bidirectional = attention_bidirectional;
+    table->attention_texts = attention_texts;
 }

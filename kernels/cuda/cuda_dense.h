@@ -78,19 +78,20 @@ template <typename Number> struct paged {
     float *out;     /* the same */
     struct kernel_pages pages;
     size_t m, n, window;
+    const uint32_t *length; /* n; nullptr: it is above */
 
     __device__ size_t queries(size_t) const
     {
         return m;
     }
-    __device__ size_t from(size_t, size_t i) const
-    {
-        size_t end = n - m + i + 1;
-        return window && end > window ? end - window : 0;
-    }
     __device__ size_t to(size_t, size_t i) const
     {
-        return n - m + i + 1;
+        return (length ? *length : n) - m + i + 1;
+    }
+    __device__ size_t from(size_t b, size_t i) const
+    {
+        size_t end = to(b, i);
+        return window && end > window ? end - window : 0;
     }
     __device__ bool hidden(size_t j) const
     {
@@ -197,6 +198,58 @@ struct segments {
     {
         size_t row = asked ? i : b * segment + i;
         return q + (row * sizes.hq + head) * sizes.d;
+    }
+};
+
+/* Batch b is text b, rows [start[b], start[b + 1]) of all, which see one another. */
+struct texts {
+    static constexpr size_t MAX = 512; /* they go with the launch */
+    using number = float;
+    struct dense_sizes sizes;
+    const float *q, *k, *v;
+    float *out;
+    size_t window;
+    bool causal;
+    uint32_t start[MAX + 1];
+
+    __device__ size_t queries(size_t b) const
+    {
+        return start[b + 1] - start[b];
+    }
+    __device__ size_t from(size_t, size_t i) const
+    {
+        size_t most = causal ? window - 1 : window; /* before its own */
+        return window && i > most ? i - most : 0;
+    }
+    __device__ size_t to(size_t b, size_t i) const
+    {
+        if (causal)
+            return i + 1;
+        return window && i + window < queries(b) ? i + window + 1 : queries(b);
+    }
+    __device__ bool hidden(size_t) const
+    {
+        return false;
+    }
+    __device__ const float *key(size_t b, size_t j) const
+    {
+        return k + (start[b] + j) * sizes.hkv * sizes.d;
+    }
+    __device__ const float *value(size_t b, size_t j) const
+    {
+        return v + (start[b] + j) * sizes.hkv * sizes.d;
+    }
+    __device__ size_t head_at(size_t head) const
+    {
+        return head * sizes.d;
+    }
+    __device__ size_t place(size_t b, size_t i, size_t head) const
+    {
+        return (start[b] + i) * sizes.hq + head;
+    }
+    __device__ const float *query(size_t b, size_t i, size_t head) const
+    {
+        return q + place(b, i, head) * sizes.d;
     }
 };
 

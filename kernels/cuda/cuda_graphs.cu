@@ -3,10 +3,11 @@
  *     graph_begin ──► recorded ──► graph_end ──► as the step before? ──► a graph
  *                        └── something must be waited for ──► one by one
  *
- * A decode step asks for the same hundreds of launches again and again; of what
- * they are given only what depends on the position changes (rotary, where keys
- * go, how many slots attention sees).  So each step's launches are written down
- * here, and not yet started.  Where they are those of the step before, but for
+ * A decode step asks for the same hundreds of launches again and again; what
+ * depends on the position (rotary, where keys go, how many slots attention sees)
+ * they read from memory, where the first of them puts it: it alone is given other
+ * numbers in each step.  So each step's launches are written down here, and not
+ * yet started.  Where they are those of the step before, but for
  * what they are given, a graph is made of them, and from then on only the nodes
  * that changed are set anew before it is started.  Where they are not, as when a
  * second session joins, or where the runtime cannot make a graph, they are
@@ -28,6 +29,7 @@ constexpr size_t MAX_VALUES = 32;    /* parameters of a kernel */
 constexpr size_t ALIGNMENT = 256;     /* of scratch memory */
 constexpr size_t FIRST_SCRATCH = 256; /* bytes; the first steps show more */
 constexpr unsigned THREADS = 256;
+constexpr unsigned WORDS = 64; /* of a step's positions and lengths */
 
 struct launch {
     const void *kernel;
@@ -150,6 +152,10 @@ bool same_values(const struct launches *a, const struct launches *b, size_t i)
 
 /* ---- A run's step ---- */
 
+struct step_words {
+    uint32_t of[WORDS];
+};
+
 struct step {
     bool recording;
     bool no_graphs; /* the runtime makes none */
@@ -158,6 +164,11 @@ struct step {
     cudaGraph_t graph; /* of `before`; nullptr: there is none */
     cudaGraphExec_t ready;
     struct pile<cudaGraphNode_t> nodes;
+    uint32_t *words;         /* [WORDS] on the device; nullptr: there are none */
+    bool has_words;          /* the first launch of `now` puts them there */
+    struct step_words given; /* what it puts */
+    enum cuda_word kinds[WORDS];
+    size_t given_count;
     char *scratch;
     size_t size, used, live; /* bytes; pieces */
     size_t wanted;           /* bytes */
@@ -257,8 +268,19 @@ int start_each(struct kernel_run *run, const struct launches *l)
     return code;
 }
 
+/* The first launch gets what was asked for after it. */
+void give_words(struct step *s)
+{
+    if (s->has_words)
+        memcpy(s->now.words.items +
+                   s->now.places.items[s->now.list.items[0].first + 1],
+               &s->given, sizeof s->given);
+    s->has_words = false;
+}
+
 int start_all(struct kernel_run *run, struct step *s)
 {
+    give_words(s);
     bool again = !s->no_graphs && same_kernels(&s->now, &s->before);
     bool ready = again && (s->ready ? change_graph(s) : make_graph(s));
     if (!ready)
@@ -285,6 +307,26 @@ void renew_scratch(struct kernel_run *run, struct step *s)
     s->size = s->wanted;
 }
 
+__global__ void __launch_bounds__(WORDS)
+    put_words(uint32_t *to, const struct step_words words)
+{
+    to[threadIdx.x] = words.of[threadIdx.x];
+}
+
+/* Without memory for words the step is recorded all the same. */
+void begin_words(struct kernel_run *run, struct step *s)
+{
+    void *memory = nullptr;
+    s->given = {};
+    s->given_count = 0;
+    if (!s->words && !cuda_code(cudaMallocAsync(&memory, sizeof s->given,
+                                                cuda_stream(run))))
+        s->words = static_cast<uint32_t *>(memory);
+    if (s->words && s->recording)
+        cuda_launch(run, put_words, {1, 1, 1, WORDS}, s->words, s->given);
+    s->has_words = s->recording && s->now.list.count == 1;
+}
+
 int graph_begin(struct kernel_run *run)
 {
     int code = cuda_direct(run);
@@ -297,6 +339,7 @@ int graph_begin(struct kernel_run *run)
         s->wanted = FIRST_SCRATCH;
     renew_scratch(run, s);
     s->recording = s->scratch;
+    begin_words(run, s);
     return KERNEL_OK;
 }
 
@@ -323,6 +366,8 @@ void run_end(struct kernel_run *run)
     drop_graph(s);
     if (s->scratch)
         cuda_code(cudaFreeAsync(s->scratch, cuda_stream(run)));
+    if (s->words)
+        cuda_code(cudaFreeAsync(s->words, cuda_stream(run)));
     free_launches(&s->now);
     free_launches(&s->before);
     free(static_cast<void *>(s->nodes.items));
@@ -385,6 +430,7 @@ void cuda_start_put_off(struct kernel_run *run)
     if (!s || !s->recording)
         return;
     s->recording = false;
+    give_words(s);
     s->failed = start_each(run, &s->now);
     clear(&s->now);
 }
@@ -393,6 +439,36 @@ int cuda_direct(struct kernel_run *run)
 {
     cuda_start_put_off(run);
     return told(step_of(run));
+}
+
+/* Whether these were asked for before, as by each layer. */
+static bool are_given(const struct step *s, size_t at, enum cuda_word kind,
+                      const uint32_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (s->kinds[at + i] != kind || s->given.of[at + i] != values[i])
+            return false;
+    return true;
+}
+
+const uint32_t *cuda_step_words(struct kernel_run *run, enum cuda_word kind,
+                                const uint32_t *values, size_t count)
+{
+    struct step *s = step_of(run);
+    if (!s || !s->recording || !s->has_words)
+        return nullptr;
+    for (size_t at = 0; at + count <= s->given_count; at++)
+        if (are_given(s, at, kind, values, count))
+            return s->words + at;
+    size_t at = s->given_count;
+    if (count > WORDS - at)
+        return nullptr;
+    for (size_t i = 0; i < count; i++) {
+        s->kinds[at + i] = kind;
+        s->given.of[at + i] = values[i];
+    }
+    s->given_count += count;
+    return s->words + at;
 }
 
 void *cuda_scratch(struct kernel_run *run, size_t bytes)

@@ -51,9 +51,11 @@ static int angles(struct kernel_run *run, float *out,
     size_t half = d / 2;
     if (!m || !half)
         return KERNEL_OK;
-    if (m <= turns::MAX_ROWS)
+    by.position = cuda_step_ints(run, CUDA_POSITION, host_position, m);
+    if (!by.position && m <= turns::MAX_ROWS)
         memcpy(by.few_positions, host_position, m * sizeof *host_position);
-    else if (!(by.position = positions.take_copy(host_position, m)))
+    else if (!by.position &&
+             !(by.position = positions.take_copy(host_position, m)))
         return KERNEL_NO_MEMORY;
     if (half <= turns::MAX_PAIRS)
         memcpy(by.few_frequencies, host_frequency,
@@ -108,6 +110,7 @@ struct heads_args {
     unsigned ends[KERNEL_MAX_HEADS]; /* heads of a row up to this matrix's last */
     unsigned count;
     struct kernel_places places[MAX_PLACES];
+    const uint32_t *firsts; /* [place_count]; nullptr: places have them */
     size_t place_count, slots, m, d;
     const float *angles;
 };
@@ -125,7 +128,8 @@ place_of(const struct heads_args &a, const struct kernel_heads &z, size_t row,
         row -= a.places[i++].rows;
     if (i == a.place_count || !a.places[i].pages)
         return nullptr;
-    size_t slot = a.places[i].first + row, within = slot % a.slots;
+    size_t first = a.firsts ? a.firsts[i] : a.places[i].first;
+    size_t slot = first + row, within = slot % a.slots;
     return reinterpret_cast<Number *>(a.places[i].pages[slot / a.slots] +
                                       z.at) +
            (head * a.slots + within) * a.d;
@@ -179,16 +183,24 @@ static __global__ void __launch_bounds__(HEADS *WARP)
 }
 
 /* As many places as one launch has room for; the rows that they are of. */
-static size_t some_places(struct heads_args *a,
+static size_t some_places(struct kernel_run *run, struct heads_args *a,
                           const struct kernel_places *places, size_t count,
                           size_t m)
 {
-    size_t rows = 0;
+    uint32_t firsts[MAX_PLACES] = {};
+    size_t rows = 0, max = 0;
     a->place_count = count < MAX_PLACES ? count : MAX_PLACES;
     for (size_t i = 0; i < a->place_count; i++) {
         a->places[i] = places[i];
+        firsts[i] = static_cast<uint32_t>(places[i].first);
+        max = places[i].first > max ? places[i].first : max;
         rows += places[i].rows;
     }
+    a->firsts = max > INT32_MAX ? nullptr
+                                : cuda_step_words(run, CUDA_SLOT, firsts,
+                                                  a->place_count);
+    for (size_t i = 0; a->firsts && i < a->place_count; i++)
+        a->places[i].first = 0;
     return a->place_count < count ? rows : m;
 }
 
@@ -211,7 +223,7 @@ static int heads(struct kernel_run *run, const struct kernel_heads *of,
         a.ends[i] = static_cast<unsigned>(end);
     }
     while (m && count && !code) {
-        a.m = some_places(&a, places, place_count, m);
+        a.m = some_places(run, &a, places, place_count, m);
         code = cuda_launch(
             run, type == KERNEL_F32 ? finish_heads<float> : finish_heads<uint16_t>,
             {cuda_ceil(a.m * a.ends[count - 1], HEADS), 1, 1, HEADS * WARP}, a);

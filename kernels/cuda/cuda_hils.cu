@@ -6,6 +6,7 @@
  * for the device, the window and the chunks are split over several whose parts
  * are joined. */
 #include "kernels/cuda/cuda_hils_turns.h"
+#include "kernels/cuda/cuda_join.h"
 
 constexpr unsigned FEW = 4, MANY = 16; /* heads of a block */
 
@@ -190,12 +191,24 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
         }
         tensor_leave(&own, half, s.d, out, log);
     }
+    if constexpr (ROWS == TENSOR_FEW) {
+        auto *room = static_cast<unsigned *>(cuda_shared());
+        if (a.parts.within &&
+            is_last_block(blockIdx.x * z.hkv + turns.kv, turns.parts, room))
+            join_rows(a.out, a.parts, turns.parts, z.m * z.hq, s.d, z.softmax1,
+                      turns.rows, [&](unsigned row) {
+                          unsigned its = turns.first + row;
+                          return its / turns.group() * z.hq +
+                                 turns.kv * turns.group() + its % turns.group();
+                      });
+    }
 }
 
-/* `kernel` by a grid of `grid.x` times `grid.y` blocks, in parts: most at most. */
+/* `kernel` by a grid of `grid.x` times `grid.y` blocks, in parts: most at most;
+ * `within`: it can join them itself. */
 static int attend_in_parts(struct kernel_run *run, struct hils_args *a,
                            void (*kernel)(struct hils_args),
-                           struct cuda_grid grid, size_t max)
+                           struct cuda_grid grid, size_t max, bool within)
 {
     const struct kernel_hils &z = a->s.sizes;
     size_t rows = z.m * z.hq;
@@ -207,10 +220,11 @@ static int attend_in_parts(struct kernel_run *run, struct hils_args *a,
         a->parts.log = logs.take<float>(a->part_count, rows);
         if (!a->parts.out || !a->parts.log)
             return KERNEL_NO_MEMORY;
+        a->parts.within = within && grid.x * grid.y <= JOIN_MAX;
     }
     grid.z = a->part_count;
     int code = cuda_launch(run, kernel, grid, *a);
-    return code || !a->parts.log
+    return code || !a->parts.log || a->parts.within
                ? code
                : cuda_join(run, a->out, &a->parts, a->part_count, rows, z.d,
                            z.softmax1);
@@ -226,7 +240,7 @@ static int attend_one_by_one(struct kernel_run *run, struct hils_args *a)
         run, a, attend_chosen<ROWS, Number>,
         {z.m, cuda_ceil(a->s.group, ROWS) * z.hkv, 1, tile_threads(z.d),
          tile_bytes<ROWS, Number>(z.d) + sizeof(struct gathered<ROWS>)},
-        max > z.top_k ? max : z.top_k);
+        max > z.top_k ? max : z.top_k, false);
 }
 
 template <unsigned ROWS, unsigned WIDTH, typename Number>
@@ -239,7 +253,7 @@ static int attend_tiles(struct kernel_run *run, struct hils_args *a)
                            {cuda_ceil(z.m * a->s.group, ROWS), z.hkv, 1,
                             TENSOR_THREADS,
                             sizeof(struct hils_memory<ROWS, WIDTH, Number>)},
-                           max);
+                           max, ROWS == TENSOR_FEW);
 }
 
 template <unsigned WIDTH, typename Number>
@@ -280,7 +294,9 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
         sizes->chunk > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
         !are_known(pages))
         return KERNEL_UNSUPPORTED;
-    a.s = hils_source_of(qhat, pages, summaries, position, landmark, sizes);
+    struct kernel_hils steady = hils_steady(*sizes);
+    steady.chunks = 0; /* a choice is by candidates */
+    a.s = hils_source_of(qhat, pages, summaries, position, landmark, &steady);
     a.q = q;
     a.chosen = chosen;
     a.out = out;

@@ -58,6 +58,14 @@ struct hils_source {
     }
 };
 
+/* The sizes, but n no more than the window: kernels take it from positions, which
+ * lie in memory, and what else is asked for goes by the window's tiles. */
+inline struct kernel_hils hils_steady(struct kernel_hils sizes)
+{
+    sizes.n = sizes.n < sizes.window ? sizes.n : sizes.window;
+    return sizes;
+}
+
 inline struct hils_source hils_source_of(
     const float *qhat, const struct kernel_pages *pages,
     const struct kernel_summaries *summaries, const int32_t *position,

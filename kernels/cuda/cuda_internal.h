@@ -60,6 +60,25 @@ void cuda_start_put_off(struct kernel_run *run);
 void *cuda_scratch(struct kernel_run *run, size_t bytes);
 void cuda_scratch_end(struct kernel_run *run, void *memory, size_t bytes);
 
+/* What is another in each step: rows to gather, positions, slots to write to, how
+ * many slots attention sees, what is uploaded. */
+enum cuda_word { CUDA_ROW, CUDA_POSITION, CUDA_SLOT, CUDA_LENGTH, CUDA_UPLOAD };
+
+/* Where kernels read `values` [count] in memory, so that what they are given stays
+ * the same from step to step: the step's first launch puts all of these there.
+ * nullptr: no step is recorded, or it has no room for more; values go with the
+ * launch then. */
+const uint32_t *cuda_step_words(struct kernel_run *run, enum cuda_word kind,
+                                const uint32_t *values, size_t count);
+
+inline const int32_t *cuda_step_ints(struct kernel_run *run,
+                                     enum cuda_word kind, const int32_t *values,
+                                     size_t count)
+{
+    return reinterpret_cast<const int32_t *>(cuda_step_words(
+        run, kind, reinterpret_cast<const uint32_t *>(values), count));
+}
+
 #ifdef __CUDACC__
 /* The emulation must be told a kernel's parameters to start it by its address. */
 template <typename Kernel> inline void cuda_know(Kernel)
@@ -200,6 +219,8 @@ const char *cuda_blas_lacks();
 /* Sums, norms and attention that other operations are made of. */
 int cuda_matmul(struct kernel_run *run, float *out, const float *a,
                 const struct kernel_weight *w, size_t m, bool add);
+int cuda_bend(struct kernel_run *run, float *out, const float *gate,
+              const float *up, size_t count, enum kernel_bend bend);
 int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
                   size_t n);
 int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,

@@ -6,6 +6,7 @@
  * to bf16 too.  Where cuBLASLt is not there or knows no way: our own again. */
 #include "kernels/cuda/cuda_internal.h"
 #include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/cuda_bend.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -96,14 +97,26 @@ static __device__ inline float value_of(const void *w, int type, size_t at)
 
 /* ---- Few rows ---- */
 
-/* *sum += eight bf16 times the eight floats at a, which is aligned. */
-static __device__ inline void take_eight(float *sum, uint4 eight,
-                                         const float *a)
+/* *sum += eight bf16 times the eight floats at a, which is aligned; NORMED: each
+ * times its own of the norm, and *square += what is at a, squared. */
+template <bool NORMED>
+static __device__ inline void take_eight(float *sum, float *square, uint4 eight,
+                                         const float *a, const float *norm)
 {
     const float4 *four = reinterpret_cast<const float4 *>(a);
     const float4 x = four[0], y = four[1];
     const unsigned pairs[] = {eight.x, eight.y, eight.z, eight.w};
-    const float by[] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
+    float by[] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
+    if constexpr (NORMED) {
+        const float4 *of = reinterpret_cast<const float4 *>(norm);
+        const float4 p = of[0], q = of[1];
+        const float norms[] = {p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w};
+#pragma unroll
+        for (unsigned l = 0; l < 8; l++) {
+            *square += by[l] * by[l];
+            by[l] *= norms[l];
+        }
+    }
 #pragma unroll
     for (unsigned p = 0; p < 4; p++) {
         *sum += __uint_as_float(pairs[p] << 16) * by[2 * p];
@@ -128,39 +141,63 @@ struct factors {
     struct factor of[KERNEL_MAX_PRODUCTS];
 };
 
-/* sum [ROWS] += the lane's share of `rows` rows of a by a row of the weight. */
-template <unsigned ROWS>
-static __device__ inline void
-sum_rows(float *sum, const float *a, const struct factor &f, size_t j,
-         unsigned rows, size_t k)
+/* The rows; with a norm each product is times what makes their norm 1. */
+struct factor_rows {
+    const float *x, *norm;
+    float eps;
+    size_t m, k;
+};
+
+/* sum [ROWS] = `rows` rows from `first` on times a row of the weight, in all lanes. */
+template <unsigned ROWS, bool NORMED>
+static __device__ inline void multiply_rows(float *sum,
+                                            const struct factor_rows &a,
+                                            const struct factor &f, size_t j,
+                                            size_t first, unsigned rows)
 {
+    const float *x = a.x + first * a.k;
+    float square[ROWS] = {};
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++)
+        sum[r] = 0;
     if (f.wide) {
         const uint4 *row = reinterpret_cast<const uint4 *>(
-            static_cast<const uint16_t *>(f.w) + j * k);
+            static_cast<const uint16_t *>(f.w) + j * a.k);
 #pragma unroll 4
-        for (size_t l = lane_of_thread(); l < k / 8; l += WARP) {
+        for (size_t l = lane_of_thread(); l < a.k / 8; l += WARP) {
             const uint4 eight = row[l];
 #pragma unroll
             for (unsigned r = 0; r < ROWS; r++)
                 if (r < rows)
-                    take_eight(&sum[r], eight, a + r * k + 8 * l);
+                    take_eight<NORMED>(&sum[r], &square[r], eight,
+                                       x + r * a.k + 8 * l, a.norm + 8 * l);
         }
-        return;
-    }
-    for (size_t l = lane_of_thread(); l < k; l += WARP) {
-        float by = value_of(f.w, f.type, j * k + l);
+    } else
+        for (size_t l = lane_of_thread(); l < a.k; l += WARP) {
+            float by = value_of(f.w, f.type, j * a.k + l);
+            float factor = NORMED ? by * a.norm[l] : by;
 #pragma unroll
-        for (unsigned r = 0; r < ROWS; r++)
-            if (r < rows)
-                sum[r] += by * a[r * k + l];
+            for (unsigned r = 0; r < ROWS; r++) {
+                float value = r < rows ? x[r * a.k + l] : 0;
+                sum[r] += factor * value;
+                if constexpr (NORMED)
+                    square[r] += value * value;
+            }
+        }
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++) {
+        sum[r] = warp_sum(sum[r]);
+        if constexpr (NORMED)
+            sum[r] *= rsqrtf(warp_sum(square[r]) / static_cast<float>(a.k) +
+                             a.eps);
     }
 }
 
 /* A warp makes one output of up to ROWS rows, of the weight whose blocks it is
  * among. */
-template <unsigned ROWS>
+template <unsigned ROWS, bool NORMED>
 static __global__ void __launch_bounds__(THREADS)
-    few_rows(const struct factors factors, const float *a, size_t m, size_t k)
+    few_rows(const struct factors factors, const struct factor_rows a)
 {
     unsigned which = 0;
     while (blockIdx.x >= factors.of[which].blocks)
@@ -169,14 +206,11 @@ static __global__ void __launch_bounds__(THREADS)
     unsigned begin = which ? factors.of[which - 1].blocks : 0;
     size_t j = (blockIdx.x - begin) * size_t{OUTPUTS} + warp_of_thread();
     size_t first = blockIdx.y * size_t{ROWS};
-    unsigned rows = static_cast<unsigned>(m - first < ROWS ? m - first : ROWS);
-    float sum[ROWS] = {};
+    unsigned rows = static_cast<unsigned>(a.m - first < ROWS ? a.m - first : ROWS);
+    float sum[ROWS];
     if (j >= f.n)
         return;
-    sum_rows<ROWS>(sum, a + first * k, f, j, rows, k);
-#pragma unroll
-    for (unsigned r = 0; r < ROWS; r++)
-        sum[r] = warp_sum(sum[r]);
+    multiply_rows<ROWS, NORMED>(sum, a, f, j, first, rows);
     const float more = f.bias ? f.bias[j] : 0;
     size_t at = first * f.n + j;
 #pragma unroll
@@ -185,26 +219,62 @@ static __global__ void __launch_bounds__(THREADS)
             f.out[at] = (f.plus ? f.plus[at] + sum[r] : sum[r]) + more;
 }
 
-/* Says how rows at `a` are multiplied by w; as many as fit the grid at once. */
-static struct factor factor_of(float *out, const float *a,
-                               const struct kernel_weight *w,
-                               const float *bias, const float *plus)
+/* The same of two weights, whose outputs become one. */
+template <unsigned ROWS, bool NORMED>
+static __global__ void __launch_bounds__(THREADS)
+    few_gated(const struct factor gate, const struct factor up, int bend,
+              const struct factor_rows a)
+{
+    size_t j = blockIdx.x * size_t{OUTPUTS} + warp_of_thread();
+    size_t first = blockIdx.y * size_t{ROWS};
+    unsigned rows = static_cast<unsigned>(a.m - first < ROWS ? a.m - first : ROWS);
+    float bent[ROWS], sum[ROWS];
+    if (j >= gate.n)
+        return;
+    multiply_rows<ROWS, NORMED>(bent, a, gate, j, first, rows);
+    multiply_rows<ROWS, NORMED>(sum, a, up, j, first, rows);
+    const float more = gate.bias ? gate.bias[j] : 0;
+    const float rest = up.bias ? up.bias[j] : 0;
+    size_t at = first * gate.n + j;
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++, at += gate.n)
+        if (!lane_of_thread() && r < rows)
+            gate.out[at] = bend_value(bent[r] + more, bend) * (sum[r] + rest);
+}
+
+/* Says how rows are multiplied by the product's weight. */
+static struct factor factor_of(const struct kernel_product &p,
+                               const struct factor_rows &a)
 {
     struct factor f = {};
-    f.out = out;
-    f.w = w->device;
-    f.bias = bias;
-    f.n = w->n;
-    f.type = w->type;
-    f.plus = plus;
-    f.wide = w->type == KERNEL_BF16 && w->k % 8 == 0 &&
-             reinterpret_cast<uintptr_t>(a) % sizeof(float4) == 0;
+    f.out = p.out;
+    f.w = p.w->device;
+    f.bias = p.bias;
+    f.plus = p.plus;
+    f.n = p.w->n;
+    f.type = p.w->type;
+    f.wide = p.w->type == KERNEL_BF16 && a.k % 8 == 0 &&
+             reinterpret_cast<uintptr_t>(a.x) % sizeof(float4) == 0 &&
+             reinterpret_cast<uintptr_t>(a.norm) % sizeof(float4) == 0;
     return f;
+}
+
+static struct factor_rows rows_of(const struct kernel_rows &a, size_t m,
+                                  size_t k)
+{
+    return {a.x, a.norm, a.eps, m, k};
+}
+
+/* Goes on behind the rows that one launch took. */
+static void skip_rows(struct factor *f, size_t rows)
+{
+    f->out += rows * f->n;
+    f->plus += f->plus ? rows * f->n : 0;
 }
 
 template <unsigned ROWS>
 static int few_by(struct kernel_run *run, struct factors factors, size_t count,
-                  const float *a, size_t m, size_t k)
+                  const struct factor_rows &all)
 {
     constexpr size_t max = CUDA_MAX_ROWS * ROWS;
     size_t blocks = 0;
@@ -215,34 +285,42 @@ static int few_by(struct kernel_run *run, struct factors factors, size_t count,
             return KERNEL_UNSUPPORTED;
         factors.of[i].blocks = static_cast<unsigned>(blocks);
     }
-    for (size_t at = 0; !code && at < m; at += max) {
-        size_t rows = m - at < max ? m - at : max;
-        code = cuda_launch(run, few_rows<ROWS>,
-                           {blocks, cuda_ceil(rows, ROWS), 1, THREADS},
-                           factors, a + at * k, rows, k);
-        for (size_t i = 0; i < count; i++) {
-            struct factor *f = &factors.of[i];
-            f->out += rows * f->n;
-            f->plus += f->plus ? rows * f->n : 0;
-        }
+    for (size_t at = 0; !code && at < all.m; at += max) {
+        struct factor_rows a = all;
+        a.m = all.m - at < max ? all.m - at : max;
+        a.x += at * all.k;
+        code = cuda_launch(
+            run, a.norm ? few_rows<ROWS, true> : few_rows<ROWS, false>,
+            {blocks, cuda_ceil(a.m, ROWS), 1, THREADS}, factors, a);
+        for (size_t i = 0; i < count; i++)
+            skip_rows(&factors.of[i], a.m);
     }
     return code;
 }
 
-static int few_of(struct kernel_run *run, const struct factors &factors,
-                  size_t count, const float *a, size_t m, size_t k)
+template <unsigned ROWS>
+static int gated_by(struct kernel_run *run, const struct kernel_gate *gate,
+                    const struct factor_rows &a)
 {
-    return m == 1 ? few_by<1>(run, factors, count, a, m, k)
-                  : few_by<4>(run, factors, count, a, m, k);
+    const struct factor both[] = {factor_of(gate->gate, a),
+                                  factor_of(gate->up, a)};
+    return cuda_launch(
+        run, a.norm ? few_gated<ROWS, true> : few_gated<ROWS, false>,
+        {cuda_ceil(both[0].n, OUTPUTS), cuda_ceil(a.m, ROWS), 1, THREADS},
+        both[0], both[1], static_cast<int>(gate->bend), a);
 }
 
-static int matmul_few(struct kernel_run *run, float *out, const float *a,
-                      const struct kernel_weight *w, const float *bias,
-                      size_t m, bool add)
+/* By our own, however many rows there are. */
+static int matmuls_few(struct kernel_run *run,
+                       const struct kernel_product *products, size_t count,
+                       const struct kernel_rows &rows, size_t m)
 {
+    const struct factor_rows a = rows_of(rows, m, products[0].w->k);
     struct factors factors = {};
-    factors.of[0] = factor_of(out, a, w, bias, add ? out : nullptr);
-    return few_of(run, factors, 1, a, m, w->k);
+    for (size_t i = 0; i < count; i++)
+        factors.of[i] = factor_of(products[i], a);
+    return m == 1 ? few_by<1>(run, factors, count, a)
+                  : few_by<4>(run, factors, count, a);
 }
 
 /* ---- Many rows ---- */
@@ -292,78 +370,88 @@ static bool many_rows(const struct kernel_weight *w, size_t m)
 }
 
 /* By the library, else by our own; rounded: a in bf16, if the weight is. */
-static int matmul_rounded(struct kernel_run *run, float *out, const float *a,
-                          const uint16_t *rounded,
-                          const struct kernel_weight *w, const float *bias,
-                          size_t m, bool add)
+static int matmul_rounded(struct kernel_run *run,
+                          const struct kernel_product &p, const float *a,
+                          const uint16_t *rounded, size_t m)
 {
     int code = KERNEL_UNSUPPORTED;
-    if (!m || !w->n)
+    if (!m || !p.w->n)
         return KERNEL_OK;
-    if (many_rows(w, m))
-        code = matmul_blas(run, out,
-                           w->type == KERNEL_F32
+    if (many_rows(p.w, m) && p.plus && p.plus != p.out)
+        code = cuda_copy(run, p.out, p.plus, m * p.w->n * sizeof *p.out);
+    else if (many_rows(p.w, m))
+        code = KERNEL_OK;
+    if (!code)
+        code = matmul_blas(run, p.out,
+                           p.w->type == KERNEL_F32
                                ? static_cast<const void *>(a)
                                : static_cast<const void *>(rounded),
-                           w, bias, m, add);
-    return code == KERNEL_UNSUPPORTED ? matmul_few(run, out, a, w, bias, m, add)
-                                      : code;
+                           p.w, p.bias, m, p.plus != nullptr);
+    if (code != KERNEL_UNSUPPORTED)
+        return code;
+    return matmuls_few(run, &p, 1, {a, nullptr, 0, nullptr}, m);
 }
 
-static int matmul_bias(struct kernel_run *run, float *out, const float *a,
-                       const struct kernel_weight *w, const float *bias,
-                       size_t m, bool add)
-{
-    cuda_workspace room(run);
-    const uint16_t *rounded = nullptr;
-    int code = KERNEL_OK;
-    if (many_rows(w, m) && w->type == KERNEL_BF16)
-        rounded = round_rows(run, &room, a, m, w->k, &code);
-    return code ? code
-                : matmul_rounded(run, out, a, rounded, w, bias, m, add);
-}
-
-/* Rounds once for all. */
+/* Many rows are rounded once for all. */
 static int matmuls_many(struct kernel_run *run,
                         const struct kernel_product *products, size_t count,
-                        const float *a, size_t m)
+                        const struct kernel_rows *rows, size_t m)
 {
     cuda_workspace room(run);
     const uint16_t *rounded = nullptr;
-    int code = KERNEL_OK;
+    const float *a = rows->norm ? rows->room : rows->x;
+    size_t k = products[0].w->k;
+    int code = rows->norm ? cuda_rms_norm(run, rows->room, rows->x, rows->norm,
+                                          m, k, rows->eps)
+                          : KERNEL_OK;
     for (size_t i = 0; i < count && !code; i++) {
-        const struct kernel_product *p = &products[i];
-        if (!rounded && many_rows(p->w, m) && p->w->type == KERNEL_BF16)
-            rounded = round_rows(run, &room, a, m, p->w->k, &code);
-        if (!code && p->plus && p->plus != p->out)
-            code = cuda_copy(run, p->out, p->plus,
-                             m * p->w->n * sizeof *p->out);
+        const struct kernel_product &p = products[i];
+        if (!rounded && many_rows(p.w, m) && p.w->type == KERNEL_BF16)
+            rounded = round_rows(run, &room, a, m, k, &code);
         if (!code)
-            code = matmul_rounded(run, p->out, a, rounded, p->w, p->bias, m,
-                                  p->plus);
+            code = matmul_rounded(run, p, a, rounded, m);
     }
     return code;
 }
 
 static int matmuls(struct kernel_run *run,
                    const struct kernel_product *products, size_t count,
-                   const float *a, size_t m)
+                   const struct kernel_rows *a, size_t m)
 {
-    struct factors factors = {};
     if (count > KERNEL_MAX_PRODUCTS)
         return KERNEL_UNSUPPORTED;
     if (!count || !m)
         return KERNEL_OK;
-    if (m >= MANY_ROWS)
-        return matmuls_many(run, products, count, a, m);
-    for (size_t i = 0; i < count; i++)
-        factors.of[i] = factor_of(products[i].out, a, products[i].w,
-                                  products[i].bias, products[i].plus);
-    return few_of(run, factors, count, a, m, products[0].w->k);
+    return m >= MANY_ROWS ? matmuls_many(run, products, count, a, m)
+                          : matmuls_few(run, products, count, *a, m);
+}
+
+static int matmul_gated(struct kernel_run *run, const struct kernel_gate *gate,
+                        const struct kernel_rows *rows, size_t m)
+{
+    const struct kernel_product both[] = {gate->gate, gate->up};
+    const struct factor_rows a = rows_of(*rows, m, gate->gate.w->k);
+    if (!m)
+        return KERNEL_OK;
+    if (m < MANY_ROWS)
+        return m == 1 ? gated_by<1>(run, gate, a) : gated_by<4>(run, gate, a);
+    int code = matmuls_many(run, both, 2, rows, m);
+    return code ? code
+                : cuda_bend(run, gate->gate.out, gate->gate.out, gate->up.out,
+                            m * gate->gate.w->n, gate->bend);
+}
+
+static int matmul_bias(struct kernel_run *run, float *out, const float *a,
+                       const struct kernel_weight *w, const float *bias,
+                       size_t m, bool add)
+{
+    const struct kernel_product p = {out, w, bias, add ? out : nullptr};
+    const struct kernel_rows rows = {a, nullptr, 0, nullptr};
+    return matmuls(run, &p, 1, &rows, m);
 }
 
 int cuda_matmul(struct kernel_run *run, float *out, const float *a,
-                 const struct kernel_weight *w, size_t m, bool add)
+                const struct kernel_weight *w, size_t m, bool add)
 {
     return matmul_bias(run, out, a, w, nullptr, m, add);
 }
@@ -395,9 +483,10 @@ static int gather(struct kernel_run *run, float *out,
     cuda_workspace room(run);
     if (!m)
         return KERNEL_OK;
-    if (m <= picks::MAX)
+    picks.row = cuda_step_ints(run, CUDA_ROW, host_row, m);
+    if (!picks.row && m <= picks::MAX)
         memcpy(picks.few, host_row, m * sizeof *host_row);
-    else if (!(picks.row = room.take_copy(host_row, m)))
+    else if (!picks.row && !(picks.row = room.take_copy(host_row, m)))
         return KERNEL_NO_MEMORY;
     return cuda_launch(run, gather_rows, {m, 1, 1, ELEMENTS}, out,
                        static_cast<const void *>(w->device), w->type, picks,
@@ -411,5 +500,6 @@ void cuda_fill_matmuls(struct kernels *table)
     table->matmul = cuda_matmul;
     table->matmul_bias = matmul_bias;
     table->matmuls = matmuls;
+    table->matmul_gated = matmul_gated;
     table->gather = gather;
 }

@@ -2,6 +2,7 @@
  * the logarithm of what each head's softmax divides by, the best. */
 #include "kernels/cuda/cuda_select.h"
 #include "kernels/cuda/cuda_hils_turns.h"
+#include "kernels/cuda/cuda_join.h"
 
 constexpr unsigned FEW = 4, MANY = 16; /* rows of a block */
 constexpr size_t CHOOSE_SHARE = 256;   /* candidates of a block, at least */
@@ -135,8 +136,9 @@ struct choosing {
     float *score;     /* [m, hq, chunks] */
     const float *log; /* [parts, m, hq] of the windows */
     size_t parts, first, m, chunks;
+    float *sum; /* [sums, m, hq] logarithms of shares of the candidates */
+    size_t sums; /* 0: none were left by scoring */
     /* Where the candidates are split over blocks: */
-    float *sum;    /* [splits, m, hq] logarithms of their shares */
     int32_t *best; /* [m, hkv, splits, top_k] the best of each share */
     float *worth;  /* the same, what they are worth */
     size_t splits;
@@ -166,6 +168,20 @@ struct choosing {
     }
 };
 
+/* total [group]: what each head's softmax divides by, of shares and the window. */
+static __device__ void join_sums(float *total, const struct choosing &a,
+                                 const struct hils_source &s, size_t i,
+                                 size_t head)
+{
+    for (size_t g = warp_of_thread(); g < s.group; g += CHOOSE_THREADS / WARP) {
+        float both = log_of_both(
+            log_of_parts(a.log, a.parts, a.m, s.heads, i, head + g),
+            log_of_parts(a.sum, a.sums, a.m, s.heads, i, head + g));
+        if (!lane_of_thread())
+            total[g] = both;
+    }
+}
+
 /* A block for each query and key-value head. */
 static __global__ void __launch_bounds__(CHOOSE_THREADS)
     choose_chunks(struct choosing a, struct hils_source s)
@@ -175,7 +191,9 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS)
     size_t i = blockIdx.x, kv = blockIdx.y;
     size_t count = s.candidates(a.first + i), head = kv * s.group;
     float *score = a.scores(s, i, kv);
-    for (size_t g = 0; g < s.group; g++) {
+    if (a.sums)
+        join_sums(total, a, s, i, head);
+    for (size_t g = 0; !a.sums && g < s.group; g++) {
         float window = log_of_parts(a.log, a.parts, a.m, s.heads, i, head + g);
         float all = log_total(score + g * a.chunks, count, window, m->room);
         if (!threadIdx.x)
@@ -205,25 +223,19 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS)
     }
 }
 
-/* Then for the best of each share.  grid: as before. */
-static __global__ void __launch_bounds__(CHOOSE_THREADS)
-    choose_in_shares(struct choosing a, struct hils_source s)
+/* Then for the best of each share. */
+static __device__ void choose_in_share(struct choose_memory *m,
+                                       const struct choosing &a,
+                                       const struct hils_source &s,
+                                       size_t count)
 {
-    auto *m = static_cast<struct choose_memory *>(cuda_shared());
     float *total = reinterpret_cast<float *>(m + 1); /* [group] */
     size_t split = blockIdx.x, kv = blockIdx.y, i = blockIdx.z;
-    size_t count = s.candidates(a.first + i), head = kv * s.group;
+    size_t head = kv * s.group, place = a.place(s, i, kv, split);
     size_t from = split * count / a.splits;
     size_t to = (split + 1) * count / a.splits;
-    size_t place = a.place(s, i, kv, split);
     float *score = a.scores(s, i, kv);
-    for (size_t g = warp_of_thread(); g < s.group; g += CHOOSE_THREADS / WARP) {
-        float both = log_of_both(
-            log_of_parts(a.log, a.parts, a.m, s.heads, i, head + g),
-            log_of_parts(a.sum, a.splits, a.m, s.heads, i, head + g));
-        if (!lane_of_thread())
-            total[g] = both;
-    }
+    join_sums(total, a, s, i, head);
     __syncthreads();
     make_worth(score, total, s.group, a.chunks, from, to);
     __syncthreads();
@@ -238,13 +250,14 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS)
 }
 
 /* And last for the best of these, which are in ascending order as the shares
- * are.  grid: queries, key-value heads. */
-static __global__ void __launch_bounds__(CHOOSE_THREADS, 2)
-    choose_of_shares(struct choosing a, struct hils_source s)
+ * are. */
+static __device__ void choose_of_shares(struct choose_memory *m,
+                                        const struct choosing &a,
+                                        const struct hils_source &s,
+                                        size_t count)
 {
-    auto *m = static_cast<struct choose_memory *>(cuda_shared());
-    size_t i = blockIdx.x, kv = blockIdx.y, top_k = s.sizes.top_k;
-    size_t count = s.candidates(a.first + i), place = a.place(s, i, kv, 0);
+    size_t kv = blockIdx.y, i = blockIdx.z, top_k = s.sizes.top_k;
+    size_t place = a.place(s, i, kv, 0);
     int32_t *chosen = a.choice(s, i, kv);
     bool few = a.is_short(s, count);
     choose_best(m, chosen, few ? a.scores(s, i, kv) : a.worth + place,
@@ -252,6 +265,19 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS, 2)
     __syncthreads();
     for (size_t k = threadIdx.x; !few && k < top_k; k += CHOOSE_THREADS)
         chosen[k] = a.best[place + static_cast<size_t>(chosen[k])];
+}
+
+/* The last block of a query's and key-value head's chooses of all shares.  grid: as
+ * before. */
+static __global__ void __launch_bounds__(CHOOSE_THREADS, 2)
+    choose_in_shares(struct choosing a, struct hils_source s)
+{
+    auto *m = static_cast<struct choose_memory *>(cuda_shared());
+    size_t count = s.candidates(a.first + blockIdx.z);
+    choose_in_share(m, a, s, count);
+    auto *room = reinterpret_cast<unsigned *>(m + 1);
+    if (is_last_block(blockIdx.z * gridDim.y + blockIdx.y, a.splits, room))
+        choose_of_shares(m, a, s, count);
 }
 
 /* Sums of the windows of queries [first, first + m), in `parts`. */
@@ -311,27 +337,26 @@ static size_t splits_of(const struct hils_source &s, size_t m)
     size_t max = s.sizes.chunks / CHOOSE_SHARE;
     size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, m * s.sizes.hkv);
     wanted = wanted < max ? wanted : max;
-    return wanted ? wanted : 1;
+    return wanted && m * s.sizes.hkv <= JOIN_MAX ? wanted : 1;
 }
 
 static int choose_split(struct kernel_run *run, const struct hils_source &s,
-                        const struct choosing &a)
+                        struct choosing a)
 {
     const size_t totals = s.group * sizeof(float);
     const size_t memory = sizeof(struct choose_memory);
-    int code = cuda_launch(run, sum_shares,
+    int code = KERNEL_OK;
+    if (!a.sums)
+        code = cuda_launch(run, sum_shares,
                            {a.splits, s.sizes.hkv, a.m, CHOOSE_THREADS,
                             MAX_WARPS * sizeof(float)},
                            a, s);
-    if (!code)
-        code = cuda_launch(
-            run, choose_in_shares,
-            {a.splits, s.sizes.hkv, a.m, CHOOSE_THREADS, memory + totals}, a,
-            s);
+    a.sums = a.sums ? a.sums : a.splits;
     return code ? code
-                : cuda_launch(run, choose_of_shares,
-                              {a.m, s.sizes.hkv, 1, CHOOSE_THREADS, memory}, a,
-                              s);
+                : cuda_launch(run, choose_in_shares,
+                              {a.splits, s.sizes.hkv, a.m, CHOOSE_THREADS,
+                               memory + totals},
+                              a, s);
 }
 
 template <typename Number>
@@ -347,9 +372,12 @@ static int sum_all(struct kernel_run *run, const struct hils_source &s,
 }
 
 static int choose_batch(struct kernel_run *run, const struct hils_source &s,
-                        const struct choosing &a, const struct windows &w)
+                        struct choosing a, const struct windows &w)
 {
-    int code = score_all(run, a.score, s, w.first, w.m, a.chunks);
+    bool few = a.sum && w.m <= SCORE_FEW;
+    a.sums = few ? cuda_ceil(a.chunks, SCORE_CHUNKS) : 0;
+    int code = score_all(run, a.score, few ? a.sum : nullptr, s, w.first, w.m,
+                         a.chunks);
     if (!code)
         code = are_bf16(&s.pages) ? sum_all<uint16_t>(run, s, w)
                                   : sum_all<float>(run, s, w);
@@ -361,18 +389,32 @@ static int choose_batch(struct kernel_run *run, const struct hils_source &s,
                        a, s);
 }
 
+/* As many chunks or somewhat more, so that what a step asks for stays the same for a
+ * while: a sixteenth of it, of few SCORE_CHUNKS. */
+static size_t roomy(size_t chunks)
+{
+    size_t each = SCORE_CHUNKS;
+    while (each < chunks / 16)
+        each *= 2;
+    return cuda_ceil(chunks, each) * each;
+}
+
 int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
                      const float *qhat, const struct kernel_pages *pages,
                      const struct kernel_summaries *summaries,
                      const int32_t *position, const int32_t *landmark,
-                     const struct kernel_hils *sizes)
+                     const struct kernel_hils *asked)
 {
+    struct kernel_hils steady = hils_steady(*asked);
+    const struct kernel_hils *sizes = &steady;
     if (!sizes->m || !sizes->d)
         return KERNEL_OK;
     if (sizes->d > TILE_MAX_WIDTH || sizes->hq > CUDA_MAX_SHARED / 8 ||
-        sizes->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
+        asked->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
         sizes->chunk > INT32_MAX || !are_known(pages))
         return KERNEL_UNSUPPORTED;
+    if (sizes->m <= SCORE_FEW)
+        steady.chunks = roomy(asked->chunks);
     struct hils_source s =
         hils_source_of(qhat, pages, summaries, position, landmark, sizes);
     size_t each = sizes->chunks * sizes->hq;
@@ -390,12 +432,17 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
     a.chunks = sizes->chunks;
     a.splits = splits_of(s, batch);
     bool fine = a.score && log;
+    if (fine && (a.splits > 1 || batch <= SCORE_FEW)) {
+        size_t count = cuda_ceil(sizes->chunks, SCORE_CHUNKS);
+        a.sum = sums.take<float>(count > a.splits ? count : a.splits, batch,
+                                 sizes->hq);
+        fine = a.sum;
+    }
     if (a.splits > 1 && fine) {
         size_t rows = batch * sizes->hkv;
-        a.sum = sums.take<float>(a.splits, batch, sizes->hq);
         a.best = bests.take<int32_t>(rows, a.splits, sizes->top_k);
         a.worth = worths.take<float>(rows, a.splits, sizes->top_k);
-        fine = a.sum && a.best && a.worth;
+        fine = a.best && a.worth;
     }
     int code = fine ? KERNEL_OK : KERNEL_NO_MEMORY;
     for (; !code && a.first < sizes->m; a.first += batch) {

@@ -6,6 +6,7 @@
 #define KERNELS_CUDA_CUDA_SELECT_H
 
 #include "kernels/cuda/cuda_max.h"
+#include "kernels/cuda/cuda_reads.h"
 #include "kernels/cuda/cuda_tensor.h"
 #include "kernels/cuda/cuda_tiles.h"
 
@@ -21,46 +22,60 @@ constexpr size_t SCORE_FEW = 4;       /* queries */
 constexpr unsigned SCORE_CHUNKS = 16; /* of a block, a warp a chunk */
 constexpr unsigned SCORE_TILES = 8;   /* of a block on the tensor cores */
 
-/* Four numbers of a row of d, zeros behind its end. */
-static __device__ inline float4 read_four(const float *row, size_t l, size_t d)
+/* log [m, heads] of the sum of exp of the block's scores, which a warp's lanes have
+ * all of its own of: score [EACH][ROWS], -infinity where none is.  All threads
+ * come; room [2 ROWS warps]: shared memory. */
+template <unsigned EACH, unsigned ROWS>
+static __device__ inline void leave_sums(const float (*score)[ROWS], float *log,
+                                         size_t m, size_t heads, size_t head,
+                                         float *room)
 {
-    if (l + 4 <= d && aligned_16(row + l))
-        return *reinterpret_cast<const float4 *>(row + l);
-    return {l < d ? row[l] : 0, l + 1 < d ? row[l + 1] : 0,
-            l + 2 < d ? row[l + 2] : 0, l + 3 < d ? row[l + 3] : 0};
-}
-static __device__ inline float4 read_four(const uint16_t *row, size_t l,
-                                          size_t d)
-{
-    if (l + 4 <= d && aligned_8(row + l)) {
-        const uint2 two = *reinterpret_cast<const uint2 *>(row + l);
-        return {
-            __uint_as_float(two.x << 16), __uint_as_float(two.x & 0xFFFF0000u),
-            __uint_as_float(two.y << 16), __uint_as_float(two.y & 0xFFFF0000u)};
+    constexpr unsigned WARPS = SCORE_THREADS / WARP;
+    float *maxima = room, *totals = room + ROWS * WARPS;
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++) {
+        float max = minus_infinity(), total = 0;
+        for (unsigned c = 0; c < EACH; c++)
+            max = fmaxf(max, score[c][r]);
+        for (unsigned c = 0; c < EACH; c++)
+            total += share_of(score[c][r], max);
+        if (!lane_of_thread()) {
+            maxima[r * WARPS + warp_of_thread()] = max;
+            totals[r * WARPS + warp_of_thread()] = total;
+        }
     }
-    return {l < d ? from_bf16(row[l]) : 0,
-            l + 1 < d ? from_bf16(row[l + 1]) : 0,
-            l + 2 < d ? from_bf16(row[l + 2]) : 0,
-            l + 3 < d ? from_bf16(row[l + 3]) : 0};
+    __syncthreads();
+    size_t r = threadIdx.x;
+    if (r >= m)
+        return;
+    float max = minus_infinity(), total = 0;
+    for (unsigned w = 0; w < WARPS; w++)
+        max = fmaxf(max, maxima[r * WARPS + w]);
+    for (unsigned w = 0; w < WARPS; w++)
+        total += totals[r * WARPS + w] * share_of(maxima[r * WARPS + w], max);
+    log[r * heads + head] = total == 0 ? minus_infinity() : max + logf(total);
 }
 
-/* Few queries: each key is read once.  grid: SCORE_CHUNKS chunks, heads. */
+/* Few queries: each key is read once.  log [blocks, m, heads]: of what each block's
+ * softmax divides by; nullptr: nobody asks.  grid: SCORE_CHUNKS chunks, heads. */
 template <unsigned ROWS, typename Source>
 static __global__ void __launch_bounds__(SCORE_THREADS)
-    score_few(float *score, Source s, size_t first, size_t m, size_t chunks)
+    score_few(float *score, float *log, Source s, size_t first, size_t m,
+              size_t chunks)
 {
     constexpr unsigned EACH = SCORE_CHUNKS / (SCORE_THREADS / WARP);
-    size_t head = blockIdx.y;
+    size_t head = blockIdx.y, own[ROWS] = {}, max = 0;
     size_t at = blockIdx.x * size_t{SCORE_CHUNKS} + warp_of_thread() * EACH;
-    size_t max = s.candidates(first + m - 1);
     float sum[EACH][ROWS] = {};
-    for (size_t i = 0; i + 1 < m; i++) {
-        size_t own = s.candidates(first + i);
-        max = own > max ? own : max;
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++) {
+        own[r] = r < m ? s.candidates(first + r) : 0;
+        max = own[r] > max ? own[r] : max;
     }
-    if (at >= max)
+    if (at >= max && !log)
         return;
-    for (size_t l = lane_of_thread() * size_t{4}; l < s.d; l += WARP * 4) {
+    for (size_t l = lane_of_thread() * size_t{4}; at < max && l < s.d;
+         l += WARP * 4) {
         float4 key[EACH];
 #pragma unroll
         for (unsigned c = 0; c < EACH; c++)
@@ -78,14 +93,19 @@ static __global__ void __launch_bounds__(SCORE_THREADS)
         }
     }
 #pragma unroll
-    for (unsigned c = 0; c < EACH; c++)
+    for (unsigned c = 0; c < EACH; c++) {
+        float bias = at + c < max ? s.bias(at + c, head) : 0;
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
-            float all = warp_sum(sum[c][r]);
+            float its = warp_sum(sum[c][r]) * s.scale + bias;
             if (r < m && at + c < max && !lane_of_thread())
-                score[(r * s.heads + head) * chunks + at + c] =
-                    all * s.scale + s.bias(at + c, head);
+                score[(r * s.heads + head) * chunks + at + c] = its;
+            sum[c][r] = at + c < own[r] ? its : minus_infinity();
         }
+    }
+    if (log)
+        leave_sums<EACH, ROWS>(sum, log + blockIdx.x * m * s.heads, m, s.heads,
+                               head, static_cast<float *>(cuda_shared()));
 }
 
 /* A tile of queries of one head by SCORE_TILES tiles of chunks: the keys are
@@ -230,17 +250,20 @@ static int score_by_tensors(struct kernel_run *run, float *score,
         score, s, first, m, chunks);
 }
 
-/* By the way that suits the sizes; m at most CUDA_MAX_ROWS. */
+/* By the way that suits the sizes; m at most CUDA_MAX_ROWS.  log: of few queries, as
+ * score_few leaves it; of more nothing is written. */
 template <typename Source>
-static int score_all(struct kernel_run *run, float *score, const Source &s,
-                     size_t first, size_t m, size_t chunks)
+static int score_all(struct kernel_run *run, float *score, float *log,
+                     const Source &s, size_t first, size_t m, size_t chunks)
 {
     constexpr unsigned ROWS = 16, HALF = TENSOR_MAX_WIDTH / 2;
+    constexpr size_t room =
+        2 * SCORE_FEW * (SCORE_THREADS / WARP) * sizeof(float);
     if (m <= SCORE_FEW)
         return cuda_launch(
             run, m == 1 ? score_few<1, Source> : score_few<SCORE_FEW, Source>,
-            {cuda_ceil(chunks, SCORE_CHUNKS), s.heads, 1, SCORE_THREADS}, score,
-            s, first, m, chunks);
+            {cuda_ceil(chunks, SCORE_CHUNKS), s.heads, 1, SCORE_THREADS, room},
+            score, log, s, first, m, chunks);
     if (s.d > TENSOR_MAX_WIDTH)
         return cuda_launch(run, score_chunks<ROWS, Source>,
                            {cuda_ceil(chunks, TILE), s.heads,

@@ -274,7 +274,7 @@ static int attend_tiles(struct kernel_run *run, float *out,
 {
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {outs.take<float>(STAR_PARTS, m * s.heads, s.d),
-                               logs.take<float>(STAR_PARTS, m, s.heads)};
+                               logs.take<float>(STAR_PARTS, m, s.heads), false};
     if (!parts.out || !parts.log)
         return KERNEL_NO_MEMORY;
     int code =
@@ -306,7 +306,7 @@ static int attend_batch(struct kernel_run *run, float *out,
                         int32_t *chosen, const float *gate, size_t first,
                         size_t m, size_t chunks, size_t top_k)
 {
-    int code = score_all(run, score, s, first, m, chunks);
+    int code = score_all(run, score, nullptr, s, first, m, chunks);
     if (!code)
         code = cuda_launch(
             run, choose_by_summary,

@@ -28,6 +28,34 @@ static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
                 : KERNEL_OK;
 }
 
+/* A block for each chunk and query head. */
+static __global__ void __launch_bounds__(THREADS)
+    put_proxies(const struct kernel_summaries summaries,
+                const struct kernel_proxies proxies, size_t first, size_t d)
+{
+    size_t head = blockIdx.y * d, half = proxies.angles ? d / 2 : 0;
+    float *key =
+        summaries.keys[first + blockIdx.x] + summaries.key_at + head;
+    const float *x = proxies.x + blockIdx.x * proxies.step + head;
+    const float *by = proxies.angles + blockIdx.x * proxies.turn;
+    for (size_t j = threadIdx.x; j < half; j += THREADS) {
+        float p = x[j], q = x[j + half], c = by[j], s = by[j + half];
+        key[j] = p * c - q * s;
+        key[j + half] = q * c + p * s;
+    }
+    for (size_t j = 2 * half + threadIdx.x; j < d; j += THREADS)
+        key[j] = x[j];
+}
+
+static int chunk_proxies(struct kernel_run *run,
+                         const struct kernel_summaries *summaries,
+                         const struct kernel_proxies *proxies, size_t first,
+                         size_t chunks, size_t hq, size_t d)
+{
+    return cuda_launch(run, put_proxies, {chunks, hq, 1, THREADS}, *summaries,
+                       *proxies, first, d);
+}
+
 /* ---- Summaries ---- */
 
 struct summary_sizes {
@@ -119,5 +147,6 @@ static int chunk_summary(struct kernel_run *run,
 void cuda_fill_summaries(struct kernels *table)
 {
     table->chunk_proxy = chunk_proxy;
+    table->chunk_proxies = chunk_proxies;
     table->chunk_summary = chunk_summary;
 }

@@ -202,8 +202,9 @@ static __device__ inline void tile_take(struct tile_memory<ROWS, Number> *t,
 /* Attention over some of the slots, divided by its own total, and the logarithm
  * of that total: what one block leaves for cuda_join. */
 struct tile_parts {
-    float *out; /* [parts, rows, d] */
-    float *log; /* [parts, rows]; -infinity: nothing was seen */
+    float *out;  /* [parts, rows, d] */
+    float *log;  /* [parts, rows]; -infinity: nothing was seen */
+    bool within; /* the last block of each tile's joins them (cuda_join.h) */
 };
 
 /* out [rows, d] = the parts of each row by their weights; `one`: 1 is added to

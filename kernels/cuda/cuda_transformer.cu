@@ -1,6 +1,7 @@
 /* Norms, activations: one row or one value a thread. */
 #include "kernels/cuda/cuda_internal.h"
 #include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/cuda_bend.h"
 
 constexpr unsigned THREADS = 256;
 
@@ -69,44 +70,32 @@ static __device__ inline size_t value_of_thread()
 }
 
 static __global__ void __launch_bounds__(THREADS)
-    swiglu_values(float *out, const float *gate, const float *up, size_t count)
+    bend_values(float *out, const float *gate, const float *up, size_t count,
+                int bend)
 {
     size_t i = value_of_thread();
     if (i < count)
-        out[i] = gate[i] / (1 + expf(-gate[i])) * up[i];
+        out[i] = bend_value(gate[i], bend) * up[i];
+}
+
+int cuda_bend(struct kernel_run *run, float *out, const float *gate,
+              const float *up, size_t count, enum kernel_bend bend)
+{
+    return cuda_launch(run, bend_values, over(count), out, gate, up, count,
+                       static_cast<int>(bend));
 }
 
 static int swiglu(struct kernel_run *run, float *out, const float *gate,
                   const float *up, size_t count)
 {
-    return cuda_launch(run, swiglu_values, over(count), out, gate, up, count);
-}
-
-static __device__ inline float gelu_of(float x)
-{
-    const float root_half = 0.70710678f;
-    return x * 0.5f * erfcf(-x * root_half);
-}
-
-static __global__ void __launch_bounds__(THREADS)
-    geglu_values(float *out, const float *gate, const float *up, size_t count,
-                 bool exact)
-{
-    const float twice = 1.5957691f; /* the root of 2 / pi */
-    size_t i = value_of_thread();
-    if (i >= count)
-        return;
-    float g = gate[i];
-    float bent = exact ? gelu_of(g)
-                       : g / (1 + expf(-twice * (g + 0.044715f * g * g * g)));
-    out[i] = bent * up[i];
+    return cuda_bend(run, out, gate, up, count, KERNEL_SILU);
 }
 
 static int geglu(struct kernel_run *run, float *out, const float *gate,
                  const float *up, size_t count, bool exact)
 {
-    return cuda_launch(run, geglu_values, over(count), out, gate, up, count,
-                       exact);
+    return cuda_bend(run, out, gate, up, count,
+                     exact ? KERNEL_GELU : KERNEL_GELU_TANH);
 }
 
 static __global__ void __launch_bounds__(THREADS)

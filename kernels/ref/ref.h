@@ -196,7 +196,15 @@ void ref_rerank(const int32_t *wide, const double *value, size_t many,
 /* Operations made of others, with those of `table`; on the processor. */
 int ref_matmuls(const struct kernels *table, struct kernel_run *run,
                 const struct kernel_product *products, size_t count,
-                const float *a, size_t m);
+                const struct kernel_rows *a, size_t m);
+int ref_matmul_gated(const struct kernels *table, struct kernel_run *run,
+                     const struct kernel_gate *gate,
+                     const struct kernel_rows *a, size_t m);
+int ref_attention_texts(const struct kernels *table, struct kernel_run *run,
+                        float *out, const float *q, const float *k,
+                        const float *v, const size_t *host_start, size_t texts,
+                        size_t hq, size_t hkv, size_t d, size_t window,
+                        bool causal);
 int ref_keep(const struct kernels *table, struct kernel_run *run,
              const struct kernel_heads *heads,
              const struct kernel_places *places, size_t count, size_t slots,

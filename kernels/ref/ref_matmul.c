@@ -89,25 +89,50 @@ static int matmul_bias(struct kernel_run *run, float *out, const float *a,
 
 int ref_matmuls(const struct kernels *table, struct kernel_run *run,
                 const struct kernel_product *products, size_t count,
-                const float *a, size_t m)
+                const struct kernel_rows *a, size_t m)
 {
+    const float *in = a->norm ? a->room : a->x;
     int code = KERNEL_OK;
+    if (a->norm && count)
+        code = table->rms_norm(run, a->room, a->x, a->norm, m, products[0].w->k,
+                               a->eps);
     for (size_t i = 0; i < count && !code; i++) {
         const struct kernel_product *p = &products[i];
         if (p->plus && p->plus != p->out)
             memcpy(p->out, p->plus, m * p->w->n * sizeof *p->out);
-        code = p->bias ? table->matmul_bias(run, p->out, a, p->w, p->bias, m,
+        code = p->bias ? table->matmul_bias(run, p->out, in, p->w, p->bias, m,
                                             p->plus)
-                       : table->matmul(run, p->out, a, p->w, m, p->plus);
+                       : table->matmul(run, p->out, in, p->w, m, p->plus);
     }
     return code;
 }
 
+int ref_matmul_gated(const struct kernels *table, struct kernel_run *run,
+                     const struct kernel_gate *gate,
+                     const struct kernel_rows *a, size_t m)
+{
+    const struct kernel_product both[] = {gate->gate, gate->up};
+    float *out = gate->gate.out, *up = gate->up.out;
+    size_t count = m * gate->gate.w->n;
+    int code = ref_matmuls(table, run, both, 2, a, m);
+    if (code)
+        return code;
+    if (gate->bend == KERNEL_SILU)
+        return table->swiglu(run, out, out, up, count);
+    return table->geglu(run, out, out, up, count, gate->bend == KERNEL_GELU);
+}
+
 static int matmuls(struct kernel_run *run,
                    const struct kernel_product *products, size_t count,
-                   const float *a, size_t m)
+                   const struct kernel_rows *a, size_t m)
 {
     return ref_matmuls(kernels_ref(), run, products, count, a, m);
+}
+
+static int matmul_gated(struct kernel_run *run, const struct kernel_gate *gate,
+                        const struct kernel_rows *a, size_t m)
+{
+    return ref_matmul_gated(kernels_ref(), run, gate, a, m);
 }
 
 static int gather(struct kernel_run *run, float *out,
@@ -127,5 +152,6 @@ void ref_fill_matmuls(struct kernels *table)
     table->matmul = matmul;
     table->matmul_bias = matmul_bias;
     table->matmuls = matmuls;
+    table->matmul_gated = matmul_gated;
     table->gather = gather;
 }

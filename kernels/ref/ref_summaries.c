@@ -17,6 +17,39 @@ static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
     return KERNEL_OK;
 }
 
+/* A head, turned as by `rotary`; the last of an odd width is not. */
+static void put_turned(float *key, const float *x, const float *angles,
+                       size_t d)
+{
+    size_t half = d / 2;
+    for (size_t j = 0; j < half; j++) {
+        double c = (double)angles[j], s = (double)angles[half + j];
+        double p = (double)x[j], q = (double)x[half + j];
+        key[j] = (float)(p * c - q * s);
+        key[half + j] = (float)(q * c + p * s);
+    }
+    for (size_t j = 2 * half; j < d; j++)
+        key[j] = x[j];
+}
+
+static int chunk_proxies(struct kernel_run *run,
+                         const struct kernel_summaries *summaries,
+                         const struct kernel_proxies *proxies, size_t first,
+                         size_t chunks, size_t hq, size_t d)
+{
+    (void)run;
+    for (size_t i = 0; i < chunks * hq; i++) {
+        size_t c = i / hq, head = i % hq;
+        float *key = summaries->keys[first + c] + summaries->key_at + head * d;
+        const float *x = proxies->x + c * proxies->step + head * d;
+        if (proxies->angles)
+            put_turned(key, x, proxies->angles + c * proxies->turn, d);
+        else
+            memcpy(key, x, d * sizeof *key);
+    }
+    return KERNEL_OK;
+}
+
 /* One head's summary of the slots [from, from + keys): `key` holds the proxy
  * first; returns the bias.  `at`: the head's place in a slot of `step` floats. */
 static float summarise(float *key, const struct kernel_pages *pages,
@@ -75,5 +108,6 @@ static int chunk_summary(struct kernel_run *run,
 void ref_fill_summaries(struct kernels *table)
 {
     table->chunk_proxy = chunk_proxy;
+    table->chunk_proxies = chunk_proxies;
     table->chunk_summary = chunk_summary;
 }

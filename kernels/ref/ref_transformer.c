@@ -314,6 +314,36 @@ static int scale(struct kernel_run *run, float *x, float factor, size_t count)
     return KERNEL_OK;
 }
 
+int ref_attention_texts(const struct kernels *table, struct kernel_run *run,
+                        float *out, const float *q, const float *k,
+                        const float *v, const size_t *host_start, size_t texts,
+                        size_t hq, size_t hkv, size_t d, size_t window,
+                        bool causal)
+{
+    int code = KERNEL_OK;
+    for (size_t t = 0; t < texts && !code; t++) {
+        size_t first = host_start[t], n = host_start[t + 1] - first;
+        const float *keys = k + first * hkv * d, *values = v + first * hkv * d;
+        const struct kernel_pages pages = ref_one_page(&keys, &values, n);
+        size_t at = first * hq * d;
+        code = causal ? table->attention(run, out + at, q + at, &pages, n, n,
+                                         hq, hkv, d, window)
+                      : table->attention_bidirectional(run, out + at, q + at,
+                                                       keys, values, n, n, hq,
+                                                       hkv, d, window);
+    }
+    return code;
+}
+
+static int attention_texts(struct kernel_run *run, float *out, const float *q,
+                           const float *k, const float *v,
+                           const size_t *host_start, size_t texts, size_t hq,
+                           size_t hkv, size_t d, size_t window, bool causal)
+{
+    return ref_attention_texts(kernels_ref(), run, out, q, k, v, host_start,
+                               texts, hq, hkv, d, window, causal);
+}
+
 void ref_fill_transformer(struct kernels *table)
 {
     table->rms_norm = rms_norm;
@@ -323,6 +353,7 @@ void ref_fill_transformer(struct kernels *table)
     table->heads = heads;
     table->attention = attention;
     table->attention_bidirectional = attention_bidirectional;
+    table->attention_texts = attention_texts;
     table->kv_write = kv_write;
     table->swiglu = swiglu;
     table->geglu = geglu;

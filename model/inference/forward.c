@@ -100,6 +100,8 @@ static int work_reserve(struct model *m, size_t rows, struct err *err)
         mem_resize(w->host_positions, rows, sizeof *w->host_positions);
     w->host_slots = mem_resize(w->host_slots, rows, sizeof *w->host_slots);
     w->host_places = mem_resize(w->host_places, rows, sizeof *w->host_places);
+    w->host_starts =
+        mem_resize(w->host_starts, rows + 1, sizeof *w->host_starts);
     w->rows = rows;
     return 0;
 }
@@ -124,6 +126,7 @@ void workspace_free(struct model *m)
     free(w->host_positions);
     free(w->host_slots);
     free(w->host_places);
+    free(w->host_starts);
     forward_hils_free(m);
     forward_hici_free(m);
     *w = (struct workspace){0};
@@ -131,9 +134,9 @@ void workspace_free(struct model *m)
 
 /* ---- The pass ---- */
 
-/* Room for parts that choose what they read, and their slots on the device. */
+/* Room for parts that choose what they read, if there are some. */
 static int prepare_hils(struct model *m, const struct forward_part *parts,
-                        size_t count, size_t rows)
+                        size_t count, size_t rows, bool *ret_some)
 {
     size_t top_k = 0;
     for (size_t i = 0; i < count; i++) {
@@ -144,10 +147,8 @@ static int prepare_hils(struct model *m, const struct forward_part *parts,
     }
     if (!top_k)
         return 0;
-    int code = forward_hils_reserve(m, rows, top_k);
-    return code ? code
-                : m->kernels->upload(&m->run, m->work.slots, m->work.host_slots,
-                                     rows * sizeof *m->work.host_slots);
+    *ret_some = true;
+    return forward_hils_reserve(m, rows, top_k);
 }
 
 /* By what the rows are turned, for each kind of layer that does. */
@@ -174,6 +175,7 @@ int forward(struct model *m, const struct forward_part *parts, size_t count,
             size_t layers, const struct cancel *cancel, struct err *err)
 {
     size_t rows = 0;
+    bool some_choose = false;
     for (size_t i = 0; i < count; i++)
         rows += forward_rows(&parts[i]);
     int code = work_reserve(m, rows, err);
@@ -181,9 +183,12 @@ int forward(struct model *m, const struct forward_part *parts, size_t count,
         return code;
     for (size_t i = 0, row = 0; i < count; i++)
         row = forward_lay_out(m, &parts[i], row);
-    code = prepare_hils(m, parts, count, rows);
+    code = prepare_hils(m, parts, count, rows, &some_choose);
     if (!code && rows == count)
         code = m->kernels->graph_begin(&m->run);
+    if (!code && some_choose)
+        code = m->kernels->upload(&m->run, m->work.slots, m->work.host_slots,
+                                  rows * sizeof *m->work.host_slots);
     if (!code)
         code = forward_read_inputs(m, parts, count, rows);
     if (!code)

@@ -28,6 +28,7 @@ struct workspace {
     float *logits; /* [logit_rows, vocabulary] */
     int32_t *host_ids, *host_positions, *host_slots; /* [rows] */
     struct kernel_places *host_places; /* [rows] of each part, one layer's */
+    size_t *host_starts;               /* [rows + 1] each part's first row */
     /* Of HiLS (forward_hils.c): */
     float *qhat;        /* [rows, Hq d] calibrated queries */
     float *low;         /* [rows, rank] */

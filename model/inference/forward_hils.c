@@ -126,7 +126,8 @@ int forward_hils_calibrate(struct model *m, size_t layer, size_t rows)
     const struct hils_weights *l = &m->weights.layers[layer].hils;
     struct workspace *w = &m->work;
     const struct kernel_product up = {.out = w->qhat, .w = l->up, .plus = w->q};
-    int code = h->rank ? m->kernels->matmuls(&m->run, &up, 1, w->low, rows) : 0;
+    const struct kernel_rows low = {.x = w->low};
+    int code = h->rank ? m->kernels->matmuls(&m->run, &up, 1, &low, rows) : 0;
     if (!code && h->whole_norm)
         code = m->kernels->rms_norm(&m->run, w->qhat, w->qhat, l->norm, rows,
                                     c->heads * c->head, FORWARD_HILS_EPS);
@@ -159,32 +160,26 @@ static int take_queries(struct model *m, const struct cache *cache, size_t row,
     return code;
 }
 
-/* The query of each landmark, or the one that all share. */
+/* The queries of the landmarks of chunks [first, end), or the one that all share. */
 static int take_landmarks(struct model *m, const struct cache *cache,
-                          size_t row, size_t rows, size_t layer)
+                          size_t row, size_t first, size_t end, size_t layer)
 {
     const struct model_config *c = &m->config;
-    const float *shared = m->weights.layers[layer].hils.host_q_c;
-    const float *qhat = choosing(m, cache);
+    const struct workspace *w = &m->work;
+    const float *shared = m->weights.layers[layer].hils.q_c;
     size_t wide = c->heads * c->head, chunk = cache->hils.chunk;
-    int code = 0;
-    for (size_t i = 0; i < rows && !code; i++) {
-        size_t slot = cache->length + i;
-        if (!cache_is_inserted(cache, slot))
-            continue;
-        float *to = cache_summary(m, cache, layer, slot / chunk);
-        if (!shared) {
-            code = m->kernels->copy(&m->run, to, qhat + (row + i) * wide,
-                                    wide * sizeof *to);
-            continue;
-        }
-        code = m->kernels->upload(&m->run, to, shared, wide * sizeof *to);
-        if (!code && c->attention.hils.rotary)
-            code = m->kernels->rotary(
-                &m->run, to, &m->work.host_positions[row + i],
-                m->frequencies[config_rotary(c, layer)], 1, c->heads, c->head);
+    struct kernel_summaries summaries = cache_summaries(m, cache, layer);
+    size_t at = row + first * chunk + chunk - 1 - cache->length;
+    struct kernel_proxies proxies = {.x = choosing(m, cache) + at * wide,
+                                     .step = chunk * wide};
+    if (shared)
+        proxies = (struct kernel_proxies){.x = shared};
+    if (shared && c->attention.hils.rotary) {
+        proxies.angles = w->angles[config_rotary(c, layer)] + at * c->head;
+        proxies.turn = chunk * c->head;
     }
-    return code;
+    return m->kernels->chunk_proxies(&m->run, &summaries, &proxies, first,
+                                     end - first, c->heads, c->head);
 }
 
 static int summarise(struct model *m, const struct cache *cache, size_t row,
@@ -196,9 +191,12 @@ static int summarise(struct model *m, const struct cache *cache, size_t row,
     struct kernel_summaries summaries = cache_summaries(m, cache, layer);
     size_t first = cache->length / h->chunk;
     size_t end = (cache->length + rows) / h->chunk;
-    int code = (cache->inserted ? take_landmarks : take_queries)(m, cache, row,
-                                                                 rows, layer);
+    int code = cache->inserted ? 0 : take_queries(m, cache, row, rows, layer);
     if (code || first == end)
+        return code;
+    if (cache->inserted)
+        code = take_landmarks(m, cache, row, first, end, layer);
+    if (code)
         return code;
     return m->kernels->chunk_summary(&m->run, &summaries, &pages, first,
                                      end - first, h->chunk, c->heads,

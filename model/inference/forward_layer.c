@@ -27,16 +27,23 @@ static struct kernel_product product_of(float *out, const struct linear *linear)
         .out = out, .w = linear->weight, .bias = linear->bias};
 }
 
-/* What a layer's part reads: x, or its norm. */
+/* What a layer's part reads: x, or its norm, which is made here where products do not
+ * make it, or `whole`: where it is read by more than these. */
 static int enter(struct model *m, const struct norm *norm, size_t rows,
-                 const float **ret)
+                 bool whole, struct kernel_rows *ret)
 {
     struct workspace *w = &m->work;
-    *ret = w->x;
     int place = m->config.architecture->norm_place;
+    *ret = (struct kernel_rows){.x = w->x};
     if ((place != NORM_BEFORE && place != NORM_BOTH) || !norm->weight)
         return 0;
-    *ret = w->h;
+    if (m->config.architecture->norm != NORM_LAYER && !whole) {
+        ret->norm = norm->weight;
+        ret->eps = m->config.eps;
+        ret->room = w->h;
+        return 0;
+    }
+    ret->x = w->h;
     return forward_normalise(m, w->h, w->x, norm, rows, m->config.width);
 }
 
@@ -91,10 +98,6 @@ static int attend_part(struct model *m, const struct cache *cache,
     size_t wide = c->heads * c->head, narrow = c->key_heads * c->head;
     float *out = w->mixed + row * wide;
     const float *q = w->q + row * wide;
-    if (c->architecture->encoder)
-        return m->kernels->attention_bidirectional(
-            &m->run, out, q, w->k + row * narrow, w->v + row * narrow, rows,
-            rows, c->heads, c->key_heads, c->head, c->window[layer]);
     struct kernel_pages pages = {.keys = w->tables,
                                  .values = w->tables + 1,
                                  .key_at = row * narrow,
@@ -115,10 +118,38 @@ static int attend_part(struct model *m, const struct cache *cache,
                                  c->key_heads, c->head, c->window[layer]);
 }
 
+/* Whether the parts are texts that see themselves alone. */
+static bool are_texts(const struct model *m, const struct forward_part *parts,
+                      size_t count)
+{
+    bool none = true;
+    for (size_t i = 0; i < count; i++)
+        none = none && !parts[i].cache;
+    return none && (m->config.architecture->encoder ||
+                    m->config.attention.kind != ATTENTION_STAR);
+}
+
+static int attend_texts(struct model *m, const struct forward_part *parts,
+                        size_t count, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    struct workspace *w = &m->work;
+    size_t row = 0;
+    for (size_t i = 0; i <= count; i++) {
+        w->host_starts[i] = row;
+        row += i < count ? forward_rows(&parts[i]) : 0;
+    }
+    return m->kernels->attention_texts(
+        &m->run, w->mixed, w->q, w->k, w->v, w->host_starts, count, c->heads,
+        c->key_heads, c->head, c->window[layer], !c->architecture->encoder);
+}
+
 static int attend(struct model *m, const struct forward_part *parts,
                   size_t count, const float *in, size_t layer)
 {
     int code = 0;
+    if (are_texts(m, parts, count))
+        return attend_texts(m, parts, count, layer);
     for (size_t i = 0, row = 0, rows; i < count && !code; i++, row += rows) {
         rows = forward_rows(&parts[i]);
         code = attend_part(m, parts[i].cache, in + row * m->config.width, row,
@@ -247,20 +278,30 @@ static bool some_choose(const struct forward_part *parts, size_t count)
     return some;
 }
 
+static bool some_are_hici(const struct model *m,
+                          const struct forward_part *parts, size_t count)
+{
+    bool some = false;
+    for (size_t i = 0; i < count; i++)
+        some = some || forward_is_hici(m, parts[i].cache);
+    return some;
+}
+
 static int attention(struct model *m, const struct forward_part *parts,
                      size_t count, size_t layer, size_t rows)
 {
     const struct layer_weights *l = &m->weights.layers[layer];
     struct workspace *w = &m->work;
-    const float *in;
-    int code = enter(m, &l->attention_norm, rows, &in);
+    struct kernel_rows in;
+    bool whole = some_are_hici(m, parts, count);
+    int code = enter(m, &l->attention_norm, rows, whole, &in);
     bool calibrated = m->config.attention.hils.calibrated &&
                       made_hils(m, layer) && some_choose(parts, count);
     const struct kernel_product products[] = {
         product_of(w->q, &l->q), product_of(w->k, &l->k),
         product_of(w->v, &l->v), forward_hils_product(m, layer)};
     if (!code)
-        code = m->kernels->matmuls(&m->run, products, calibrated ? 4 : 3, in,
+        code = m->kernels->matmuls(&m->run, products, calibrated ? 4 : 3, &in,
                                    rows);
     if (!code && calibrated)
         code = forward_hils_calibrate(m, layer, rows);
@@ -269,7 +310,7 @@ static int attention(struct model *m, const struct forward_part *parts,
     if (!code)
         code = finish_heads(m, parts, count, layer, rows, calibrated);
     if (!code)
-        code = attend(m, parts, count, in, layer);
+        code = attend(m, parts, count, in.x, layer);
     if (!code)
         code = leave(
             m, norm_after(m, &l->attention_norm, &l->attention_norm_after),
@@ -278,30 +319,27 @@ static int attention(struct model *m, const struct forward_part *parts,
 }
 
 /* silu(gate) * up, or gelu(gate) * up, in gate. */
-static int gate(struct model *m, const float *in, const struct layer_weights *l,
-                size_t rows)
+static int gate(struct model *m, const struct kernel_rows *in,
+                const struct layer_weights *l, size_t rows)
 {
-    const struct model_config *c = &m->config;
-    struct workspace *w = &m->work;
-    const struct kernel_product products[] = {product_of(w->gate, &l->gate),
-                                              product_of(w->up, &l->up)};
-    int code = m->kernels->matmuls(&m->run, products, 2, in, rows);
-    if (code)
-        return code;
-    if (c->architecture->gate == GATE_SILU)
-        return m->kernels->swiglu(&m->run, w->gate, w->gate, w->up,
-                                  rows * c->inner);
-    return m->kernels->geglu(&m->run, w->gate, w->gate, w->up, rows * c->inner,
-                             c->architecture->gate == GATE_GELU);
+    static const enum kernel_bend bends[] = {[GATE_SILU] = KERNEL_SILU,
+                                             [GATE_GELU] = KERNEL_GELU,
+                                             [GATE_GELU_TANH] =
+                                                 KERNEL_GELU_TANH};
+    const struct kernel_gate both = {.gate = product_of(m->work.gate, &l->gate),
+                                     .up = product_of(m->work.up, &l->up),
+                                     .bend =
+                                         bends[m->config.architecture->gate]};
+    return m->kernels->matmul_gated(&m->run, &both, in, rows);
 }
 
 /* gelu(up), in gate; the bias is part of that operation. */
-static int bend(struct model *m, const float *in, const struct layer_weights *l,
-                size_t rows)
+static int bend(struct model *m, const struct kernel_rows *in,
+                const struct layer_weights *l, size_t rows)
 {
     struct workspace *w = &m->work;
-    int code =
-        m->kernels->matmul(&m->run, w->gate, in, l->up.weight, rows, false);
+    const struct kernel_product up = {.out = w->gate, .w = l->up.weight};
+    int code = m->kernels->matmuls(&m->run, &up, 1, in, rows);
     if (!code)
         code = m->kernels->gelu(&m->run, w->gate, l->up.bias, rows,
                                 m->config.inner);
@@ -311,11 +349,11 @@ static int bend(struct model *m, const float *in, const struct layer_weights *l,
 static int feed_forward(struct model *m, size_t layer, size_t rows)
 {
     const struct layer_weights *l = &m->weights.layers[layer];
-    const float *in;
-    int code = enter(m, &l->inner_norm, rows, &in);
+    struct kernel_rows in;
+    int code = enter(m, &l->inner_norm, rows, false, &in);
     if (!code)
-        code = m->config.architecture->gate ? gate(m, in, l, rows)
-                                            : bend(m, in, l, rows);
+        code = m->config.architecture->gate ? gate(m, &in, l, rows)
+                                            : bend(m, &in, l, rows);
     if (!code)
         code = leave(m, norm_after(m, &l->inner_norm, &l->inner_norm_after),
                      m->work.gate, &l->down, rows);

@@ -479,7 +479,7 @@ static void close_layer(struct model_weights *w, struct layer_weights *l,
     close_matrix(w, l->hils.up, run);
     close_matrix(w, l->hils.full, run);
     w->kernels->release(run, l->hils.norm);
-    free(l->hils.host_q_c);
+    w->kernels->release(run, l->hils.q_c);
     for (size_t i = 0; l->hici && i < HICI_MATRICES; i++)
         close_matrix(w, l->hici->matrices[i], run);
     for (size_t i = 0; l->hici && i < HICI_VECTORS; i++)

@@ -41,7 +41,7 @@ struct hils_weights {
     struct kernel_weight *down, *up; /* [r, D], [Hq d, r] */
     struct kernel_weight *full;      /* [Hq d, D] */
     float *norm;                     /* [d], or [Hq d] */
-    float *host_q_c;                 /* [Hq, d]; NULL: none */
+    float *q_c;                      /* [Hq, d]; NULL: none */
 };
 
 enum { HICI_MATRICES = 11, HICI_VECTORS = 6 };

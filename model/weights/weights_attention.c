@@ -65,7 +65,7 @@ void loader_hils(struct loader *loader, const struct model_config *c,
         ret->norm = loader_vector(loader, part_name_end(&norm, ".weight"),
                                   h->whole_norm ? q : c->head, 0);
     if (h->shared_query)
-        ret->host_q_c = loader_host(loader, shared.text, c->heads, c->head);
+        ret->q_c = loader_vector(loader, shared.text, c->heads, c->head);
 }
 
 /* ---- STAR ---- */

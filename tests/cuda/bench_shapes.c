@@ -235,7 +235,19 @@ static int proxy_of_numbers(struct kernel_run *run, float *mean, const float *q,
              : KERNEL_UNSUPPORTED;
 }
 
-/* A landmark's query, or logits. */
+static int proxies_of_numbers(struct kernel_run *run,
+                              const struct kernel_summaries *summaries,
+                              const struct kernel_proxies *proxies,
+                              size_t first, size_t chunks, size_t hq, size_t d)
+{
+    struct kernel_proxies of = {some_numbers(chunks * hq * d), hq * d, NULL, 0};
+    (void)proxies;
+    return of.x ? filling.device->chunk_proxies(run, summaries, &of, first,
+                                                chunks, hq, d)
+                : KERNEL_UNSUPPORTED;
+}
+
+/* Logits. */
 static int copy_numbers(struct kernel_run *run, void *to, const void *from,
                         size_t bytes)
 {
@@ -252,9 +264,16 @@ static int no_matmul(struct kernel_run *run, float *out, const float *a,
 }
 static int no_matmuls(struct kernel_run *run,
                       const struct kernel_product *products, size_t count,
-                      const float *a, size_t m)
+                      const struct kernel_rows *a, size_t m)
 {
     (void)run, (void)products, (void)count, (void)a, (void)m;
+    return KERNEL_OK;
+}
+
+static int no_gated(struct kernel_run *run, const struct kernel_gate *gate,
+                    const struct kernel_rows *a, size_t m)
+{
+    (void)run, (void)gate, (void)a, (void)m;
     return KERNEL_OK;
 }
 
@@ -270,13 +289,6 @@ static int no_norm(struct kernel_run *run, float *out, const float *x,
                    const float *weight, size_t m, size_t d, float eps)
 {
     (void)run, (void)out, (void)x, (void)weight, (void)m, (void)d, (void)eps;
-    return KERNEL_OK;
-}
-
-static int no_swiglu(struct kernel_run *run, float *out, const float *gate,
-                     const float *up, size_t count)
-{
-    (void)run, (void)out, (void)gate, (void)up, (void)count;
     return KERNEL_OK;
 }
 
@@ -320,13 +332,14 @@ int bench_fill(struct bench *b, struct model *model, struct session *session,
     filling.count = bench_size(b, (size_t)1 << 23, 1 << 16);
     filling.numbers = bench_numbers(b, filling.count);
     b->table.chunk_proxy = proxy_of_numbers;
+    b->table.chunk_proxies = proxies_of_numbers;
     b->table.copy = copy_numbers;
     b->table.matmul = no_matmul;
     b->table.matmuls = no_matmuls;
+    b->table.matmul_gated = no_gated;
     b->table.gather = no_gather;
     b->table.rms_norm = no_norm;
     b->table.heads = keep_numbers;
-    b->table.swiglu = no_swiglu;
     b->table.attention = no_attention;
     b->table.hils_choose = no_choice;
     b->table.hils_attention = no_hils;

@@ -341,6 +341,15 @@ unsigned atomicAdd(unsigned *at, unsigned value)
     return before;
 }
 
+unsigned atomicInc(unsigned *at, unsigned most)
+{
+    unsigned before = *at;
+    race_access(at, sizeof *at, RACE_ATOMIC, __builtin_return_address(0));
+    race_meet(at);
+    *at = before >= most ? 0 : before + 1;
+    return before;
+}
+
 /* ---- Failures on demand ---- */
 
 static bool broken; /* a kernel failed: every call says so from then on */

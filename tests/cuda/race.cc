@@ -53,6 +53,19 @@ bool running;
 struct time now[MAX_THREADS];
 uintptr_t stacks, stacks_end;
 
+/* A block's coming to a place that blocks meet at (an atomic): what it had written is
+ * `released` to those that come later, what those before had written `acquired`. */
+struct meeting {
+    uintptr_t at;
+    unsigned block, thread;
+    struct time time;
+    bool released, acquired;
+};
+constexpr size_t MAX_MEETINGS = 1 << 14; /* of a launch */
+struct meeting meetings[MAX_MEETINGS];
+size_t meeting_count;
+unsigned fenced[MAX_THREADS]; /* 1 + the block's barriers before the last fence */
+
 struct race_site sites[MAX_SITES];
 size_t site_count;
 const struct race_site *ignored;
@@ -109,11 +122,35 @@ void enter_block(struct unit *u)
     u->readers = 0;
 }
 
-void check_blocks(const struct unit *u, bool writes, const void *from)
+/* Whether what a thread of another block did then is seen by what the running thread
+ * does now, by a meeting of theirs. */
+bool is_seen(unsigned other, struct time then, unsigned thread)
 {
-    if (u->writing_block != NONE && u->writing_block != block)
+    unsigned t = threadIdx.x;
+    for (size_t i = 0; i < meeting_count; i++) {
+        const struct meeting *mine = &meetings[i];
+        if (mine->block != block || !mine->acquired ||
+            (mine->thread != t && mine->time.block >= now[t].block))
+            continue;
+        for (size_t k = 0; k < i; k++) {
+            const struct meeting *its = &meetings[k];
+            if (its->at == mine->at && its->block == other && its->released &&
+                (its->thread == thread || then.block < its->time.block))
+                return true;
+        }
+    }
+    return false;
+}
+
+void check_blocks(const struct unit *u, enum race_access how, const void *from)
+{
+    bool counts = u->writing_block != NONE && u->writing_block != block &&
+                  !(how == RACE_ATOMIC && u->atomic);
+    if (counts && !is_seen(u->writing_block, u->write, u->writer))
         report(ACROSS_BLOCKS, from, u->write_from);
-    if (writes && u->reading_block != NONE && u->reading_block != block)
+    counts = how != RACE_READ && u->reading_block != NONE &&
+             u->reading_block != block;
+    if (counts && !is_seen(u->reading_block, u->read, NONE))
         report(ACROSS_BLOCKS, from, u->read_from);
 }
 
@@ -177,7 +214,7 @@ void touch(uintptr_t number, enum race_access how, bool shared,
     struct unit *u = unit_of(number);
     if (u->block != block) {
         if (!shared)
-            check_blocks(u, writes, from);
+            check_blocks(u, how, from);
         enter_block(u);
     }
     if (u->copying && how != RACE_COPIED)
@@ -210,12 +247,14 @@ void race_launch()
 {
     launch++;
     used = 0;
+    meeting_count = 0;
 }
 
 void race_block(unsigned number)
 {
     block = number;
     memset(now, 0, sizeof now);
+    memset(fenced, 0, sizeof fenced);
     running = true;
 }
 
@@ -242,6 +281,32 @@ void race_warp_barrier(const char *file, unsigned line)
 {
     if (counts(file, line, RACE_CLASS_WARP))
         now[threadIdx.x].warp++;
+}
+
+void race_fence(const char *file, unsigned line)
+{
+    unsigned t = threadIdx.x;
+    if (!running || !counts(file, line, RACE_CLASS_FENCE))
+        return;
+    fenced[t] = now[t].block + 1;
+    for (size_t i = 0; i < meeting_count; i++)
+        if (meetings[i].block == block && meetings[i].thread == t)
+            meetings[i].acquired = true;
+}
+
+void race_meet(const void *at)
+{
+    unsigned t = threadIdx.x;
+    if (!running || emulated_is_shared(at, sizeof(unsigned)))
+        return;
+    if (meeting_count == MAX_MEETINGS)
+        emulated_wrong("more meetings of blocks than the race detector knows");
+    meetings[meeting_count++] = {reinterpret_cast<uintptr_t>(at),
+                                 block,
+                                 t,
+                                 now[t],
+                                 fenced[t] == now[t].block + 1,
+                                 false};
 }
 
 bool race_waits(const char *file, unsigned line)

@@ -19,6 +19,10 @@ void race_stacks(const void *at, std::size_t bytes);
 void race_block_barrier(const char *file, unsigned line);
 void race_warp_barrier(const char *file, unsigned line);
 bool race_waits(const char *file, unsigned line);
+/* The running thread's earlier accesses are seen before its later ones; and it met the
+ * blocks that were at that place before, by an atomic. */
+void race_fence(const char *file, unsigned line);
+void race_meet(const void *at);
 /* The running thread's access, for the caller's caller.  RACE_COPY: a copy into it
  * begins; RACE_COPIED: has ended. */
 void race_access(const void *at, std::size_t bytes, enum race_access how,
@@ -45,6 +49,12 @@ static inline void race_warp_barrier(const char *, unsigned)
 static inline bool race_waits(const char *, unsigned)
 {
     return true;
+}
+static inline void race_fence(const char *, unsigned)
+{
+}
+static inline void race_meet(const void *)
+{
 }
 static inline void race_access(const void *, std::size_t, enum race_access,
                                const void *)

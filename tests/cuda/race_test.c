@@ -151,6 +151,10 @@ static void run_hils(struct sizes z, struct kernel_hils how, bool landmarks)
     assert_int_equal(
         table->chunk_proxy(&run, piece(z.hq * z.d * 4), q, z.m, z.hq * z.d, 0),
         0);
+    const struct kernel_proxies proxies = {qhat, 0, NULL, 0};
+    assert_int_equal(table->chunk_proxies(&run, &summaries, &proxies, 0,
+                                          how.chunks, z.hq, z.d),
+                     0);
     assert_int_equal(table->chunk_summary(&run, &summaries, &pages, 0,
                                           how.chunks, how.chunk, z.hq, z.hkv,
                                           z.d, landmarks && how.chunk > 1),
@@ -171,6 +175,18 @@ static void run_bidirectional(size_t n, size_t heads, size_t d, size_t window)
     assert_int_equal(table->attention_bidirectional(
                          &run, piece(wide * 4), numbers(wide), numbers(wide),
                          numbers(wide), n, n, heads, heads, d, window),
+                     0);
+    release_all();
+}
+
+static void run_texts(bool causal)
+{
+    enum { HEADS = 4, D = 32 };
+    static const size_t start[] = {0, 3, 70, 71, 90};
+    size_t wide = start[4] * HEADS * D;
+    assert_int_equal(table->attention_texts(
+                         &run, piece(wide * 4), numbers(wide), numbers(wide),
+                         numbers(wide), start, 4, HEADS, HEADS, D, 0, causal),
                      0);
     release_all();
 }
@@ -262,11 +278,15 @@ static void run_matmuls(void)
                                             m, true),
                          0);
     for (size_t m = 1; m < 20; m += 6) {
-        const float *in = numbers(m * K);
+        const struct kernel_rows in = {numbers(m * K), numbers(K), 1e-6F,
+                                       numbers(m * K)};
         const struct kernel_product two[] = {
             {numbers(m * N), weight, NULL, NULL},
             {numbers(m * N), weight, numbers(N), numbers(m * N)}};
-        assert_int_equal(table->matmuls(&run, two, 2, in, m), 0);
+        const struct kernel_gate gate = {
+            two[0], {numbers(m * N), weight, NULL, NULL}, KERNEL_SILU};
+        assert_int_equal(table->matmuls(&run, two, 2, &in, m), 0);
+        assert_int_equal(table->matmul_gated(&run, &gate, &in, m), 0);
     }
     table->weight_free(&run, weight);
     release_all();
@@ -288,6 +308,7 @@ static void run_little(void)
         int type = types[i];
         run_dense((struct sizes){20, 150, 4, 2, 64, type}, 0);
         run_dense((struct sizes){5, 70, 2, 1, 136, type}, 0);
+        run_dense((struct sizes){1, 400, 4, 2, 64, type}, 0);
         run_star((struct sizes){20, 150, 4, 2, 64, type}, 9, 3);
         run_hils((struct sizes){20, 150, 4, 2, 64, type}, how, true);
         run_hils((struct sizes){5, 70, 2, 1, 136, type}, how, true);
@@ -295,6 +316,7 @@ static void run_little(void)
     how = (struct kernel_hils){.chunk = 4, .window = 20, .top_k = 5};
     run_hils((struct sizes){1, 2200, 4, 2, 16, KERNEL_BF16}, how, true);
     run_hici(70, 16, 6);
+    run_texts(false);
     run_pooling();
     run_norms();
     run_matmuls();
@@ -357,6 +379,8 @@ static void small_races_are_found(void **state)
         {RACE_TEST_COPY, true},        {RACE_TEST_COPY_NONE, false},
         {RACE_TEST_ATOMIC, true},      {RACE_TEST_ATOMIC_NONE, false},
         {RACE_TEST_BLOCKS, true},      {RACE_TEST_BLOCKS_NONE, false},
+        {RACE_TEST_MEET_LATE, true},   {RACE_TEST_MEET_SOON, true},
+        {RACE_TEST_MEET_APART, true},  {RACE_TEST_MEET_NONE, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         races_forget();
@@ -387,7 +411,7 @@ static void removed_barriers_are_found(void **state)
         return;
     }
     static const char *const names[] = {"__syncthreads", "__syncwarp",
-                                        "wait_copies"};
+                                        "wait_copies", "__threadfence"};
     const struct race_site *sites;
     size_t found[RACE_CLASSES] = {0}, all[RACE_CLASSES] = {0};
     run_little();

@@ -6,7 +6,9 @@
  * are of one, lies between them; a shuffle, a ballot or a product orders no memory.
  * Bytes that are copied into behind the program's back may not be touched from the
  * copy's beginning to the wait for it.  Blocks of one launch may not touch what
- * another writes at all.  Which order the threads of the emulation took does not
+ * another writes, unless they met: the other had come to a place in memory by an atomic,
+ * behind a barrier and a fence, and this one came there later, with a fence and a
+ * barrier after it.  Which order the threads of the emulation took does not
  * matter: a race is one whatever it did. */
 #ifndef TESTS_CUDA_RACES_H
 #define TESTS_CUDA_RACES_H
@@ -21,6 +23,7 @@ enum race_class {
     RACE_CLASS_BLOCK, /* __syncthreads */
     RACE_CLASS_WARP,  /* __syncwarp */
     RACE_CLASS_WAIT,  /* wait_copies */
+    RACE_CLASS_FENCE, /* __threadfence */
     RACE_CLASSES
 };
 
@@ -56,7 +59,12 @@ enum emulated_race {
     RACE_TEST_ATOMIC, /* a sum is read while others add to it */
     RACE_TEST_ATOMIC_NONE,
     RACE_TEST_BLOCKS, /* two blocks write to one place */
-    RACE_TEST_BLOCKS_NONE
+    RACE_TEST_BLOCKS_NONE,
+    RACE_TEST_MEET_LATE, /* the last of two reads what the other wrote without a fence
+                            before they met */
+    RACE_TEST_MEET_SOON,  /* without one after */
+    RACE_TEST_MEET_APART, /* without having met */
+    RACE_TEST_MEET_NONE
 };
 void emulated_race_test(enum emulated_race test);
 

@@ -156,10 +156,31 @@ extern "C" void emulated_self_test(enum emulated_test test, int *out,
         cudaLaunchKernelEx(&config, pass_on, out, test == EMULATED_RIGHT);
 }
 
+/* Each block writes; the last one reads what both wrote. */
+static __global__ void meet(unsigned *at, bool before, bool after, bool together)
+{
+    auto *last = static_cast<unsigned *>(cuda_shared());
+    unsigned *written = at + 1;
+    written[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+    __syncthreads();
+    if (!threadIdx.x) {
+        if (before)
+            __threadfence();
+        *last = !together || atomicInc(at, 1) == 1;
+        if (after)
+            __threadfence();
+    }
+    __syncthreads();
+    if (*last && !threadIdx.x)
+        for (unsigned i = 0; i < 2 * blockDim.x; i++)
+            at[129] += written[i];
+}
+
 extern "C" void emulated_race_test(enum emulated_race test)
 {
     int out[64], from[64] = {0};
     unsigned sums[2];
+    static unsigned meeting[130]; /* who came; of each thread of two blocks; sum */
     cudaLaunchConfig_t config = {};
     config.blockDim = dim3(64);
     config.dynamicSmemBytes = sizeof out;
@@ -188,6 +209,16 @@ extern "C" void emulated_race_test(enum emulated_race test)
     case RACE_TEST_ATOMIC_NONE:
         cudaLaunchKernelEx(&config, add_up, static_cast<unsigned *>(sums),
                            test != RACE_TEST_ATOMIC);
+        break;
+    case RACE_TEST_MEET_LATE:
+    case RACE_TEST_MEET_SOON:
+    case RACE_TEST_MEET_APART:
+    case RACE_TEST_MEET_NONE:
+        config.gridDim = dim3(2);
+        cudaLaunchKernelEx(&config, meet, static_cast<unsigned *>(meeting),
+                           test != RACE_TEST_MEET_LATE,
+                           test != RACE_TEST_MEET_SOON,
+                           test != RACE_TEST_MEET_APART);
         break;
     case RACE_TEST_BLOCKS:
     case RACE_TEST_BLOCKS_NONE:

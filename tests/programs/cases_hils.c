@@ -48,9 +48,11 @@ int case_calibrate(struct work *work)
     struct kernel_product products[] = {{.out = out, .w = q},
                                         {.out = room, .w = d}};
     const struct kernel_product up_again = {.out = out, .w = u, .plus = out};
-    int code = work->table->matmuls(work->run, products, low ? 2 : 1, x, h[0]);
+    int code = work->table->matmuls(work->run, products, low ? 2 : 1,
+                                    &(struct kernel_rows){.x = x}, h[0]);
     if (!code && low)
-        code = work->table->matmuls(work->run, &up_again, 1, room, h[0]);
+        code = work->table->matmuls(work->run, &up_again, 1,
+                                    &(struct kernel_rows){.x = room}, h[0]);
     if (!code)
         code = work->table->rms_norm(work->run, out, out, n, h[0], wq[0],
                                      (float)eps);

@@ -67,6 +67,58 @@ static void drive_summary_of(struct bench *b, struct summary z, bool landmark,
     free(bias);
 }
 
+/* Proxies of all chunks but the first `first`, of rows two chunks apart (`shared`:
+ * of one), turned by the positions of such rows or not. */
+static void drive_proxies_of(struct bench *b, struct summary z, size_t first,
+                             bool shared, bool turned)
+{
+    size_t wide = z.hq * z.d, count = z.chunks - first;
+    size_t step = shared ? 0 : 2 * wide, rows = 2 * count + 1;
+    double *frequency = mem_alloc((z.d / 2 + 1) * sizeof *frequency);
+    int32_t *position = mem_alloc(rows * sizeof *position);
+    float *x = numbers(b, rows * wide, 1), *expected = poisoned(count * wide);
+    for (size_t j = 0; j < z.d / 2; j++)
+        frequency[j] = 1 / (double)(j + 1);
+    for (size_t i = 0; i < rows; i++)
+        position[i] = (int32_t)(7 * i + 3);
+    for (size_t i = 0; i < count; i++) {
+        float *to = expected + i * wide;
+        memcpy(to, x + i * step, wide * sizeof *to);
+        if (turned)
+            ref->rotary(&alone, to, &position[2 * i], frequency, 1, z.hq, z.d);
+    }
+    float *angles = put(b, NULL, rows * z.d);
+    float *out = put(b, NULL, z.chunks * wide);
+    const struct kernel_summaries summaries = {
+        .keys = put_table(b, out, z.chunks, wide)};
+    const struct kernel_proxies proxies = {put(b, x, rows * wide), step,
+                                           turned ? angles : NULL, 2 * z.d};
+    done(b, "angles",
+         b->table->angles(&b->run, angles, position, frequency, rows, z.d));
+    done(b, "chunk_proxies",
+         b->table->chunk_proxies(&b->run, &summaries, &proxies, first, count,
+                                 z.hq, z.d));
+    check(b, "chunk_proxies", out + first * wide, expected, count * wide);
+    settle(b, "chunk_proxies");
+    free(frequency);
+    free(position);
+    free(x);
+    free(expected);
+}
+
+static void drive_proxies(struct bench *b)
+{
+    static const struct summary sizes[] = {{0, 8, 2, 1, 4},
+                                           {1, 2, 1, 1, 1},
+                                           {3, 7, 4, 2, 33},
+                                           {9, 64, 8, 2, 64},
+                                           {2, 65, 3, 3, 330}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int kind = 0; kind < 4; kind++)
+            drive_proxies_of(b, sizes[i], sizes[i].chunks > 1, kind & 1,
+                             kind & 2);
+}
+
 static void drive_summaries(struct bench *b)
 {
     static const struct summary sizes[] = {
@@ -400,6 +452,7 @@ static void drive_nothing(struct bench *b)
     free(expected);
 }
 
+DRIVE(proxies)
 DRIVE_PAGES(summaries)
 DRIVE_PAGES(hils)
 DRIVE(nothing)
@@ -764,6 +817,7 @@ static void wrong_parameters_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_proxies),
         cmocka_unit_test(test_summaries),
         cmocka_unit_test(test_hils),
         cmocka_unit_test(test_nothing),

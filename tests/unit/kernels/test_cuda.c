@@ -152,7 +152,10 @@ static void steps_are_replayed(void **state)
         if (started < STEPS / 2 || made > 10)
             fail_msg("%s: %zu of %d steps by %zu graphs", models[k], started,
                      STEPS, made);
-        if (changed >= started * seen->nodes / 2)
+        /* One is given other numbers, all where there is room for more; STAR's
+         * choice is not by memory. */
+        if (k < 3 ? changed > started + 4 * seen->nodes
+                  : changed >= started * seen->nodes * 2 / 3)
             fail_msg("%s: %zu nodes changed in %zu steps of %zu", models[k],
                      changed, started, seen->nodes);
         seen->refused = true;

@@ -310,6 +310,38 @@ static void drive_attention_bidirectional_of(struct bench *b,
     free(expected);
 }
 
+/* Texts of all lengths, some empty and more than go with one launch. */
+static void drive_attention_texts(struct bench *b)
+{
+    enum { TEXTS = 530, HQ = 4, HKV = 2, D = 12 };
+    static const size_t lengths[] = {3, 70, 0, 1, 5};
+    size_t start[TEXTS + 1] = {0};
+    for (size_t t = 0; t < TEXTS; t++)
+        start[t + 1] = start[t] + (t < 5 ? lengths[t] : t % 3);
+    size_t n = start[TEXTS], wide = n * HQ * D, narrow = n * HKV * D;
+    float *q = numbers(b, wide, 1), *k = numbers(b, narrow, 1);
+    float *v = numbers(b, narrow, 1), *expected = poisoned(wide);
+    for (size_t i = 0; i < 4; i++) {
+        size_t window = i % 2 ? 9 : 0, texts = i < 2 ? 5 : TEXTS;
+        size_t count = start[texts] * HQ * D;
+        bool causal = i == 1 || i == 2;
+        ref->attention_texts(&alone, expected, q, k, v, start, texts, HQ, HKV,
+                             D, window, causal);
+        float *out = put(b, NULL, count);
+        if (done(b, "attention_texts",
+                 b->table->attention_texts(&b->run, out, put(b, q, count),
+                                           put(b, k, narrow), put(b, v, narrow),
+                                           start, texts, HQ, HKV, D, window,
+                                           causal)))
+            check(b, "attention_texts", out, expected, count);
+        settle(b, "attention_texts");
+    }
+    free(q);
+    free(k);
+    free(v);
+    free(expected);
+}
+
 static void drive_attention_bidirectional(struct bench *b)
 {
     static const struct attention sizes[] = {
@@ -916,6 +948,7 @@ DRIVE_PAGES(kv_write)
 DRIVE_PAGES(heads)
 DRIVE_PAGES(attention)
 DRIVE(attention_bidirectional)
+DRIVE(attention_texts)
 DRIVE(gelu)
 DRIVE(bias_and_scale)
 DRIVE(swiglu_and_add)
@@ -940,6 +973,7 @@ int main(void)
         cmocka_unit_test(test_heads),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_bidirectional),
+        cmocka_unit_test(test_attention_texts),
         cmocka_unit_test(a_window_reaches_both_ways),
         cmocka_unit_test(test_gelu),
         cmocka_unit_test(test_bias_and_scale),

@@ -54,13 +54,13 @@ static void a_layer_takes_few_launches(void **state)
         bool exact;
         size_t length, of_a_layer;
     } cases[] = {
-        {BENCH_345M, false, SHORT, 14},
-        {BENCH_345M, false, LONG, 16},
-        {BENCH_345M_DENSE, false, SHORT, 9},
-        {BENCH_345M_DENSE, false, MEDIUM, 10},
-        {BENCH_8B, false, MEDIUM, 10},
-        {BENCH_8B, true, MEDIUM, 14},
-        {BENCH_STAR, false, SHORT, 12},
+        {BENCH_345M, false, SHORT, 10},
+        {BENCH_345M, false, LONG, 10},
+        {BENCH_345M_DENSE, false, SHORT, 6},
+        {BENCH_345M_DENSE, false, MEDIUM, 6},
+        {BENCH_8B, false, MEDIUM, 6},
+        {BENCH_8B, true, MEDIUM, 10},
+        {BENCH_STAR, false, SHORT, 9},
     };
     const char *reason = NULL;
     const struct kernels *table = kernels_emulated(&reason);

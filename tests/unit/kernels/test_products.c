@@ -176,7 +176,9 @@ static void drive_together(struct bench *b)
             free(bias);
             free(more);
         }
-        done(b, "products", b->table->matmuls(&b->run, products, COUNT, in, m));
+        done(b, "products",
+             b->table->matmuls(&b->run, products, COUNT,
+                               &(struct kernel_rows){.x = in}, m));
         for (size_t p = 0; p < COUNT; p++) {
             const struct kernel_product *one = &products[p];
             done(b, "product",
@@ -200,8 +202,75 @@ static void drive_together(struct bench *b)
     }
 }
 
+/* Products of normed rows, and two of them bent into one, beside the oracle's norm,
+ * products and activation one by one. */
+static void drive_gated_of(struct bench *b, int type, size_t m, size_t k,
+                           enum kernel_bend bend)
+{
+    enum { N = 21 };
+    struct laid laid[2];
+    struct kernel_weight *mine[2] = {NULL}, *theirs[2] = {NULL};
+    float *x = numbers(b, m * k, 1), *norm = numbers(b, k, 1);
+    float *bias = numbers(b, N, 1), *normed = mem_alloc((m * k + 1) * 4);
+    float *want[2] = {poisoned(m * N), poisoned(m * N)};
+    struct kernel_rows rows = {put(b, x, m * k), put(b, norm, k), 1e-5F,
+                               put(b, NULL, m * k)};
+    const double bound = b->bound;
+    if (type == KERNEL_BF16 && m >= 16 && !strcmp(b->table->name, "cuda"))
+        b->bound = 8e-3; /* both factors are rounded to 8 bits, twice over */
+    ref->rms_norm(&alone, normed, x, norm, m, k, 1e-5F);
+    for (size_t i = 0; i < 2; i++) {
+        laid[i] = lay(b, type, N, k);
+        const void *host = host_of(&laid[i], type);
+        ref->weight(&alone, host, type, N, k, &theirs[i]);
+        b->table->weight(&b->run, host, type, N, k, &mine[i]);
+    }
+    ref->matmul_bias(&alone, want[0], normed, theirs[0], bias, m, false);
+    ref->matmul(&alone, want[1], normed, theirs[1], m, false);
+    const struct kernel_gate gate = {
+        .gate = {put(b, NULL, m * N), mine[0], put(b, bias, N), NULL},
+        .up = {put(b, NULL, m * N), mine[1], NULL, NULL},
+        .bend = bend};
+    const struct kernel_product one = {put(b, NULL, m * N), mine[1], NULL,
+                                       NULL};
+    done(b, "normed product", b->table->matmuls(&b->run, &one, 1, &rows, m));
+    check(b, "normed product", one.out, want[1], m * N);
+    if (bend == KERNEL_SILU)
+        ref->swiglu(&alone, want[0], want[0], want[1], m * N);
+    else
+        ref->geglu(&alone, want[0], want[0], want[1], m * N,
+                   bend == KERNEL_GELU);
+    done(b, "gated", b->table->matmul_gated(&b->run, &gate, &rows, m));
+    check(b, "gated", gate.gate.out, want[0], m * N);
+    check(b, "gated, its input", rows.x, x, m * k);
+    settle(b, "gated");
+    b->bound = bound;
+    for (size_t i = 0; i < 2; i++) {
+        b->table->weight_free(&b->run, mine[i]);
+        ref->weight_free(&alone, theirs[i]);
+        lay_free(&laid[i]);
+        free(want[i]);
+    }
+    free(x);
+    free(norm);
+    free(bias);
+    free(normed);
+}
+
+static void drive_gated(struct bench *b)
+{
+    static const size_t rows[] = {1, 3, 4, 17};
+    for (int type = 0; type < KERNEL_TYPES; type++)
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            drive_gated_of(b, type, rows[i], 37 + i, KERNEL_GELU);
+            drive_gated_of(b, type, rows[i], 64, KERNEL_SILU);
+            drive_gated_of(b, type, rows[i], 320, KERNEL_GELU_TANH);
+        }
+}
+
 DRIVE(matmuls)
 DRIVE(together)
+DRIVE(gated)
 DRIVE(gather)
 
 /* Largest error of a product, of the sum of its terms' magnitudes. */
@@ -382,6 +451,7 @@ int main(void)
         cmocka_unit_test(openmp_is_left_as_it_was), /* the first product */
         cmocka_unit_test(test_matmuls),
         cmocka_unit_test(test_together),
+        cmocka_unit_test(test_gated),
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_exactness),
         cmocka_unit_test(test_not_finite),

@@ -453,7 +453,7 @@ static void small_weights_load(void **state)
             assert_int_equal(h->full != NULL,
                              cases[i].calibration == FULL_RANK);
             assert_int_equal(h->norm != NULL, cases[i].calibration != NONE);
-            assert_int_equal(h->host_q_c != NULL, cases[i].shared);
+            assert_int_equal(h->q_c != NULL, cases[i].shared);
         }
         close_weights(&c, &w);
         forget(m);

@@ -55,10 +55,37 @@ static int put_rounded(struct kernel_run *run, float *const *pages, size_t at,
     return code;
 }
 
+static const struct kernels
+    *rounded_table; /* the one whose heads are kept rounded */
+
+/* Heads are made ready as ever, and kept by put_rounded. */
+static int keep_rounded(struct kernel_run *run,
+                        const struct kernel_heads *heads, size_t count,
+                        const float *angles, const struct kernel_places *places,
+                        size_t place_count, size_t slots, int type, size_t m,
+                        size_t d)
+{
+    struct kernel_heads plain[KERNEL_MAX_HEADS] = {0};
+    struct kernels table = *rounded_table;
+    table.kv_write = put_rounded;
+    for (size_t i = 0; i < count; i++) {
+        plain[i] = heads[i];
+        plain[i].kept = false;
+    }
+    int code = rounded_table->heads(run, plain, count, angles, places,
+                                    place_count, slots, type, m, d);
+    for (size_t i = 0; i < count && !code; i++)
+        code = ref_keep(&table, run, &heads[i], places, place_count, slots,
+                        type, d);
+    return code;
+}
+
 static struct kernels rounding_table(const struct kernels *of)
 {
     struct kernels table = *of;
+    rounded_table = of;
     table.kv_write = put_rounded;
+    table.heads = keep_rounded;
     return table;
 }
 

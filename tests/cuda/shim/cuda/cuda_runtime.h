@@ -41,6 +41,7 @@ using std::size_t;
 #define cuda_blas_lacks       emulated_blas_lacks
 #define cuda_matmul           emulated_matmul
 #define cuda_copy             emulated_copy
+#define cuda_bend             emulated_bend
 #define cuda_add_bias         emulated_add_bias
 #define cuda_rms_norm         emulated_rms_norm
 #define cuda_layer_norm       emulated_layer_norm
@@ -60,6 +61,7 @@ using std::size_t;
 #define cuda_fill_top_k       emulated_fill_top_k
 #define paged                 emulated_paged
 #define segments              emulated_segments
+#define texts                 emulated_texts
 #define hils_source           emulated_hils_source
 #define star_source           emulated_star_source
 #define cuda_grid             emulated_grid
@@ -180,6 +182,14 @@ static inline int __popc(unsigned value)
 }
 
 unsigned atomicAdd(unsigned *at, unsigned value);
+/* One more, or 0 after `most`. */
+unsigned atomicInc(unsigned *at, unsigned most);
+/* Blocks run one after the other: only the race detector listens. */
+static inline void __threadfence(const char *file = __builtin_FILE(),
+                                 unsigned line = __builtin_LINE())
+{
+    race_fence(file, line);
+}
 
 static inline unsigned __float_as_uint(float value)
 {

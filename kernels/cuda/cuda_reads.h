@@ -1,0 +1,31 @@
+/* Reads of several numbers at once, where these lie so. */
+#ifndef KERNELS_CUDA_CUDA_READS_H
+#define KERNELS_CUDA_CUDA_READS_H
+
+#include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/cuda_fragments.h"
+
+/* Four numbers of a row of d, zeros behind its end. */
+static __device__ inline float4 read_four(const float *row, size_t l, size_t d)
+{
+    if (l + 4 <= d && aligned_16(row + l))
+        return *reinterpret_cast<const float4 *>(row + l);
+    return {l < d ? row[l] : 0, l + 1 < d ? row[l + 1] : 0,
+            l + 2 < d ? row[l + 2] : 0, l + 3 < d ? row[l + 3] : 0};
+}
+static __device__ inline float4 read_four(const uint16_t *row, size_t l,
+                                          size_t d)
+{
+    if (l + 4 <= d && aligned_8(row + l)) {
+        const uint2 two = *reinterpret_cast<const uint2 *>(row + l);
+        return {
+            __uint_as_float(two.x << 16), __uint_as_float(two.x & 0xFFFF0000u),
+            __uint_as_float(two.y << 16), __uint_as_float(two.y & 0xFFFF0000u)};
+    }
+    return {l < d ? from_bf16(row[l]) : 0,
+            l + 1 < d ? from_bf16(row[l + 1]) : 0,
+            l + 2 < d ? from_bf16(row[l + 2]) : 0,
+            l + 3 < d ? from_bf16(row[l + 3]) : 0};
+}
+
+#endif
