@@ -4,6 +4,7 @@
  *
  *     nearest COUNT WIDTH           rows made here: a mixture, and without
  *                                   any structure
+ *     nearest COUNT WIDTH ours      the mixture, by our index alone
  *     nearest STORE [MODEL FILE]    the rows of a store that no daemon has
  *                                   open; queries: the questions of FILE (as
  *                                   `lectern eval` reads them), else rows
@@ -43,6 +44,7 @@ struct set {
     size_t width;
     float *queries; /* [query_count, width] */
     size_t query_count;
+    bool ours; /* FAISS's flat index alone is measured beside it */
 };
 
 static void fail(const char *what)
@@ -365,9 +367,11 @@ static void measure(const struct set *set)
     char description[32];
     printf("    {\"chosen\": %u}\n  ],\n", chosen);
     snprintf(description, sizeof description, "IVF%u,SQ8", ivf_lists(ivf));
-    measure_faiss(set, description, "nprobe", 4, ivf_lists(ivf), right);
-    measure_faiss(set, "HNSW32,Flat", "efSearch", 16, 1024, right);
-    measure_faiss(set, "HNSW32,SQ8", "efSearch", 16, 1024, right);
+    if (!set->ours) {
+        measure_faiss(set, description, "nprobe", 4, ivf_lists(ivf), right);
+        measure_faiss(set, "HNSW32,Flat", "efSearch", 16, 1024, right);
+        measure_faiss(set, "HNSW32,SQ8", "efSearch", 16, 1024, right);
+    }
     printf("  \"bytes\": %zu\n}\n", ivf_bytes(ivf));
     fflush(stdout);
     ivf_free(ivf);
@@ -380,12 +384,15 @@ static void measure(const struct set *set)
 int main(int count, char **words)
 {
     struct set set = {0};
-    if (count == 3 && strtoul(words[1], NULL, 10)) {
+    set.ours = count == 4 && !strcmp(words[3], "ours");
+    if ((count == 3 || set.ours) && strtoul(words[1], NULL, 10)) {
         set.count = (uint32_t)strtoul(words[1], NULL, 10);
         set.width = strtoul(words[2], NULL, 10);
         set.name = "a mixture";
         make_set(&set, 1);
         measure(&set);
+        if (set.ours)
+            return 0;
         free(set.rows);
         free(set.queries);
         set.name = "no structure";
@@ -399,7 +406,7 @@ int main(int count, char **words)
         else
             ask_rows(&set);
     } else {
-        return fprintf(stderr, "usage: nearest COUNT WIDTH\n"
+        return fprintf(stderr, "usage: nearest COUNT WIDTH [ours]\n"
                                "       nearest STORE [MODEL FILE]\n"),
                2;
     }
