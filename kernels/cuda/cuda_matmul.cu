@@ -34,7 +34,7 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
                   size_t k, struct kernel_weight **ret)
 {
     size_t bytes;
-    if (type == KERNEL_F16 || type == KERNEL_INT8)
+    if (type == KERNEL_F16 || type == KERNEL_INT8 || kernel_is_blocks(type))
         return widened(run, host, type, n, k, ret);
     if (type != KERNEL_F32 && type != KERNEL_BF16)
         return KERNEL_UNSUPPORTED;

@@ -9,6 +9,8 @@
 #include "kernels/blocks.h"
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/ref/ref.h"
+#include "tests/cuda/emulated.h"
+#include "tests/programs/cases.h"
 
 static struct kernel_run run;
 static uint64_t seed = 28;
@@ -185,6 +187,52 @@ static void test_products(void **state)
         }
 }
 
+/* On a device blocks are f32: products are the oracle's, of few rows and of many. */
+static void check_on_device(const struct kernels *table, int type, size_t m)
+{
+    enum { N = 9 };
+    struct kernel_run its = {.stream = NULL};
+    struct kernel_weight *plain = NULL, *w = NULL;
+    size_t k = 2 * block_kind(type)->values, bytes = m * k * sizeof(float);
+    unsigned char *rows = some_blocks(type, N, k);
+    float *a = mem_alloc(bytes), *want = mem_alloc(m * N * sizeof *want);
+    float *got = mem_alloc(m * N * sizeof *got);
+    float *x = table->allocate(&its, bytes);
+    float *out = table->allocate(&its, m * N * sizeof *out);
+    for (size_t i = 0; i < m * k; i++)
+        a[i] = number();
+    assert_int_equal(kernels_ref()->weight(&run, rows, type, N, k, &plain), 0);
+    assert_int_equal(table->weight(&its, rows, type, N, k, &w), 0);
+    assert_int_equal(table->upload(&its, x, a, bytes), 0);
+    assert_int_equal(kernels_ref()->matmul(&run, want, a, plain, m, false), 0);
+    assert_int_equal(table->matmul(&its, out, x, w, m, false), 0);
+    assert_int_equal(table->download(&its, got, out, m * N * sizeof *got), 0);
+    double error = case_error(got, want, m * N);
+    if (!(error <= 1e-5))
+        fail_msg("%s, %zu rows: error %g", block_kind(type)->name, m, error);
+    table->weight_free(&its, w);
+    kernels_ref()->weight_free(&run, plain);
+    table->release(&its, x);
+    table->release(&its, out);
+    free(rows);
+    free(a);
+    free(want);
+    free(got);
+}
+
+static void a_device_widens_them(void **state)
+{
+    (void)state;
+    const char *reason = NULL;
+    const struct kernels *table = kernels_emulated(&reason);
+    if (!table)
+        printf("SKIP cuda emulated: %s\n", reason);
+    for (int type = KERNEL_Q4_0; table && type < KERNEL_ALL_TYPES; type++) {
+        check_on_device(table, type, 1);
+        check_on_device(table, type, 17);
+    }
+}
+
 /* A row is of whole blocks; what is no number does not get lost. */
 static void test_refused(void **state)
 {
@@ -213,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_products),
+        cmocka_unit_test(a_device_widens_them),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
