@@ -101,7 +101,8 @@ static size_t put_together(const struct ranking rankings[ROUTE_RANKINGS],
     for (int r = 0; r < ROUTE_RANKINGS; r++) {
         for (size_t i = 0; i < rankings[r].count; i++) {
             const struct ranked *item = &rankings[r].items[i];
-            items[count] = (struct fused){item->scope, item->node, 0, {{0}}};
+            items[count] =
+                (struct fused){.scope = item->scope, .node = item->node};
             items[count++].by[r] =
                 (struct route_place){(uint32_t)i + 1, item->score};
         }
@@ -187,7 +188,8 @@ size_t rankings_fuse(const struct ranking rankings[ROUTE_RANKINGS],
         qsort(items, max, sizeof *items, by_node);
     max = merge_nodes(items, max);
     for (size_t i = 0; i < max; i++) {
-        items[i].score = fused_score(&items[i], scales, weights);
+        items[i].ranked = fused_score(&items[i], scales, weights);
+        items[i].score = items[i].ranked;
         if (is_weighed(&items[i], weights))
             items[count++] = items[i];
     }

@@ -416,6 +416,7 @@ int route_question(const struct snapshot *snapshot,
         prefer_near(&routing, snapshot, fused, count);
         prefer_manual(&routing, fused, count);
         prefer_named(&routing, fused, count);
+        take_turns(&routing, fused, count);
         give_hits(&routing, fused, count);
         give_confidence(&routing, fused, count);
         give_terms(&routing);

@@ -14,7 +14,8 @@
  * its best is 1 and 0 (cosines: its 100th) is 0; depth 100 or the hits wanted,
  * absent = 0.  (Reciprocal ranks forget how sure the words are, and lose at the
  * first place what scores gain: docs/log/retrieval.md.)  Modes:
- *   auto     all four, weighted;
+ *   auto     all four, weighted; with a model made to embed, behind the first
+ *            five in turn what is next by dense and what is next by score;
  *   tree     descent by memories where a manual has them, else by terms;
  *   dense, lexical  the one ranking. */
 #ifndef MEMORY_ROUTING_ROUTE_H
@@ -94,7 +95,8 @@ struct route_place {
 struct route_hit {
     const struct view *view;
     uint32_t node;
-    double score;    /* fused; of no meaning beyond its order */
+    double score; /* fused; of no meaning beyond its order; of one that its turn
+                        has moved up, that of the next behind it */
     double coverage; /* 0..1: share of the question's information (idf) whose
                          terms occur in the node, its title or its path */
     uint32_t block;  /* with `kinds`: the best of them, an index in the node's

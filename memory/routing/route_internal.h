@@ -66,6 +66,7 @@ struct fused {
     size_t scope;
     uint32_t node;
     double score;
+    double ranked; /* the score before any rule added to it */
     struct route_place by[ROUTE_RANKINGS];
 };
 
@@ -108,6 +109,13 @@ void prefer_manual(struct routing *routing, struct fused *fused, size_t count);
  * unless the question asks what changed; not in the modes that are a paper's. */
 void demote_history(const struct routing *routing, struct fused *fused,
                     size_t count);
+
+/* ---- Turns: route_turns.c ---- */
+
+/* Puts, behind the first five, in turn what is next by meaning and what is next by score;
+ * in mode auto, with a model made to embed. */
+void take_turns(const struct routing *routing, struct fused *fused,
+                size_t count);
 
 /* ---- Confidence: route_confidence.c ---- */
 

@@ -404,6 +404,36 @@ static void models_made_to_embed_count_more(void **state)
     close_house(&house);
 }
 
+/* With a model made to embed the sixth is the nearest of those that are left, the
+ * seventh the next by score, and so on; scores go down all the same. */
+static void behind_five_results_meaning_has_its_turn(void **state)
+{
+    (void)state;
+    struct house house;
+    engine_house(&house, policy);
+    struct route_request request =
+        request_of("gear fan filter tension pads relay", ROUTE_AUTO);
+    request.embeds = true;
+    struct route_result turned = routed(&house, &request);
+    request.embeds = false;
+    request.weights = &turned.weights;
+    struct route_result scored = routed(&house, &request);
+    assert_true(turned.count == scored.count && turned.count > 7);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(turned.hits[i].node, scored.hits[i].node);
+    assert_string_equal(title_of(turned.hits[5].view, turned.hits[5].node),
+                        "Water");
+    assert_int_equal(turned.hits[5].by[ROUTE_BY_DENSE].rank, 1);
+    assert_int_equal(turned.hits[6].node, scored.hits[5].node);
+    assert_string_equal(title_of(turned.hits[7].view, turned.hits[7].node),
+                        "Radiator");
+    for (size_t i = 1; i < turned.count; i++)
+        assert_true(turned.hits[i].score <= turned.hits[i - 1].score);
+    route_result_free(&turned);
+    route_result_free(&scored);
+    close_house(&house);
+}
+
 /* Memories count less where words find all of the question. */
 static void memories_count_less_where_words_find_all(void **state)
 {
@@ -856,6 +886,7 @@ int main(void)
         cmocka_unit_test(descent_by_memories_keeps_its_beam),
         cmocka_unit_test(weights_decide),
         cmocka_unit_test(models_made_to_embed_count_more),
+        cmocka_unit_test(behind_five_results_meaning_has_its_turn),
         cmocka_unit_test(memories_count_less_where_words_find_all),
         cmocka_unit_test(explained_hits_add_up),
         cmocka_unit_test(confidence_is_in_what_is_found),
