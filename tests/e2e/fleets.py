@@ -295,6 +295,14 @@ def a_question_goes_to_who_holds_its_answer():
         answer = near.json("ask", "what are the bearings greased with")
         check(answer["reader"] == "far" and "lithium" in answer["answer"] and answer["readers"], answer)
         check("pumps at far" in near.run("ask", "what are the bearings greased with").stdout, "in words")
+        # Of several readers each leaves out the names that it has no manual of.
+        with house() as third:
+            third.write("fans/a.html", page("Fans", "<p>The blades of the fans are balanced with brass clips.</p>"))
+            third.run("add", os.path.join(third.path, "fans"), "-c", "fans", "--wait")
+            near.configure(watch="off", fleet_readers=f"far={far.socket} third={third.socket}")
+            near.run("daemon", "--stop")
+            answer = near.json("ask", "what are the blades balanced with", "-c", "pumps", "-c", "fans")
+            check(answer["reader"] == "third" and "brass" in answer["answer"] and len(answer["readers"]) == 2, answer)
         check(near.json("ask", "what are the bearings greased with", "--session", "s", code=1)["kind"] == "none", "sessions stay here")
 
 
