@@ -114,6 +114,8 @@ static const struct key {
     [CONFIG_FLEET_SOURCES] = {"fleet_sources", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_FLEET_MANUALS] = {"fleet_manuals", KIND_TEXT, "*", NULL, 0, 0},
     [CONFIG_FLEET_READERS] = {"fleet_readers", KIND_TEXT, "", NULL, 0, 0},
+    [CONFIG_FLEET_FILES] = {"fleet_files", KIND_CHOICE, "no", NULL, 0, 0,
+                            answers},
     [CONFIG_FLEET_KEY] = {"fleet_key", KIND_PATH, NULL, default_fleet_key, 0,
                           0},
 };

@@ -54,6 +54,7 @@ enum config_key {
     CONFIG_FLEET_SOURCES,    /* folder at which relative sources start */
     CONFIG_FLEET_MANUALS,    /* names and patterns of those held here */
     CONFIG_FLEET_READERS,    /* who is asked for the others: NAME=PATH */
+    CONFIG_FLEET_FILES,      /* packs have the manual's files in them */
     CONFIG_FLEET_KEY,        /* file of the key that signs packs */
     CONFIG_KEYS
 };

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,11 @@
 
 #include "base/mem.h"
 
-enum { LOCK_TRIES = 20, LOCK_PAUSE_MS = 50 };
+enum {
+    LOCK_TRIES = 20,
+    LOCK_PAUSE_MS = 50,
+    MAX_OPEN = 16 /* folders, while one is removed */
+};
 
 void file_open_standard(void)
 {
@@ -179,6 +184,20 @@ static int make_one(const char *path, unsigned mode, struct err *err)
     int code = file_sync_folder(parent.data, err);
     buf_free(&parent);
     return code;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind,
+                      struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+void file_remove_folder(const char *path)
+{
+    nftw(path, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
 }
 
 int file_make_folder(const char *path, unsigned mode, struct err *err)

@@ -48,6 +48,10 @@ int file_lock_patiently(int fd);
 /* mkdir -p; the last folder gets `mode`.  What is made is on the disk, too. */
 int file_make_folder(const char *path, unsigned mode, struct err *err);
 
+/* Removes a folder with all that is in it, as far as that can be; links are not
+ * followed. */
+void file_remove_folder(const char *path);
+
 /* Appends `folder/name`. */
 void file_join(struct buf *buf, const char *folder, const char *name);
 

@@ -1,6 +1,5 @@
 #include "cli/archive/unpacked.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -11,8 +10,6 @@
 #include "base/file.h"
 #include "cli/archive/tar.h"
 #include "cli/archive/zip.h"
-
-enum { MAX_OPEN = 16 /* folders, while a tree is removed */ };
 
 static const struct kind {
     const char *ending;
@@ -39,20 +36,6 @@ static const struct kind *kind_of(const char *path)
 bool unpacked_is_archive(const char *path)
 {
     return kind_of(path);
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind,
-                      struct FTW *at)
-{
-    (void)st;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
-static void remove_tree(const char *folder)
-{
-    nftw(folder, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
 }
 
 static void put_place(struct buf *out)
@@ -95,7 +78,7 @@ static int put_in_place(const char *fresh, const char *folder, const char *old,
             rename(old, folder);
         return code;
     }
-    remove_tree(old);
+    file_remove_folder(old);
     return 0;
 }
 
@@ -113,13 +96,13 @@ int unpacked_make(const char *archive, const char *name, struct buf *ret_folder,
     put_folder(&fresh, title.data, ".new");
     put_folder(&folder, title.data, "");
     put_folder(&old, title.data, ".old");
-    remove_tree(fresh.data);
-    remove_tree(old.data);
+    file_remove_folder(fresh.data);
+    file_remove_folder(old.data);
     int code = kind_of(archive)->unpack(archive, fresh.data, err);
     if (!code)
         code = put_in_place(fresh.data, folder.data, old.data, err);
     if (code)
-        remove_tree(fresh.data);
+        file_remove_folder(fresh.data);
     else
         buf_put_slice(ret_folder, buf_slice(&folder));
     buf_free(&title);
@@ -136,6 +119,6 @@ void unpacked_remove(const char *folder)
     size_t size = place.size;
     if (!strncmp(folder, place.data, size) && folder[size] == '/' &&
         folder[size + 1] && !strchr(folder + size + 1, '/'))
-        remove_tree(folder);
+        file_remove_folder(folder);
     buf_free(&place);
 }

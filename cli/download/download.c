@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +22,7 @@ enum {
     MAX_PAGE = 32 << 20,
     TRIES = 5, /* in vain, one after the other */
     FIRST_PAUSE_MS = 250,
-    STEP = 1 << 20,
-    MAX_OPEN = 16 /* folders */
+    STEP = 1 << 20
 };
 
 struct part {
@@ -219,20 +217,6 @@ static int check_member(const struct download *download, const char *path,
     return code;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
-static void remove_tree(const char *folder)
-{
-    nftw(folder, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
-}
-
 /* What was unpacked is on the disk before it is put into its place. */
 static int sync_disk_of(const char *path, struct err *err)
 {
@@ -253,7 +237,7 @@ static int unpack(const struct download *download, const struct part *part,
     struct buf folder = {0}, member = {0};
     buf_printf(&folder, "%s.new", download->to);
     file_join(&member, folder.data, download->member);
-    remove_tree(folder.data);
+    file_remove_folder(folder.data);
     int code = zip_unpack(part->path.data, folder.data, err);
     if (!code && access(member.data, F_OK) < 0)
         code = err_set(err, ERR_FORMAT, "%s: there is no %s in it",
@@ -266,7 +250,7 @@ static int unpack(const struct download *download, const struct part *part,
         code = put_in_place(member.data, download->to, err);
     if (!code)
         unlink(part->path.data);
-    remove_tree(folder.data);
+    file_remove_folder(folder.data);
     buf_free(&folder);
     buf_free(&member);
     return code;

@@ -73,6 +73,23 @@ static bool is_wanted(const struct reading *reading, const char *name)
     return wanted;
 }
 
+/* Where files that came in packs are: a folder for each pack. */
+static void put_files(const struct reading *reading, struct buf *out)
+{
+    file_join(out, reading->fleet->folder.data, "files");
+}
+
+/* Whether a manual's root is one of those, or it has none. */
+static bool is_ours(const struct reading *reading, const char *root)
+{
+    struct buf files = {0};
+    put_files(reading, &files);
+    bool ours = !root[0] || (!strncmp(root, files.data, files.size) &&
+                             root[files.size] == '/');
+    buf_free(&files);
+    return ours;
+}
+
 /* What the daemon says of the manual; NULL: it has none of that name. */
 static const cJSON *find(const cJSON *listed, const char *name)
 {
@@ -84,25 +101,57 @@ static const cJSON *find(const cJSON *listed, const char *name)
     return NULL;
 }
 
-static int take(struct reading *reading, const struct place *place,
-                const struct offer *offer, struct err *err)
+/* Where the files of that pack are, if it has any. */
+static void put_folder_of(const struct reading *reading,
+                          const struct offer *offer, struct buf *out)
 {
-    struct buf path = {0};
+    put_files(reading, out);
+    buf_printf(out, "/%s", offer->sha256);
+}
+
+/* Those of the pack before stay until the next look, for answers that are under way. */
+static int unpack(struct reading *reading, const char *path, const char *folder,
+                  const cJSON *here, struct err *err)
+{
+    struct buf params = {0};
+    struct json json = json_to(&params);
     cJSON *result = NULL;
+    file_remove_folder(folder); /* of one who was killed */
+    json_begin(&json, '{');
+    json_field_text(&json, "file", path);
+    json_field_text(&json, "into", folder);
+    if (here)
+        json_field_text(&json, "replaces", json_get_text(here, "root", ""));
+    json_end(&json, '}');
+    int code = fleet_call(reading->fleet, "unpack", buf_slice(&params), NULL,
+                          NULL, 0, &result, err);
+    cJSON_Delete(result);
+    buf_free(&params);
+    return code;
+}
+
+/* One that was unpacked by who was killed before he noted it is known by its folder. */
+static int take(struct reading *reading, const struct place *place,
+                const struct offer *offer, const cJSON *here, struct err *err)
+{
+    struct buf path = {0}, folder = {0};
+    int code = 0;
+    put_folder_of(reading, offer, &folder);
     buf_printf(&path, "%s/%s.pack", reading->fleet->folder.data, offer->sha256);
-    int code = place_get(place, offer->file, offer->sha256, offer->bytes,
+    if (strcmp(json_get_text(here, "root", ""), folder.data) != 0) {
+        code = place_get(place, offer->file, offer->sha256, offer->bytes,
                          path.data, err);
-    if (!code)
-        code = fleet_call_with(reading->fleet, "unpack", "file", path.data,
-                               NULL, NULL, 0, &result, err);
+        if (!code)
+            code = unpack(reading, path.data, folder.data, here, err);
+    }
     if (!code)
         code = note_held(reading, offer->name, offer->sha256, err);
     if (!code)
         fleet_say(reading->fleet, "%s: generation %lld is here", offer->name,
                   (long long)offer->generation);
     unlink(path.data);
-    cJSON_Delete(result);
     buf_free(&path);
+    buf_free(&folder);
     return code;
 }
 
@@ -121,7 +170,7 @@ static int drop(struct reading *reading, const cJSON *listed, const char *name,
     const cJSON *here = find(listed, name);
     cJSON *result = NULL;
     int code = 0;
-    if (here && !json_get_text(here, "root", "")[0])
+    if (here && is_ours(reading, json_get_text(here, "root", "")))
         code = fleet_call_with(reading->fleet, "rm", "manual", name, NULL, NULL,
                                0, &result, err);
     if (!code)
@@ -161,12 +210,12 @@ static void look_at(struct reading *reading, const struct place *place,
         return;
     }
     reading->wanted++;
-    if (here && json_get_text(here, "root", "")[0]) {
+    if (here && !is_ours(reading, json_get_text(here, "root", ""))) {
         err_set(&err, ERR_USAGE,
                 "it is indexed from a folder of this machine (lectern rm, "
                 "unless that is meant)");
     } else if ((here && !strcmp(held, offer->sha256)) ||
-               !take(reading, place, offer, &err)) {
+               !take(reading, place, offer, here, &err)) {
         reading->current++;
         return;
     }
@@ -202,6 +251,35 @@ static void note_elsewhere(struct reading *reading, bool all)
     reading->elsewhere = NULL;
 }
 
+static bool is_root(const cJSON *listed, const char *folder)
+{
+    const cJSON *manual;
+    cJSON_ArrayForEach (manual,
+                        cJSON_GetObjectItemCaseSensitive(listed, "manuals"))
+        if (!strcmp(json_get_text(manual, "root", ""), folder))
+            return true;
+    return false;
+}
+
+/* Files of packs that no manual has any more. */
+static void remove_files(const struct reading *reading, const cJSON *listed)
+{
+    struct buf files = {0};
+    put_files(reading, &files);
+    DIR *names = opendir(files.data);
+    const struct dirent *one;
+    while (names && (one = readdir(names))) {
+        struct buf folder = {0};
+        file_join(&folder, files.data, one->d_name);
+        if (one->d_name[0] != '.' && !is_root(listed, folder.data))
+            file_remove_folder(folder.data);
+        buf_free(&folder);
+    }
+    if (names)
+        closedir(names);
+    buf_free(&files);
+}
+
 static int look_at_all(struct reading *reading, const struct rows *rows,
                        const struct rows *withdrawn, struct err *err)
 {
@@ -209,8 +287,10 @@ static int look_at_all(struct reading *reading, const struct rows *rows,
     cJSON *listed = NULL;
     int code = fleet_call(reading->fleet, "ls", slice_of("{}"), NULL, NULL, 0,
                           &listed, err);
-    if (!code)
+    if (!code) {
+        remove_files(reading, listed);
         code = drop_all(reading, listed, withdrawn, err);
+    }
     if (!code && rows->count)
         code = place_find(reading->fleet, &place, err);
     reading->elsewhere = cJSON_CreateArray();

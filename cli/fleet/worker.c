@@ -153,6 +153,8 @@ static int make_pack(struct work *work, const char *path, cJSON **ret,
     json_field_text(&json, "file", path);
     json_field_text(&json, "key",
                     config_text(&work->fleet->config, CONFIG_FLEET_KEY));
+    if (config_choice(&work->fleet->config, CONFIG_FLEET_FILES))
+        json_field_bool(&json, "files", true);
     json_end(&json, '}');
     int code = call(work, "pack", buf_slice(&params), ret, err);
     buf_free(&params);

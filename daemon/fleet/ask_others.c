@@ -146,10 +146,24 @@ static bool is_asked_here_alone(const struct choosing *choosing)
            (choosing->here && json_get_text(call->params, "session", NULL));
 }
 
+/* Of all whose searches are asked for first. */
+static int ask_the_surest(struct choosing *choosing, cJSON **ret,
+                          struct err *err)
+{
+    struct other_readers *readers = choosing->call->daemon->other_readers;
+    cJSON *search = to_search(choosing, true);
+    choosing->count = readers->count;
+    other_readers_begin(readers, "search", search, choosing->answers);
+    int code = answer(choosing, ret, err);
+    cJSON_Delete(search);
+    reader_answers_free(readers, choosing->answers);
+    return code;
+}
+
 int ask_with_others(struct call *call, struct json *json, struct err *err)
 {
     struct choosing choosing = {.call = call};
-    cJSON *result, *search;
+    cJSON *result = NULL;
     bool done;
     int code = others_relay(call, "under", ANSWER_MS, json, &done, err);
     if (done)
@@ -157,20 +171,15 @@ int ask_with_others(struct call *call, struct json *json, struct err *err)
     named_read(call, &choosing.named);
     choosing.here =
         !choosing.named.any || cJSON_GetArraySize(choosing.named.held);
-    if (is_asked_here_alone(&choosing)) {
+    if (!is_asked_here_alone(&choosing))
+        code = ask_the_surest(&choosing, &result, err);
+    else if (json_get_bool(call->params, "local", false) && choosing.here)
+        code = ask_here(&choosing, &result, err);
+    else
         code = verb_ask(call, json, err);
-    } else {
-        choosing.count = call->daemon->other_readers->count;
-        search = to_search(&choosing, true);
-        other_readers_begin(call->daemon->other_readers, "search", search,
-                            choosing.answers);
-        cJSON_Delete(search);
-        code = answer(&choosing, &result, err);
-        if (!code) {
-            others_put(json, result);
-            cJSON_Delete(result);
-        }
-        reader_answers_free(call->daemon->other_readers, choosing.answers);
+    if (result) {
+        others_put(json, result);
+        cJSON_Delete(result);
     }
     named_free(&choosing.named);
     return code;

@@ -51,6 +51,7 @@ static void take(struct candidates *list, cJSON *result,
             cJSON_Delete(hit);
             continue;
         }
+        cJSON_DeleteItemFromObjectCaseSensitive(hit, "reader");
         if (reader)
             cJSON_AddStringToObject(hit, "reader", reader->name);
         MEM_RESERVE(list->items, &list->capacity, list->count + 1);

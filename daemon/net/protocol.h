@@ -51,7 +51,9 @@
  *   verify  manual, repair: bool        backup  *dir
  *   compact                             cancel  *id
  *   pack    *manual, *file, key, files: bool
- *   unpack  *file, name, dir, untrusted: bool
+ *   unpack  *file, name, dir, into (a folder that is made for the pack's files, if
+ *           it has any), replaces (the root of the manual of that name: it may
+ *           have one), untrusted: bool
  *   stop    (ends the daemon)
  * A name of a parameter that is not listed is an error. */
 #ifndef DAEMON_NET_PROTOCOL_H

@@ -2,29 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
-
-enum { MAX_OPEN = 16 /* folders, while a tree is removed */ };
-
-static int remove_one(const char *path, const struct stat *st, int kind,
-                      struct FTW *at)
-{
-    (void)st;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
-void pack_folder_remove(const char *folder)
-{
-    nftw(folder, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
-}
 
 static int write_bytes(int fd, struct slice bytes)
 {
@@ -87,6 +70,6 @@ int pack_folder_make(const struct pack *pack, const char *folder,
         if (pack->files[i].bytes.data)
             code = write_file(&pack->files[i], folder, err);
     if (code)
-        pack_folder_remove(folder);
+        file_remove_folder(folder);
     return code;
 }

@@ -8,7 +8,5 @@
  * ERR_USAGE: the folder is there already; on an error nothing is left of it. */
 int pack_folder_make(const struct pack *pack, const char *folder,
                      struct err *err);
-/* Removes it with all that is in it. */
-void pack_folder_remove(const char *folder);
 
 #endif

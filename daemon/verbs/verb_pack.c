@@ -197,7 +197,7 @@ static int clear_own(const struct call *call, const char *folder,
     }
     free(manuals);
     if (!code && !used)
-        pack_folder_remove(folder);
+        file_remove_folder(folder);
     return code;
 }
 
@@ -220,9 +220,14 @@ static int find_folder(const struct call *call, const struct pack *pack,
         free(real);
         return code;
     }
+    const char *into = json_get_text(call->params, "into", NULL);
     buf_put_text(ret, "");
     if (!pack->has_bytes)
         return 0;
+    if (into) {
+        buf_put_text(ret, into);
+        return check_path(into, "into", err);
+    }
     if (!is_folder_name(name))
         return err_set(err, ERR_USAGE,
                        "the manual needs a name that can be a folder's (-c), "
@@ -252,18 +257,18 @@ static int put_pack(const struct call *call, const struct pack *pack,
     struct buf folder = {0};
     struct pack_place place = {
         .name = json_get_text(call->params, "name", pack->name),
+        .replaces = json_get_text(call->params, "replaces", NULL),
         .without_memories = !trusted};
     int code = find_folder(call, pack, place.name, &folder, err);
+    place.root = folder.data;
     if (!code)
-        code =
-            pack_check_place(call->daemon->store, place.name, folder.data, err);
+        code = pack_check_place(call->daemon->store, &place, err);
     if (!code && pack->has_bytes)
         code = pack_folder_make(pack, folder.data, err);
     if (!code) {
-        place.root = folder.data;
         code = put_held(call, pack, &place, ret, err);
         if (code && pack->has_bytes)
-            pack_folder_remove(folder.data);
+            file_remove_folder(folder.data);
     }
     buf_free(&folder);
     return code;

@@ -68,7 +68,7 @@ static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END
 static const struct param backup_params[] = {NEEDED_TEXT("dir"), END};
 static const struct param pack_params[] = {NEEDED_TEXT("manual"), NEEDED_TEXT("file"),
                                            TEXT("key"), BOOL("files"), END};
-static const struct param unpack_params[] = {NEEDED_TEXT("file"), TEXT("name"), TEXT("dir"),
+static const struct param unpack_params[] = {NEEDED_TEXT("file"), TEXT("name"), TEXT("dir"), TEXT("into"), TEXT("replaces"),
                                              BOOL("untrusted"), END};
 static const struct param model_params[] = {TEXT("folder"), BOOL("use"),
                                             TEXT("for"), END};

@@ -125,18 +125,21 @@ int pack_gather(struct store *store, const char *manual, pack_read_file *read,
 /* ---- Into a store ---- */
 
 struct pack_place {
-    const char *name;      /* NULL: the pack's */
-    const char *root;      /* folder of its files; "": they are not here */
+    const char *name; /* NULL: the pack's */
+    const char *root; /* folder of its files; "": they are not here */
+    const char
+        *replaces; /* NULL, or: a manual of that name whose root is this is
+                              replaced whatever its root is now and then */
     bool without_memories; /* of a pack that nobody trusted has signed */
 };
 
-/* Whether it may be put there: ERR_USAGE as below. */
-int pack_check_place(struct store *store, const char *name, const char *root,
+/* Whether it may be put there, whose `name` is not NULL: ERR_USAGE as below. */
+int pack_check_place(struct store *store, const struct pack_place *place,
                      struct err *err);
 
 /* Puts the manual into the store by one transaction, with the files' bytes left aside.  A
  * manual of that name without a folder is replaced by another without one, as its
- * next generation; ERR_USAGE: the name is another manual's. */
+ * next generation, or as `replaces` says; ERR_USAGE: the name is another manual's. */
 int pack_put(struct store *store, const struct pack *pack,
              const struct pack_place *place, struct manual *ret_manual,
              struct err *err);

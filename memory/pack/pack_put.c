@@ -22,11 +22,11 @@ struct putting {
 
 /* ---- The manual's record ---- */
 
-/* A manual without a folder makes room for the next generation of itself: its number and
- * generation; 0: there is none of that name. */
-static int find_room(struct store_txn *txn, const char *name, const char *root,
-                     uint32_t *ret_id, uint64_t *ret_generation,
-                     struct err *err)
+/* A manual without a folder, or with the one that is to be replaced, makes room for the
+ * next generation of itself: its number and generation; 0: there is none of that name. */
+static int find_room(struct store_txn *txn, const char *name,
+                     const struct pack_place *place, uint32_t *ret_id,
+                     uint64_t *ret_generation, struct err *err)
 {
     struct manual old;
     int code = store_find_manual(txn, name, &old, err);
@@ -34,7 +34,8 @@ static int find_room(struct store_txn *txn, const char *name, const char *root,
         return 0;
     if (code)
         return code;
-    if (old.root[0] || root[0]) {
+    if (place->replaces ? strcmp(old.root, place->replaces) != 0
+                        : old.root[0] || place->root[0]) {
         code = err_set(err, ERR_USAGE,
                        "there is a manual %s already: -c gives this one "
                        "another name, lectern rm %s makes room",
@@ -47,18 +48,18 @@ static int find_room(struct store_txn *txn, const char *name, const char *root,
     return code;
 }
 
-int pack_check_place(struct store *store, const char *name, const char *root,
+int pack_check_place(struct store *store, const struct pack_place *place,
                      struct err *err)
 {
     struct store_txn *txn;
     uint32_t id;
     uint64_t generation;
-    int code = pack_check_name(name, err);
+    int code = pack_check_name(place->name, err);
     if (!code)
         code = store_read(store, &txn, err);
     if (code)
         return code;
-    code = find_room(txn, name, root, &id, &generation, err);
+    code = find_room(txn, place->name, place, &id, &generation, err);
     store_end(txn);
     return code;
 }
@@ -259,7 +260,7 @@ static int put_all(struct putting *p, struct err *err)
 {
     int code = pack_check_name(p->manual.name, err);
     if (!code)
-        code = find_room(p->txn, p->manual.name, p->manual.root, &p->manual.id,
+        code = find_room(p->txn, p->manual.name, p->place, &p->manual.id,
                          &p->manual.generation, err);
     if (!code)
         code = take_numbers(p, err);

@@ -295,6 +295,14 @@ def a_question_goes_to_who_holds_its_answer():
         answer = near.json("ask", "what are the bearings greased with")
         check(answer["reader"] == "far" and "lithium" in answer["answer"] and answer["readers"], answer)
         check("pumps at far" in near.run("ask", "what are the bearings greased with").stdout, "in words")
+        # Of several readers each leaves out the names that it has no manual of.
+        with house() as third:
+            third.write("fans/a.html", page("Fans", "<p>The blades of the fans are balanced with brass clips.</p>"))
+            third.run("add", os.path.join(third.path, "fans"), "-c", "fans", "--wait")
+            near.configure(watch="off", fleet_readers=f"far={far.socket} third={third.socket}")
+            near.run("daemon", "--stop")
+            answer = near.json("ask", "what are the blades balanced with", "-c", "pumps", "-c", "fans")
+            check(answer["reader"] == "third" and "brass" in answer["answer"] and len(answer["readers"]) == 2, answer)
         check(near.json("ask", "what are the bearings greased with", "--session", "s", code=1)["kind"] == "none", "sessions stay here")
 
 
@@ -350,6 +358,48 @@ def who_lost_the_lease_cannot_publish():
         check(database.sql("SELECT worker, outcome FROM lectern.attempts ORDER BY fence") ==
               [["late", "lost"], ["other", "published"]], "what became of them")
         check(database.sql("SELECT count(*) FROM lectern.packs") == [["1"]], "the late one's pack")
+
+
+@test
+def packs_of_a_fleet_may_have_their_files():
+    with fleet() as (database, indexer, reader):
+        def say(words):
+            indexer.write("m/deep/a.html", page("Pumps", f"<p>The impeller is primed with {words}.</p>"))
+            indexer.run("fleet", "publish", "m", os.path.join(indexer.path, "m"))
+            indexer.run("fleet", "work", "--once")
+            reader.run("fleet", "fetch", "--once")
+            reader.run("wait")
+
+        def asked():
+            answer = reader.json("ask", "what is the impeller primed with")
+            return answer["answer"], answer["citations"][0]["status"], answer["fresh"], answer.get("away", False)
+
+        files = os.path.join(reader.store, "fleet/files")
+        say("rain")
+        check("rain" in asked()[0] and asked()[1:] == ("stored", False, True), asked())
+        with open(os.path.join(indexer.path, "lectern/lectern.ini"), "a") as file:
+            file.write("fleet_files = yes\n")
+        say("clean water")
+        check("clean water" in asked()[0] and asked()[1:] == ("verified", True, False), asked())
+        check(reader.run("open", "1", "--print").stdout.startswith(f"file://{files}/"), "it opens")
+        first = os.listdir(files)
+        # The next has files of its own; those before go at the look after that.
+        say("oil")
+        check("oil" in asked()[0] and asked()[1:] == ("verified", True, False), asked())
+        check(len(os.listdir(files)) == 2, os.listdir(files))
+        reader.run("fleet", "fetch", "--once")
+        check(len(os.listdir(files)) == 1 and os.listdir(files) != first, os.listdir(files))
+        check(not reader.json("verify")["fault_count"], reader.run("verify", code=None).stdout)
+        # Of one who was killed: half of a folder, and a pack that he did not note.
+        reader.write("store/fleet/files/" + 64 * "a" + "/half.html", "half")
+        os.unlink(os.path.join(reader.store, "fleet/held.json"))
+        reader.run("fleet", "fetch", "--once")
+        check(len(os.listdir(files)) == 1 and "oil" in asked()[0] and reader.json("status")["fleet"]["fresh"], os.listdir(files))
+        indexer.run("fleet", "withdraw", "m")
+        reader.run("fleet", "fetch", "--once")
+        check(not reader.json("ls")["manuals"], "withdrawn")
+        reader.run("fleet", "fetch", "--once")
+        check(not os.listdir(files), os.listdir(files))
 
 
 @test

@@ -163,6 +163,15 @@ static void files_are_read_and_refused(void **state)
     buf_put_text(&path, "-absent");
     assert_int_equal(file_read(path.data, 10, &content, &err), ERR_IO);
     assert_non_null(strstr(err.message, "No such file"));
+    buf_clear(&path);
+    file_join(&path, folder, "a/link");
+    assert_int_equal(symlink("/usr", path.data), 0);
+    buf_clear(&path);
+    file_join(&path, folder, "a");
+    file_remove_folder(path.data);
+    assert_int_equal(stat(path.data, &st), -1);
+    assert_int_equal(stat("/usr", &st), 0);
+    file_remove_folder(path.data);
     buf_free(&path);
     unit_folder_remove(folder);
 }

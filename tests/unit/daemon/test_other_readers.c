@@ -96,7 +96,8 @@ static void results_are_merged_by_confidence_and_rank(void **state)
          .result =
              parse("{\"confidence\":0.9,\"confident\":true,\"searched\":2,"
                    "\"away\":true,\"results\":[{\"manual\":\"a\"},"
-                   "{\"manual\":\"b\",\"node\":\"1\"},{\"manual\":\"b\","
+                   "{\"manual\":\"b\",\"node\":\"1\",\"reader\":\"z\"},{"
+                   "\"manual\":\"b\","
                    "\"node\":\"2\"}]}")},
         {.reader = &readers->items[1],
          .result = parse("{\"confidence\":0.2,\"searched\":1,\"fresh\":false,"

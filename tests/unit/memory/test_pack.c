@@ -188,6 +188,17 @@ static void names_are_taken_once(void **state)
     assert_non_null(snapshot->views[0]->vectors);
     snapshot_unref(snapshot);
     assert_int_equal(put(&b, &body, &here, &manual, &err), ERR_USAGE);
+    /* Who says where it is now may give it another place. */
+    here.replaces = "/elsewhere";
+    assert_int_equal(put(&b, &body, &here, &manual, &err), ERR_USAGE);
+    here.replaces = "";
+    put_well(&b, &body, &here);
+    assert_int_equal(b.manual, before);
+    assert_int_equal(put(&b, &body, &away, &manual, &err), ERR_USAGE);
+    away.replaces = "/m";
+    put_well(&b, &body, &away);
+    assert_int_equal(b.manual, before);
+    away.replaces = here.replaces = NULL;
     here.name = "other";
     put_well(&b, &body, &here);
     assert_int_not_equal(b.manual, before);
