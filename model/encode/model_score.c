@@ -188,27 +188,36 @@ static size_t fill(const struct model *m, const struct score_input *inputs,
     return i;
 }
 
+/* What pairs are scored by, of all of a pass: [count, D]. */
+static int take_states(struct model *m, const struct forward_part *parts,
+                       size_t count, float *ret, struct err *err)
+{
+    const struct scoring_config *s = &m->config.scoring;
+    size_t starts[MAX_PAIRS + 1] = {0}, rows[MAX_PAIRS];
+    for (size_t i = 0; i < count; i++) {
+        starts[i + 1] = starts[i] + forward_rows(&parts[i]);
+        rows[i] = s->kind == SCORE_HEAD ? starts[i] : starts[i + 1] - 1;
+    }
+    return s->kind == SCORE_HEAD && s->mean
+               ? forward_means(m, starts, count, ret, err)
+               : forward_states(m, rows, count, ret, err);
+}
+
 static int score_pass(struct model *m, const struct forward_part *parts,
                       size_t count, const struct cancel *cancel, float *ret,
                       struct err *err)
 {
-    const struct scoring_config *s = &m->config.scoring;
-    float *state = mem_alloc(m->config.width * sizeof *state);
+    size_t width = m->config.width;
+    float *states = mem_alloc(count * width * sizeof *states);
     int code = forward(m, parts, count, m->config.layers, cancel, err);
-    for (size_t i = 0, row = 0; i < count && !code; i++) {
-        size_t rows = forward_rows(&parts[i]);
-        if (s->kind != SCORE_HEAD)
-            code = forward_state(m, row + rows - 1, state, err);
-        else if (s->mean)
-            code = forward_mean(m, row, rows, state, err);
-        else
-            code = forward_state(m, row, state, err);
-        if (!code)
-            ret[i] = s->kind == SCORE_HEAD ? score_of(m, state)
-                                           : score_of_last(m, state);
-        row += rows;
+    if (!code)
+        code = take_states(m, parts, count, states, err);
+    for (size_t i = 0; i < count && !code; i++) {
+        const float *state = states + i * width;
+        ret[i] = m->config.scoring.kind == SCORE_HEAD ? score_of(m, state)
+                                                      : score_of_last(m, state);
     }
-    free(state);
+    free(states);
     return code;
 }
 
