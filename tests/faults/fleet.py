@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """A fleet under kills: indexers and readers over a real PostgreSQL, on this machine.
 
-    fleet.py --build DIR [--seed N] [--acts 100] [--kills 0] [--indexers 4] [--readers 3] [--manuals 12] [--http] [--clocks]
+    fleet.py --build DIR [--seed N] [--acts 100] [--kills 0] [--indexers 4] [--readers 3] [--manuals 12] [--http] [--clocks] [--files]
 
 At random a manual is changed and asked for, or withdrawn, all workers at once, a reader or the daemon of one are killed (SIGKILL) and
 started again, the database is stopped for a moment, the folder of packs is away for a moment, or with --http nginx, which then serves
 them, is killed or stopped. --kills: that many processes at least. --clocks: those of the first indexer and reader are an hour fast and
-slow (Debian's libfaketime). After each act every reader must find what it held before. In the end nothing is killed any more, and: every reader has the newest generation of every manual; the
+slow (Debian's libfaketime). --files: packs have the manuals' files in them, and in the end readers have those of what they hold, and no others. After each act every reader must find what it held before. In the end nothing is killed any more, and: every reader has the newest generation of every manual; the
 packs are byte for byte those of one daemon that indexes the folders afresh; no revision was published twice. Prints a
 line of counts; ends with status 1 if something is forbidden.
 """
@@ -94,7 +94,8 @@ class Fleet:
         with open(trusted, "w", encoding="utf-8") as file:
             file.write(signer + "\n")
         fast, slow = ("+3600s", "-3600s") if args.clocks else (None, None)
-        self.indexers = [Machine(args.build, "work", None if i else fast, fleet=self.database.where("ann"), fleet_key=self.key)
+        self.indexers = [Machine(args.build, "work", None if i else fast, fleet=self.database.where("ann"), fleet_key=self.key,
+                                fleet_files="yes" if args.files else "no")
                          for i in range(args.indexers)]
         self.readers = [Machine(args.build, "fetch", None if i else slow, fleet=self.database.where("bob"), trusted_keys=trusted)
                         for i in range(args.readers)]
@@ -200,7 +201,7 @@ class Fleet:
         for number in (int(name[1:]) for name in files):
             name, alone = f"m{number}", os.path.join(self.owner.path, f"alone{number}.pack")
             self.of(self.owner, "add", self.source(number), "-c", name, "--wait")
-            self.of(self.owner, "pack", name, alone, "--key", self.key)
+            self.of(self.owner, "pack", name, alone, "--key", self.key, *(["--files"] if self.args.files else []))
             with open(alone, "rb") as one, open(os.path.join(self.packs, files[name]), "rb") as other:
                 if one.read() != other.read():
                     self.faults.append(f"the pack of {name} is not that of one daemon")
@@ -212,6 +213,14 @@ class Fleet:
             self.owner.run("fleet", "work", "--once", seconds=PATIENCE)
         if needless():
             self.faults.append(f"packs that nobody needs stay: {needless()}")
+        def wrong_files():
+            return [reader.store for reader in self.readers if self.args.files and
+                    set(os.listdir(os.path.join(reader.store, "fleet/files"))) != set(self.held(reader).values())]
+        end = time.time() + PATIENCE  # those of packs before go at the next look
+        while time.time() < end and wrong_files():
+            time.sleep(1)
+        if wrong_files():
+            self.faults.append(f"files are not those of the packs: {wrong_files()}")
         twice = self.database.sql("SELECT manual, revision FROM lectern.generations GROUP BY 1, 2 HAVING count(*) > 1")
         if twice:
             self.faults.append(f"published twice: {twice}")
@@ -263,6 +272,7 @@ def main():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--http", action="store_true")
     parser.add_argument("--clocks", action="store_true")
+    parser.add_argument("--files", action="store_true")
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
     fleet = Fleet(args)
