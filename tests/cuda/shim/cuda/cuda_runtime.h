@@ -31,6 +31,7 @@ using std::size_t;
 #define cuda_processors       emulated_processors
 #define cuda_put_off          emulated_put_off
 #define cuda_start_put_off    emulated_start_put_off
+#define cuda_step_words       emulated_step_words
 #define cuda_direct           emulated_direct
 #define cuda_scratch          emulated_scratch
 #define cuda_scratch_end      emulated_scratch_end
