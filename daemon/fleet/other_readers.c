@@ -88,14 +88,12 @@ static int begin(struct other_reader *reader, const char *method,
                : reader_call_begin(reader->path, method, params, ret, err);
 }
 
-static int end(struct other_reader *reader, struct reader_call *call,
-               int64_t deadline_ms, const atomic_bool *cancelled,
-               cJSON **ret_result, struct err *err)
+/* One that was waited for and sent nothing is silent; one that is slow is not. */
+static void look_whether_silent(struct other_reader *reader,
+                                const struct reader_call *call)
 {
-    int code = reader_call_end(call, deadline_ms, cancelled, ret_result, err);
-    if (code == ERR_LIMIT && clock_ms() >= deadline_ms)
+    if (call->code == ERR_LIMIT && !call->size)
         atomic_store(&reader->silent_until, clock_ms() + READER_PAUSE_MS);
-    return code;
 }
 
 void other_readers_begin(struct other_readers *readers, const char *method,
@@ -114,14 +112,20 @@ void other_readers_end(struct other_readers *readers,
                        const atomic_bool *cancelled,
                        struct reader_answer answers[OTHER_READERS_MAX])
 {
-    int64_t deadline_ms = clock_ms() + READERS_MS;
+    struct reader_call *calls[OTHER_READERS_MAX];
+    bool began[OTHER_READERS_MAX];
     for (size_t i = 0; i < readers->count; i++) {
-        struct reader_answer *answer = &answers[i];
-        if (answer->call.fd < 0 ||
-            end(answer->reader, &answer->call, deadline_ms, cancelled,
-                &answer->result, &answer->err))
+        calls[i] = &answers[i].call;
+        began[i] = calls[i]->fd >= 0;
+    }
+    reader_calls_end(calls, readers->count, clock_ms() + READERS_MS, cancelled);
+    for (size_t i = 0; i < readers->count; i++) {
+        if (!began[i])
             continue;
-        other_reader_mark(answer->reader, answer->result);
+        look_whether_silent(answers[i].reader, calls[i]);
+        answers[i].result = calls[i]->result;
+        answers[i].err = calls[i]->err;
+        other_reader_mark(answers[i].reader, answers[i].result);
     }
 }
 
@@ -140,9 +144,15 @@ int other_reader_ask(struct other_reader *reader, const char *method,
     struct err why = {.position = -1};
     struct reader_call call;
     int code = begin(reader, method, params, &call, &why);
-    if (!code)
-        code = end(reader, &call, clock_ms() + ms, cancelled, ret_result, &why);
     if (!code) {
+        reader_calls_end(&(struct reader_call *){&call}, 1, clock_ms() + ms,
+                         cancelled);
+        look_whether_silent(reader, &call);
+        code = call.code;
+        why = call.err;
+    }
+    if (!code) {
+        *ret_result = call.result;
         other_reader_mark(reader, *ret_result);
         cJSON_AddStringToObject(*ret_result, "reader", reader->name);
         return 0;

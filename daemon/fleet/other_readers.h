@@ -6,10 +6,12 @@
 #include "daemon/fleet/reader_call.h"
 
 enum {
-    OTHER_READERS_MAX = 8,
-    READER_NAME = 32,       /* bytes, with its end */
-    READERS_MS = 1000,      /* a search waits for them at most */
-    READER_PAUSE_MS = 30000 /* in which one is not asked that was silent */
+    OTHER_READERS_MAX = READER_CALLS_MAX,
+    READER_NAME = 32, /* bytes, with its end */
+    /* A search waits for them at most, and what is read there; one that reranks
+     * takes RERANK_MS (daemon/verbs/rerank.h) and its search. */
+    READERS_MS = 2500,
+    READER_PAUSE_MS = 30000 /* in which one is not asked that sent nothing */
 };
 
 struct other_reader {

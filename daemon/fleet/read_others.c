@@ -1,12 +1,12 @@
 #include "daemon/fleet/with_others.h"
 
-enum { READ_MS = 10000 };
+#include <string.h>
 
 static int read(struct call *call, verb_run *run, struct json *json,
                 struct err *err)
 {
     bool done;
-    int code = others_relay(call, "node", READ_MS, json, &done, err);
+    int code = others_relay(call, "node", READERS_MS, json, &done, err);
     return done ? code : run(call, json, err);
 }
 
@@ -44,7 +44,7 @@ static int read_toc_there(struct call *call, struct json *json, struct err *err)
     int code = ERR_NOT_FOUND;
     cJSON_AddTrueToObject(params, "local");
     for (size_t i = 0; i < readers->count && code && code != ERR_CANCELLED; i++)
-        code = other_reader_ask(&readers->items[i], "toc", params, READ_MS,
+        code = other_reader_ask(&readers->items[i], "toc", params, READERS_MS,
                                 &call->request->cancelled, &result, err);
     if (!code)
         others_put(json, result);
@@ -62,4 +62,19 @@ int toc_with_others(struct call *call, struct json *json, struct err *err)
         !others_hold(call, manual))
         return read_toc_there(call, json, err);
     return read(call, verb_toc, json, err);
+}
+
+bool others_may_wait(const struct request *request)
+{
+    static verb_run *const relayed[] = {search_with_others, ask_with_others,
+                                        toc_with_others, get_with_others,
+                                        quote_with_others};
+    const cJSON *params = request->rpc.params;
+    const char *node = json_get_text(params, "node", NULL);
+    const char *under = json_get_text(params, "under", node);
+    bool is_relayed = false;
+    for (size_t i = 0; i < sizeof relayed / sizeof *relayed; i++)
+        is_relayed = is_relayed || request->verb->run == relayed[i];
+    return is_relayed && !json_get_bool(params, "local", false) &&
+           (!under || strchr(under, '@'));
 }

@@ -61,7 +61,7 @@ int reader_call_begin(const char *path, const char *method, const cJSON *params,
 {
     struct buf line = {0};
     int fd = -1, code = open_socket(path, &fd, err);
-    *ret = (struct reader_call){.fd = -1};
+    *ret = (struct reader_call){.fd = -1, .err = {.position = -1}};
     if (code)
         return code;
     put_request(&line, method, params);
@@ -75,7 +75,8 @@ int reader_call_begin(const char *path, const char *method, const cJSON *params,
     return code;
 }
 
-/* 1: more may follow, or nothing came yet. */
+/* 1: more may follow, or nothing came yet.  All that is sent counts, so that no
+ * number of lines which are no reply goes on for ever. */
 static int read_more(struct reader_call *call, struct err *err)
 {
     char bytes[READ_AT_ONCE];
@@ -84,6 +85,10 @@ static int read_more(struct reader_call *call, struct err *err)
         return 1;
     if (size <= 0)
         return err_set(err, ERR_UNREACHABLE, "it went away");
+    call->size += (size_t)size;
+    if (call->size > READER_MAX_ANSWER)
+        return err_set(err, ERR_LIMIT, "it sends more than %d bytes",
+                       READER_MAX_ANSWER);
     line_reader_put(&call->in, bytes, (size_t)size);
     return 1;
 }
@@ -131,38 +136,67 @@ static int take_lines(struct reader_call *call, cJSON **ret_result,
     return code;
 }
 
-static int wait_for_bytes(const struct reader_call *call, int64_t deadline_ms,
-                          const atomic_bool *cancelled, struct err *err)
+static void end(struct reader_call *call, int code)
 {
-    struct pollfd fd = {.fd = call->fd, .events = POLLIN};
-    for (;;) {
-        int64_t left = deadline_ms - clock_ms();
-        if (atomic_load(cancelled))
-            return err_set(err, ERR_CANCELLED, "cancelled");
-        if (poll(&fd, 1,
-                 left < 0         ? 0
-                 : left < LOOK_MS ? (int)left
-                                  : LOOK_MS) > 0)
-            return 0;
-        if (left <= 0)
-            return err_set(err, ERR_LIMIT, "it does not answer in time");
-    }
-}
-
-int reader_call_end(struct reader_call *call, int64_t deadline_ms,
-                    const atomic_bool *cancelled, cJSON **ret_result,
-                    struct err *err)
-{
-    int code = 1;
-    while (code == 1) {
-        code = wait_for_bytes(call, deadline_ms, cancelled, err);
-        if (!code)
-            code = read_more(call, err);
-        if (code == 1)
-            code = take_lines(call, ret_result, err);
-    }
+    call->code = code;
     close(call->fd);
     call->fd = -1;
     line_reader_free(&call->in);
-    return code;
+}
+
+static void end_all(struct reader_call *const calls[], size_t count, int code,
+                    const char *why)
+{
+    for (size_t i = 0; i < count; i++)
+        if (calls[i]->fd >= 0)
+            end(calls[i], err_set(&calls[i]->err, code, "%s", why));
+}
+
+static void take_bytes(struct reader_call *call)
+{
+    int code = read_more(call, &call->err);
+    if (code == 1)
+        code = take_lines(call, &call->result, &call->err);
+    if (code != 1)
+        end(call, code);
+}
+
+/* Takes what has come, or comes before `ms` have passed, once from each. */
+static void look(struct reader_call *const calls[], size_t count, int ms)
+{
+    struct pollfd fds[READER_CALLS_MAX];
+    for (size_t i = 0; i < count; i++)
+        fds[i] = (struct pollfd){.fd = calls[i]->fd, .events = POLLIN};
+    if (poll(fds, (nfds_t)count, ms) <= 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (fds[i].fd >= 0 && fds[i].revents)
+            take_bytes(calls[i]);
+}
+
+static bool any_is_open(struct reader_call *const calls[], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (calls[i]->fd >= 0)
+            return true;
+    return false;
+}
+
+void reader_calls_end(struct reader_call *const calls[], size_t count,
+                      int64_t deadline_ms, const atomic_bool *cancelled)
+{
+    bool was_last = false;
+    while (any_is_open(calls, count)) {
+        int64_t left = deadline_ms - clock_ms();
+        if (atomic_load(cancelled))
+            end_all(calls, count, ERR_CANCELLED, "cancelled");
+        else if (was_last)
+            end_all(calls, count, ERR_LIMIT, "it does not answer in time");
+        else
+            look(calls, count,
+                 left <= 0        ? 0
+                 : left < LOOK_MS ? (int)left
+                                  : LOOK_MS);
+        was_last = left <= 0;
+    }
 }

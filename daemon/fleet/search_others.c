@@ -1,6 +1,9 @@
 #include "daemon/fleet/merge_results.h"
 #include "daemon/fleet/with_others.h"
+#include "daemon/verbs/rerank.h"
 #include "daemon/verbs/verb_search.h"
+
+_Static_assert(READERS_MS >= 2 * RERANK_MS, "who reranks would never be heard");
 
 /* What a search of nothing finds. */
 static cJSON *find_nothing(const char *query)

@@ -40,6 +40,10 @@ void others_put(struct json *json, const cJSON *value);
 int search_held(const struct call *call, const struct named *named, cJSON **ret,
                 struct err *err);
 
+/* Whether a request, whose parameters nobody has looked at yet, may wait for other readers
+ * where there are any.  Never one that these ask here. */
+bool others_may_wait(const struct request *request);
+
 /* Asks the reader that the node in the parameter `key` is of.  *ret_done false: it is
  * this daemon's, and nothing was done. */
 int others_relay(const struct call *call, const char *key, int64_t ms,

@@ -17,13 +17,17 @@
 struct client;
 struct verb;
 
-/* The thread that a verb runs on. */
+/* The thread that a verb runs on.  What waits for other daemons (others_may_wait) has
+ * threads apart, so that what these ask here never waits behind it: two that ask each
+ * other would else each wait for the other. */
 enum verb_thread {
-    VERB_LOOP,        /* needs no time; `run` is NULL, server.c does it */
-    VERB_QUERY,       /* reads */
-    VERB_ANSWER,      /* reads, and may wait for a model that writes */
-    VERB_WRITE,       /* writes, and may wait for the index thread */
-    VERB_MAINTENANCE, /* goes through all of the store */
+    VERB_LOOP,          /* needs no time; `run` is NULL, server.c does it */
+    VERB_QUERY,         /* reads */
+    VERB_ANSWER,        /* reads, and may wait for a model that writes */
+    VERB_WRITE,         /* writes, and may wait for the index thread */
+    VERB_MAINTENANCE,   /* goes through all of the store */
+    VERB_QUERY_OTHERS,  /* as VERB_QUERY, and may wait for other daemons */
+    VERB_ANSWER_OTHERS, /* as VERB_ANSWER, and may */
     VERB_THREADS
 };
 

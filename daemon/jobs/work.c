@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/spare.h"
 #include "daemon/engine/engine.h"
+#include "daemon/fleet/with_others.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/roles.h"
 #include "daemon/jobs/thread.h"
@@ -27,13 +28,17 @@ struct pool {
 };
 
 struct work {
+    bool asks_others;
     struct pool pools[VERB_THREADS]; /* none for VERB_LOOP */
 };
 
-static const unsigned threads_of[VERB_THREADS] = {[VERB_QUERY] = 2,
-                                                  [VERB_ANSWER] = 4,
-                                                  [VERB_WRITE] = 1,
-                                                  [VERB_MAINTENANCE] = 1};
+static const unsigned threads_of[VERB_THREADS] = {
+    [VERB_QUERY] = 2,       [VERB_ANSWER] = 4,       [VERB_WRITE] = 1,
+    [VERB_MAINTENANCE] = 1, [VERB_QUERY_OTHERS] = 4, [VERB_ANSWER_OTHERS] = 4};
+
+/* Where those go that may wait for other daemons; the rest has none. */
+static const enum verb_thread others_of[VERB_THREADS] = {
+    [VERB_QUERY] = VERB_QUERY_OTHERS, [VERB_ANSWER] = VERB_ANSWER_OTHERS};
 
 /* What has begun ends from what is set aside, and nothing else begins meanwhile. */
 static int no_memory(struct err *err)
@@ -133,7 +138,8 @@ static void *work_thread(void *context)
 static void pool_init(struct pool *pool, struct daemon *daemon, int thread)
 {
     pool->daemon = daemon;
-    pool->parses = thread == VERB_QUERY || thread == VERB_ANSWER;
+    pool->parses = thread == VERB_QUERY || thread == VERB_ANSWER ||
+                   thread == VERB_QUERY_OTHERS || thread == VERB_ANSWER_OTHERS;
     pool->queue.pool = thread;
     pool->queue.max_running = pool->parses ? 1 : 0;
     pthread_mutex_init(&pool->lock, NULL);
@@ -193,10 +199,12 @@ int work_start(struct daemon *daemon, struct work **ret_work, struct err *err)
 {
     struct work *work = mem_alloc(sizeof *work);
     int code = 0;
+    work->asks_others = daemon->other_readers;
     for (int i = 0; i < VERB_THREADS; i++)
         pool_init(&work->pools[i], daemon, i);
     for (int i = 0; i < VERB_THREADS && !code; i++)
-        code = pool_start(&work->pools[i], threads_of[i], err);
+        if (i < VERB_QUERY_OTHERS || work->asks_others)
+            code = pool_start(&work->pools[i], threads_of[i], err);
     if (code)
         work_stop(work, clock_ms() + 10000);
     else
@@ -206,7 +214,10 @@ int work_start(struct daemon *daemon, struct work **ret_work, struct err *err)
 
 static struct pool *pool_of(struct work *work, const struct request *request)
 {
-    return &work->pools[request->verb->thread];
+    enum verb_thread thread = request->verb->thread;
+    return &work->pools[work->asks_others && others_may_wait(request)
+                            ? others_of[thread]
+                            : thread];
 }
 
 void work_submit(struct work *work, struct request *request)

@@ -1,7 +1,8 @@
-/* The threads that run verbs: some that only read, some for answers, one for
- * writes and one that looks after the store, so that neither an answer that is
- * being written nor a writes that waits for the index thread nor a long look at
- * the store keeps others waiting. */
+/* The threads that run verbs: some that only read, some for answers, others of
+ * both kinds for what may wait for other daemons, one for writes and one that
+ * looks after the store, so that neither an answer that is being written nor a
+ * writes that waits for the index thread nor a long look at the store keeps
+ * others waiting. */
 #ifndef DAEMON_JOBS_WORK_H
 #define DAEMON_JOBS_WORK_H
 

@@ -1,4 +1,5 @@
 """A fleet: indexers and readers, each with its daemon, over a real PostgreSQL."""
+import concurrent.futures
 import contextlib
 import os
 import signal
@@ -332,6 +333,20 @@ def a_dead_reader_holds_up_nobody():
             except BlockingIOError:
                 pass
         os.unlink(far.socket)
+
+
+@test
+def two_that_ask_each_other_answer_each_other():
+    with beside() as (near, far):
+        far.configure(watch="off", fleet_readers=f"near={near.socket}")
+        far.run("daemon", "--stop")
+        asked = [(h, verb) for verb in ("search", "ask") for _ in range(6) for h in (near, far)]
+        for h in (near, far):
+            h.run("daemon")
+        with concurrent.futures.ThreadPoolExecutor(len(asked)) as pool:
+            answers = list(pool.map(lambda one: one[0].json(one[1], "what is the impeller primed with"), asked))
+        for answer in answers:
+            check([sorted(reader) for reader in answer["readers"]] == [["name", "searched"]], answer["readers"])
 
 
 @test
