@@ -113,7 +113,7 @@ void demote_history(const struct routing *routing, struct fused *fused,
 /* ---- Turns: route_turns.c ---- */
 
 /* Puts, behind the first five, in turn what is next by meaning and what is next by score;
- * in mode auto, with a model made to embed. */
+ * in mode auto with the standard weights, with a model made to embed. */
 void take_turns(const struct routing *routing, struct fused *fused,
                 size_t count);
 

@@ -79,8 +79,8 @@ void take_turns(const struct routing *routing, struct fused *fused,
                 size_t count)
 {
     const struct route_request *request = routing->request;
-    if (request->mode != ROUTE_AUTO || !request->vector || !request->embeds ||
-        count <= FIRST)
+    if (request->mode != ROUTE_AUTO || request->weights || !request->vector ||
+        !request->embeds || count <= FIRST)
         return;
     struct meant *list = mem_alloc(count * sizeof *list);
     struct fused *out = mem_alloc(count * sizeof *out);

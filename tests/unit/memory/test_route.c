@@ -415,8 +415,7 @@ static void behind_five_results_meaning_has_its_turn(void **state)
         request_of("gear fan filter tension pads relay", ROUTE_AUTO);
     request.embeds = true;
     struct route_result turned = routed(&house, &request);
-    request.embeds = false;
-    request.weights = &turned.weights;
+    request.weights = &turned.weights; /* then nothing but these decides */
     struct route_result scored = routed(&house, &request);
     assert_true(turned.count == scored.count && turned.count > 7);
     for (size_t i = 0; i < 5; i++)
