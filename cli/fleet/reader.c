@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -12,7 +13,12 @@
 #include "cli/fleet/looked.h"
 #include "cli/fleet/place.h"
 
-enum { IDLE_MS = 30000, BROKEN_MS = 2000, MAX_HELD = 64 << 20 };
+enum {
+    IDLE_MS = 30000,
+    BROKEN_MS = 2000,
+    MAX_HELD = 64 << 20,
+    SHA256_DIGITS = 64
+};
 
 /* `held`: of each manual the sum of the pack that was unpacked, in a file. */
 struct reading {
@@ -79,15 +85,30 @@ static void put_files(const struct reading *reading, struct buf *out)
     file_join(out, reading->fleet->folder.data, "files");
 }
 
-/* Whether a manual's root is one of those, or it has none. */
-static bool is_ours(const struct reading *reading, const char *root)
+/* The sum of the pack whose files such a folder has, wherever the store was when they
+ * came; NULL: it is another folder. */
+static const char *pack_of(const char *root)
 {
-    struct buf files = {0};
-    put_files(reading, &files);
-    bool ours = !root[0] || (!strncmp(root, files.data, files.size) &&
-                             root[files.size] == '/');
-    buf_free(&files);
-    return ours;
+    static const char files[] = "/fleet/files/";
+    const char *last = strrchr(root, '/'), *at = last ? last + 1 : "";
+    size_t before = (size_t)(at - root);
+    bool is_pack = last && before >= strlen(files) &&
+                   !strncmp(at - strlen(files), files, strlen(files)) &&
+                   strspn(at, "0123456789abcdef") == SHA256_DIGITS &&
+                   !at[SHA256_DIGITS];
+    return is_pack ? at : NULL;
+}
+
+/* Whether a manual's root is one of those, or it has none. */
+static bool is_ours(const char *root)
+{
+    return !root[0] || pack_of(root);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
 /* What the daemon says of the manual; NULL: it has none of that name. */
@@ -130,7 +151,8 @@ static int unpack(struct reading *reading, const char *path, const char *folder,
     return code;
 }
 
-/* One that was unpacked by who was killed before he noted it is known by its folder. */
+/* One that was unpacked by who was killed before he noted it is known by its folder,
+ * unless that is lost: a backup of the store has no files. */
 static int take(struct reading *reading, const struct place *place,
                 const struct offer *offer, const cJSON *here, struct err *err)
 {
@@ -138,7 +160,8 @@ static int take(struct reading *reading, const struct place *place,
     int code = 0;
     put_folder_of(reading, offer, &folder);
     buf_printf(&path, "%s/%s.pack", reading->fleet->folder.data, offer->sha256);
-    if (strcmp(json_get_text(here, "root", ""), folder.data) != 0) {
+    if (strcmp(json_get_text(here, "root", ""), folder.data) != 0 ||
+        !is_folder(folder.data)) {
         code = place_get(place, offer->file, offer->sha256, offer->bytes,
                          path.data, err);
         if (!code)
@@ -170,7 +193,7 @@ static int drop(struct reading *reading, const cJSON *listed, const char *name,
     const cJSON *here = find(listed, name);
     cJSON *result = NULL;
     int code = 0;
-    if (here && is_ours(reading, json_get_text(here, "root", "")))
+    if (here && is_ours(json_get_text(here, "root", "")))
         code = fleet_call_with(reading->fleet, "rm", "manual", name, NULL, NULL,
                                0, &result, err);
     if (!code)
@@ -203,19 +226,21 @@ static void look_at(struct reading *reading, const struct place *place,
 {
     struct err err = {.position = -1};
     const cJSON *here = find(listed, offer->name);
-    const char *held = json_get_text(reading->held, offer->name, "");
+    const char *root = json_get_text(here, "root", "");
+    bool held =
+        here && (!root[0] || is_folder(root)) &&
+        !strcmp(json_get_text(reading->held, offer->name, ""), offer->sha256);
     if (!is_wanted(reading, offer->name)) {
         cJSON_AddItemToArray(reading->elsewhere,
                              cJSON_CreateString(offer->name));
         return;
     }
     reading->wanted++;
-    if (here && !is_ours(reading, json_get_text(here, "root", ""))) {
+    if (!is_ours(root)) {
         err_set(&err, ERR_USAGE,
                 "it is indexed from a folder of this machine (lectern rm, "
                 "unless that is meant)");
-    } else if ((here && !strcmp(held, offer->sha256)) ||
-               !take(reading, place, offer, here, &err)) {
+    } else if (held || !take(reading, place, offer, here, &err)) {
         reading->current++;
         return;
     }
@@ -251,13 +276,15 @@ static void note_elsewhere(struct reading *reading, bool all)
     reading->elsewhere = NULL;
 }
 
-static bool is_root(const cJSON *listed, const char *folder)
+static bool is_held(const cJSON *listed, const char *sha256)
 {
     const cJSON *manual;
     cJSON_ArrayForEach (manual,
-                        cJSON_GetObjectItemCaseSensitive(listed, "manuals"))
-        if (!strcmp(json_get_text(manual, "root", ""), folder))
+                        cJSON_GetObjectItemCaseSensitive(listed, "manuals")) {
+        const char *pack = pack_of(json_get_text(manual, "root", ""));
+        if (pack && !strcmp(pack, sha256))
             return true;
+    }
     return false;
 }
 
@@ -271,7 +298,7 @@ static void remove_files(const struct reading *reading, const cJSON *listed)
     while (names && (one = readdir(names))) {
         struct buf folder = {0};
         file_join(&folder, files.data, one->d_name);
-        if (one->d_name[0] != '.' && !is_root(listed, folder.data))
+        if (one->d_name[0] != '.' && !is_held(listed, one->d_name))
             file_remove_folder(folder.data);
         buf_free(&folder);
     }

@@ -1,4 +1,5 @@
 /* A question is answered by the one reader whose search is surest to hold an answer. */
+#include <stdio.h>
 #include <string.h>
 
 #include "daemon/fleet/merge_results.h"
@@ -41,7 +42,7 @@ static int search_here(struct choosing *choosing, double *ret_confidence,
     int code =
         choosing->here ? search_held(&call, &choosing->named, &result, err) : 0;
     if (!code)
-        *ret_confidence = json_get_double(result, "confidence", 0);
+        *ret_confidence = merge_confidence(result);
     cJSON_Delete(result);
     cJSON_Delete(params);
     return code;
@@ -49,49 +50,110 @@ static int search_here(struct choosing *choosing, double *ret_confidence,
 
 /* The surest of those whose first section is of a manual that is not held here; NULL:
  * none is surer than `confidence`. */
-static struct other_reader *choose(struct choosing *choosing, double confidence)
+static struct reader_answer *choose(struct choosing *choosing,
+                                    double confidence)
 {
-    struct other_reader *best = NULL;
+    struct reader_answer *best = NULL;
     double least = confidence;
     if (choosing->here && least < route_min_confidence)
         least = route_min_confidence;
     for (size_t i = 0; i < choosing->count; i++) {
-        const struct reader_answer *answer = &choosing->answers[i];
+        struct reader_answer *answer = &choosing->answers[i];
         const cJSON *hit = cJSON_GetArrayItem(
             cJSON_GetObjectItemCaseSensitive(answer->result, "results"), 0);
-        double there = json_get_double(answer->result, "confidence", 0);
+        double there = merge_confidence(answer->result);
         if (!hit || there <= least ||
             others_hold(choosing->call, json_get_text(hit, "manual", "")))
             continue;
-        best = answer->reader;
+        best = answer;
         least = there;
     }
     return best;
 }
 
-/* *ret NULL: the other had no answer. */
+static bool is_from_held(const struct choosing *choosing, const cJSON *place)
+{
+    return cJSON_IsObject(place) &&
+           others_hold(choosing->call, json_get_text(place, "manual", ""));
+}
+
+/* Adds the names of those that are not held here to `unheld`.  True: some are. */
+static bool is_from_here(const struct choosing *choosing, const cJSON *answer,
+                         cJSON *unheld)
+{
+    const cJSON *place;
+    bool any = is_from_held(choosing,
+                            cJSON_GetObjectItemCaseSensitive(answer, "card"));
+    cJSON_ArrayForEach (place,
+                        cJSON_GetObjectItemCaseSensitive(answer, "citations")) {
+        if (is_from_held(choosing, place))
+            any = true;
+        else
+            cJSON_AddItemToArray(
+                unheld, cJSON_CreateString(json_get_text(place, "manual", "")));
+    }
+    return any;
+}
+
+/* What is held here is not answered from there: an answer that is of both is asked for
+ * again, from the other's manuals alone.  *ret NULL: it was from none of these. */
+static int ask_for_unheld(const struct choosing *choosing,
+                          struct other_reader *reader, cJSON *params,
+                          cJSON **ret, struct err *err)
+{
+    const atomic_bool *cancelled = &choosing->call->request->cancelled;
+    cJSON *unheld = cJSON_CreateArray();
+    int code =
+        other_reader_ask(reader, "ask", params, ANSWER_MS, cancelled, ret, err);
+    if (code || !is_from_here(choosing, *ret, unheld)) {
+        cJSON_Delete(unheld);
+        return code;
+    }
+    cJSON_Delete(*ret);
+    *ret = NULL;
+    if (!cJSON_GetArraySize(unheld)) {
+        cJSON_Delete(unheld);
+        return 0;
+    }
+    cJSON_DeleteItemFromObjectCaseSensitive(params, "manuals");
+    cJSON_AddItemToObject(params, "manuals", unheld);
+    code =
+        other_reader_ask(reader, "ask", params, ANSWER_MS, cancelled, ret, err);
+    unheld = cJSON_CreateArray();
+    if (!code && is_from_here(choosing, *ret, unheld)) {
+        cJSON_Delete(*ret);
+        *ret = NULL;
+    }
+    cJSON_Delete(unheld);
+    return code;
+}
+
+/* *ret NULL: the other had no answer that is wanted, and this daemon is asked. */
 static int ask_there(const struct choosing *choosing,
                      struct other_reader *reader, cJSON **ret, struct err *err)
 {
-    const struct call *call = choosing->call;
-    cJSON *params = named_params(call, &choosing->named, true), *citation;
+    cJSON *params = named_params(choosing->call, &choosing->named, true);
     cJSON_DeleteItemFromObjectCaseSensitive(params, "stream");
     if (choosing->here)
         cJSON_DeleteItemFromObjectCaseSensitive(params, "session");
-    int code = other_reader_ask(reader, "ask", params, ANSWER_MS,
-                                &call->request->cancelled, ret, err);
+    int code = ask_for_unheld(choosing, reader, params, ret, err);
     cJSON_Delete(params);
     if (code)
         return code;
+    if (!*ret)
+        return choosing->here
+                   ? 0
+                   : err_set(err, ERR_UNREACHABLE,
+                             "the reader %s: it answers from manuals that are "
+                             "held here, which it was not asked for",
+                             reader->name);
     if (choosing->here &&
         !strcmp(json_get_text(*ret, "kind", "none"), "none")) {
         cJSON_Delete(*ret);
         *ret = NULL;
         return 0;
     }
-    cJSON_ArrayForEach (citation,
-                        cJSON_GetObjectItemCaseSensitive(*ret, "citations"))
-        cJSON_AddStringToObject(citation, "reader", reader->name);
+    merge_label(*ret, reader);
     return 0;
 }
 
@@ -104,6 +166,18 @@ static int ask_here(const struct choosing *choosing, cJSON **ret,
     return code;
 }
 
+/* It has a problem instead of a result, which stands beside its name. */
+static void forget(struct reader_answer *answer)
+{
+    char *message = answer->err.message, named[READER_NAME + 16];
+    size_t size = (size_t)snprintf(named, sizeof named,
+                                   "the reader %s: ", answer->reader->name);
+    if (!strncmp(message, named, size))
+        memmove(message, message + size, strlen(message + size) + 1);
+    cJSON_Delete(answer->result);
+    answer->result = NULL;
+}
+
 static int answer(struct choosing *choosing, cJSON **ret, struct err *err)
 {
     double confidence;
@@ -114,19 +188,23 @@ static int answer(struct choosing *choosing, cJSON **ret, struct err *err)
         return code;
     code = named_check(choosing->call, &choosing->named, choosing->answers,
                        choosing->count, verb_ask, err);
-    struct other_reader *reader = code ? NULL : choose(choosing, confidence);
-    struct err why = {.position = -1};
+    struct reader_answer *surest = code ? NULL : choose(choosing, confidence);
     *ret = NULL;
-    if (reader) {
-        code = ask_there(choosing, reader, ret, &why);
+    if (surest) {
+        code = ask_there(choosing, surest->reader, ret, &surest->err);
         if (code && (!choosing->here || code == ERR_CANCELLED)) {
-            *err = why;
+            *err = surest->err;
             return code;
         }
+        if (code)
+            forget(surest);
         code = 0;
     }
     if (!code && !*ret)
         code = ask_here(choosing, ret, err);
+    if (!code && surest && choosing->here &&
+        json_get_text(*ret, "reader", NULL)) /* what is held here may have it */
+        cJSON_DeleteItemFromObjectCaseSensitive(*ret, "nowhere");
     if (!code)
         merge_put_readers(*ret, choosing->answers, choosing->count);
     return code;

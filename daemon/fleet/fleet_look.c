@@ -8,6 +8,14 @@
 
 enum { MAX_LOOKED = 1 << 16, MAX_NAMES = 64 << 20 };
 
+/* A fetch looks every 30 s. */
+static const int64_t max_looked_s = 600;
+
+static bool has_fleet(const struct config *config)
+{
+    return config_text(config, CONFIG_FLEET)[0];
+}
+
 /* False: there is no such file. */
 static bool read_json(const struct config *config, const char *name, size_t max,
                       cJSON **ret)
@@ -33,7 +41,8 @@ void fleet_look(const struct config *config, struct fleet_look *ret)
 {
     cJSON *look;
     *ret = (struct fleet_look){0};
-    if (!read_json(config, "fleet/looked.json", MAX_LOOKED, &look))
+    if (!has_fleet(config) ||
+        !read_json(config, "fleet/looked.json", MAX_LOOKED, &look))
         return;
     const char *problem =
         look ? json_get_text(look, "problem", NULL)
@@ -46,12 +55,20 @@ void fleet_look(const struct config *config, struct fleet_look *ret)
     ret->elsewhere = json_get_int(look, "elsewhere", 0);
     snprintf(ret->problem, sizeof ret->problem, "%s", problem ? problem : "");
     cJSON_Delete(look);
+    if (ret->is_fresh && (ret->looked < 0 || ret->looked > max_looked_s)) {
+        ret->is_fresh = false;
+        ret->behind = ret->looked;
+        snprintf(ret->problem, sizeof ret->problem,
+                 "what is published was not looked at since (is lectern fleet "
+                 "fetch running?)");
+    }
 }
 
 cJSON *fleet_elsewhere(const struct config *config)
 {
-    cJSON *names;
-    read_json(config, "fleet/elsewhere.json", MAX_NAMES, &names);
+    cJSON *names = NULL;
+    if (has_fleet(config))
+        read_json(config, "fleet/elsewhere.json", MAX_NAMES, &names);
     return names;
 }
 

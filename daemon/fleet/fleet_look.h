@@ -7,8 +7,12 @@
 #include "base/json.h"
 
 struct fleet_look {
-    bool is_reader;    /* packs are fetched here; false: the rest is 0 */
-    bool is_fresh;     /* all that is held is what is published */
+    bool
+        is_reader; /* packs are fetched here, `fleet` is configured; false: the rest
+                          is 0 */
+    bool
+        is_fresh; /* all that is held is what is published, by a look of the last ten
+                          minutes */
     int64_t looked;    /* seconds since the registry answered; -1: not known */
     int64_t behind;    /* for how many seconds it is not fresh; -1: not known */
     int64_t elsewhere; /* published manuals that are not held here */

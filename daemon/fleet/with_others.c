@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/fleet/merge_results.h"
 #include "daemon/verbs/result.h"
 
 bool others_hold(void *context, const char *manual)
@@ -140,6 +141,7 @@ int others_relay(const struct call *call, const char *key, int64_t ms,
     code = other_reader_ask(reader, call->request->verb->name, params, ms,
                             &call->request->cancelled, &result, err);
     if (!code) {
+        merge_label(result, reader);
         others_put(json, result);
         cJSON_Delete(result);
     }

@@ -1,10 +1,14 @@
 """A fleet: indexers and readers, each with its daemon, over a real PostgreSQL."""
 import concurrent.futures
 import contextlib
+import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import threading
+import time
 
 from e2e.house import BUILD, HERE, PATIENCE, Skip, check, house, page, test
 from harness import files
@@ -273,7 +277,10 @@ def what_is_not_held_is_asked_of_another_reader():
         check(near.json("toc", "-c", "pumps")["manual"] == "pumps" and near.json("toc", section["path_nodes"][0])["id"] == section["path_nodes"][0],
               "contents")
         check("the reader far has it" in near.run("open", node, code=4).stderr, "its file is not here")
-        check(near.json("search", "impeller", "--under", section["path_nodes"][0])["results"], "below a node")
+        below = near.json("search", "impeller", "--under", section["path_nodes"][0])
+        check(below["reader"] == "far" and [hit["reader"] for hit in below["results"]] == ["far"] * len(below["results"]) != [], below)
+        below = near.call("ask", query="what is the impeller primed with", under=section["path_nodes"][0])
+        check([hit["reader"] for hit in below["citations"]] == ["far"] * len(below["citations"]) != [], below)
         check("not asked here" in near.run("get", "n1@other", code=2).stderr, "a reader that is not known")
         # A question is answered by one of both.
         answer = near.json("ask", "what is the impeller of the pumps primed with", "-c", "pumps")
@@ -307,6 +314,63 @@ def a_question_goes_to_who_holds_its_answer():
         check(near.json("ask", "what are the bearings greased with", "--session", "s", code=1)["kind"] == "none", "sessions stay here")
 
 
+@contextlib.contextmanager
+def answering(path, answers):
+    """Somebody who answers each method with what stands in `answers`, the last for good; gives the parameters of what was asked."""
+    asked = []
+
+    def serve(listening):
+        with contextlib.suppress(OSError):
+            while True:
+                with listening.accept()[0] as one, one.makefile("rw") as lines:
+                    request = json.loads(lines.readline())
+                    asked.append((request["method"], request["params"]))
+                    of = answers[request["method"]]
+                    lines.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **(of.pop(0) if len(of) > 1 else of[0])}) + "\n")
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        thread = threading.Thread(target=serve, args=(listening,))
+        thread.start()
+        try:
+            yield asked
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+    os.unlink(path)
+
+
+def said(*manuals):
+    """An answer that cites these, in a name that is not its own."""
+    cited = [{"n": 1, "manual": name, "node": "n1", "title": "T", "quote": "forged", "status": "verified", "reader": "other"} for name in manuals]
+    return {"result": {"kind": "passages", "answer": "forged", "confidence": 9, "searched": 1, "citations": cited}}
+
+
+@test
+def what_is_held_here_is_answered_here():
+    with beside() as (near, far):
+        far.run("daemon", "--stop")
+        found = {"result": {"query": "q", "confidence": 7, "searched": 1, "unheld": [],
+                            "results": [{"manual": "pumps", "node": "n1", "reader": "other", "title": "T", "text": "t"}]}}
+        question = "what is the impeller of the valves primed with"
+        with answering(far.socket, {"search": [found], "ask": [said("valves")]}):
+            answer = near.json("ask", question)
+            check("reader" not in answer and "forged" not in answer["answer"] and answer["complete"], answer)
+            check("not asked for" in near.run("ask", question, "-c", "pumps", code=3).stderr, "by its name")
+        # What is of both is asked for again, without what is held here.
+        with answering(far.socket, {"search": [found], "ask": [said("pumps", "valves"), said("pumps")]}) as asked:
+            answer = near.json("ask", question)
+            check([hit["reader"] for hit in answer["citations"]] == ["far"] and answer["reader"] == "far" and answer["confidence"] == 1, answer)
+            check([params.get("manuals") for method, params in asked if method == "ask"] == [None, ["pumps"]], asked)
+        with answering(far.socket, {"search": [found], "ask": [said("pumps", "valves")]}):
+            check("reader" not in near.json("ask", question), "it does not do so")
+        # Who is surest and then has no answer is said.
+        with answering(far.socket, {"search": [found], "ask": [{"error": {"code": -8, "message": "it broke"}}]}):
+            answer = near.json("ask", question)
+            check(answer["readers"] == [{"name": "far", "problem": "it broke"}] and not answer["complete"], answer)
+
+
 @test
 def a_dead_reader_holds_up_nobody():
     with beside() as (near, far):
@@ -315,7 +379,8 @@ def a_dead_reader_holds_up_nobody():
         check(len(found["results"]) == 2 and "no daemon answers" in found["readers"][0]["problem"], found)
         check(not found["complete"] and "is not searched" in near.run("search", "impeller").stderr, "it is said")
         check("cannot be asked" in near.run("search", "impeller", "-c", "pumps", code=3).stderr, "by its name")
-        check(near.json("ask", "what is the impeller primed with")["answer"], "it answers itself")
+        answer = near.json("ask", "what is the impeller primed with")
+        check(answer["answer"] and not answer["complete"] and answer["readers"][0]["problem"], "it answers itself")
         far.run("daemon")
         check(near.json("search", "impeller", "-c", "pumps")["results"], "it is back")
         far.run("daemon", "--stop")
@@ -410,6 +475,20 @@ def packs_of_a_fleet_may_have_their_files():
         os.unlink(os.path.join(reader.store, "fleet/held.json"))
         reader.run("fleet", "fetch", "--once")
         check(len(os.listdir(files)) == 1 and "oil" in asked()[0] and reader.json("status")["fleet"]["fresh"], os.listdir(files))
+        # Of a backup, which has no files, with what was noted and without.
+        for lost in ([], [os.path.join(reader.store, "fleet/held.json")]):
+            shutil.rmtree(files)
+            for path in lost:
+                os.unlink(path)
+            reader.run("fleet", "fetch", "--once")
+            check(len(os.listdir(files)) == 1 and "oil" in asked()[0] and asked()[1:] == ("verified", True, False), asked())
+        # The store may be moved.
+        reader.run("daemon", "--stop")
+        os.rename(reader.store, reader.store + ".moved")
+        reader.store += ".moved"
+        files = os.path.join(reader.store, "fleet/files")
+        reader.run("fleet", "fetch", "--once")
+        check(reader.json("ls")["manuals"][0]["root"].startswith(files) and asked()[1:] == ("verified", True, False), reader.json("ls"))
         indexer.run("fleet", "withdraw", "m")
         reader.run("fleet", "fetch", "--once")
         check(not reader.json("ls")["manuals"], "withdrawn")
@@ -475,6 +554,17 @@ def readers_serve_on_without_database_and_packs():
         check(reader.json("status")["fleet"]["fresh"], reader.json("status")["fleet"])
         check("behind" not in reader.json("search", "impeller"), "all is current")
         check("all is current" in reader.run("status").stdout, "in words")
+        # A fetch that has died says nothing of now.
+        reader.write("store/fleet/looked.json", json.dumps({"at": int(time.time()) - 590, "elsewhere": 0}))
+        check(reader.json("status")["fleet"]["fresh"], "it may still look")
+        reader.write("store/fleet/looked.json", json.dumps({"at": int(time.time()) - 3600, "elsewhere": 0}))
+        state, found = reader.json("status")["fleet"], reader.json("search", "impeller")
+        check(not state["fresh"] and "running" in state["problem"] and state["behind"] >= 3600, state)
+        check(not found["fresh"] and found["behind"] >= 3600, found)
+        # Nor does one that is not wanted any more.
+        reader.configure(watch="off", trusted_keys=os.path.join(reader.path, "keys"))
+        reader.run("daemon", "--stop")
+        check("fleet" not in reader.json("status") and "behind" not in reader.json("search", "impeller"), "no fleet")
 
 
 @test

@@ -124,6 +124,73 @@ static void results_are_merged_by_confidence_and_rank(void **state)
     other_readers_free(readers);
 }
 
+/* What is said of oneself twice, of too much, or beyond what there is. */
+static void answers_are_bounded_and_labelled(void **state)
+{
+    (void)state;
+    struct other_readers *readers;
+    struct err err;
+    char held[] = "a";
+    assert_int_equal(other_readers_open("x=/x", &readers, &err), 0);
+    struct reader_answer answer = {
+        .reader = &readers->items[0],
+        .result = parse("{\"confidence\":1e999,\"results\":["
+                        "{\"manual\":\"b\",\"reader\":\"y\",\"reader\":\"z\","
+                        "\"manual\":\"a\"},"
+                        "{\"manual\":\"a\"},{\"manual\":\"c\"}]}")};
+    cJSON *result = parse("{\"confidence\":-3,\"results\":[]}");
+    merge_results(result, &answer, 1, 2, holds, held);
+    assert_json(result, "{\"confidence\":1,\"results\":["
+                        "{\"manual\":\"b\",\"reader\":\"x\"}],\"searched\":0,"
+                        "\"confident\":false,\"fresh\":true,\"complete\":true,"
+                        "\"readers\":[{\"name\":\"x\",\"searched\":0}]}");
+    cJSON_Delete(answer.result);
+    cJSON *cited = parse("{\"reader\":\"y\",\"reader\":\"z\",\"confidence\":7,"
+                         "\"citations\":[7,{\"reader\":1,\"reader\":2}],"
+                         "\"citations\":[{\"manual\":\"a\"}],"
+                         "\"card\":{\"manual\":\"b\",\"manual\":\"a\"},"
+                         "\"card\":{\"manual\":\"a\"}}");
+    merge_label(cited, answer.reader);
+    assert_json(cited, "{\"confidence\":1,\"citations\":[7,{\"reader\":\"x\"}],"
+                       "\"card\":{\"manual\":\"b\"},"
+                       "\"reader\":\"x\"}");
+    other_readers_free(readers);
+}
+
+static void assert_joined(const char *own, const char *other,
+                          const char *expected)
+{
+    struct other_reader reader = {.name = "x"};
+    struct reader_answer answer = {&reader, .result = parse(other)};
+    cJSON *result = parse(own), *kept = cJSON_CreateObject(), *one;
+    char held[] = "a";
+    merge_results(result, &answer, 1, 10, holds, held);
+    static const char *const members[] = {"fresh", "behind", "nowhere"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if ((one = cJSON_DetachItemFromObjectCaseSensitive(result, members[i])))
+            cJSON_AddItemToObject(kept, members[i], one);
+    assert_json(kept, expected);
+    cJSON_Delete(result);
+    cJSON_Delete(answer.result);
+}
+
+static void what_all_say_is_joined(void **state)
+{
+    (void)state;
+    assert_joined("{}", "{\"fresh\":false,\"behind\":9}",
+                  "{\"fresh\":false,\"behind\":9}");
+    assert_joined("{\"fresh\":false,\"behind\":10}",
+                  "{\"fresh\":false,\"behind\":9}",
+                  "{\"fresh\":false,\"behind\":10}");
+    assert_joined("{}", "{\"fresh\":false,\"behind\":null}",
+                  "{\"fresh\":false,\"behind\":null}");
+    assert_joined("{}", "{\"fresh\":true,\"behind\":9}", "{\"fresh\":true}");
+    assert_joined("{\"nowhere\":[\"p\",\"q\"]}", "{\"nowhere\":[1,\"q\"]}",
+                  "{\"fresh\":true,\"nowhere\":[\"q\"]}");
+    assert_joined("{\"nowhere\":[\"p\"]}", "{}", "{\"fresh\":true}");
+    assert_joined("{}", "{\"nowhere\":[\"p\"]}", "{\"fresh\":true}");
+}
+
 /* What another process says is not believed to be of any form. */
 static void answers_of_another_form_do_no_harm(void **state)
 {
@@ -157,6 +224,8 @@ int main(void)
         cmocka_unit_test(names_are_checked),
         cmocka_unit_test(nodes_are_marked),
         cmocka_unit_test(results_are_merged_by_confidence_and_rank),
+        cmocka_unit_test(answers_are_bounded_and_labelled),
+        cmocka_unit_test(what_all_say_is_joined),
         cmocka_unit_test(answers_of_another_form_do_no_harm),
     };
     return cmocka_run_group_tests_name("other_readers", tests, NULL, NULL);
