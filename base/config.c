@@ -53,6 +53,7 @@ static const char *const watches[] = {"auto", "inotify", "poll", "off", NULL};
 
 static const char *const answers[] = {"no", "yes", NULL};
 
+static const char *const reranks[] = {"no", "yes", "all", NULL};
 static const char *const kv_types[] = {"whole", "int8", NULL};
 static const char *const hils[] = {"off", "exact", NULL};
 
@@ -96,7 +97,7 @@ static const struct key {
                             1 << 20},
     [CONFIG_HILS_LAYERS] = {"hils_layers", KIND_NUMBER, "0", NULL, 0, 1000},
     [CONFIG_HILS_RERANK] = {"hils_rerank", KIND_CHOICE, "yes", NULL, 0, 0,
-                            answers},
+                            reranks},
     [CONFIG_HILS_FROM] = {"hils_from", KIND_NUMBER, "4096", NULL, 1, 1 << 24},
     [CONFIG_PROMPT_MEMORY_MB] = {"prompt_memory_mb", KIND_NUMBER, "512", NULL,
                                  1, 1 << 20},

@@ -181,7 +181,9 @@ static int open_all(struct service *service, const struct config *config,
         .prompts_rounded = config_choice(config, CONFIG_PROMPT_DISK_TYPE),
         .filed_parameters = FILED_PARAMETERS,
         .check = {stands, daemon}};
-    engine.how.rerank = config_choice(config, CONFIG_HILS_RERANK);
+    static const int reranks[] = {SESSION_BY_SUMMARIES, SESSION_RERANKED,
+                                  SESSION_BY_KEYS};
+    engine.how.rerank = reranks[config_choice(config, CONFIG_HILS_RERANK)];
     engine.how.full = config_number(config, CONFIG_HILS_LAYERS);
     int code = choose_device(config, &engine, err);
     if (!code)

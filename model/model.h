@@ -209,10 +209,15 @@ int session_open(struct model *model, struct session **ret, struct err *err);
  * tokens and, of the chunks of 64 tokens before them, those `top_k` that weigh
  * most by their summaries; what is read has the weights of full attention.  With
  * `top_k` of all chunks that is what it is. */
+enum session_rerank {
+    SESSION_BY_SUMMARIES, /* chunks are chosen by these alone */
+    SESSION_RERANKED,     /* twice as many, of these by their keys */
+    SESSION_BY_KEYS /* by their keys: finds what summaries miss, and each token
+                       reads all keys (of what is chosen the values alone) */
+};
 struct session_exact {
     size_t top_k, window; /* 0: 32, 512 */
-    bool rerank; /* of twice as many chunks those that weigh most by their
-                             keys, where the backend can */
+    int rerank; /* enum session_rerank; where the backend cannot: by summaries */
     size_t full; /* the first so many layers read all */
     bool all;    /* all layers read the last `window` tokens (0: all), but
                              make the summaries from which others may choose */

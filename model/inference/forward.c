@@ -154,9 +154,7 @@ static int prepare_hils(struct model *m, const struct forward_part *parts,
 {
     size_t top_k = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct hils_use *h =
-            parts[i].cache ? &parts[i].cache->hils : NULL;
-        size_t needed = !h ? 0 : h->rerank ? 3 * h->top_k : h->top_k;
+        size_t needed = parts[i].cache ? forward_hils_chosen(&parts[i]) : 0;
         top_k = needed > top_k ? needed : top_k;
     }
     if (!top_k)

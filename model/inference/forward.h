@@ -111,6 +111,9 @@ bool forward_is_hils(const struct model *model, const struct cache *cache,
                      size_t layer);
 /* How a new cache of a model made for HiLS chooses; chunk 0: it was not. */
 struct hils_use forward_hils_use(const struct model *model);
+/* Chunks for which a row of a part with a cache needs room, for each key-value head:
+ * those that are chosen and those that are looked at. */
+size_t forward_hils_chosen(const struct forward_part *part);
 /* top_k, or as many chunks of so many slots as there can be. */
 size_t forward_hils_max(const struct model *model, size_t top_k, size_t chunk);
 /* Room for rows that choose `top_k` chunks each, and for `slots` slots with

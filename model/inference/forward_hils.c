@@ -36,6 +36,22 @@ struct hils_use forward_hils_use(const struct model *m)
                              .softmax1 = h->softmax1};
 }
 
+/* How many chunks are looked at by their keys. */
+static size_t looked_at(const struct hils_use *h, size_t chunks)
+{
+    return h->rerank == SESSION_BY_KEYS    ? (chunks ? chunks : 1)
+           : h->rerank == SESSION_RERANKED ? 2 * h->top_k
+                                           : 0;
+}
+
+size_t forward_hils_chosen(const struct forward_part *part)
+{
+    const struct cache *cache = part->cache;
+    const struct hils_use *h = &cache->hils;
+    size_t slots = cache->length + forward_rows(part);
+    return h->top_k + looked_at(h, h->chunk ? slots / h->chunk : 0);
+}
+
 /* ---- Room ---- */
 
 static int renew(struct model *m, void *memory, size_t count, size_t size)
@@ -217,20 +233,21 @@ static int attend_all(struct model *m, const struct cache *cache, size_t row,
                                  c->key_heads, c->head, cache->hils.window);
 }
 
-/* Into work.chosen, behind which there is room for twice as many. */
+/* Into work.chosen, behind which there is room for those that are `looked`
+ * at; 0: by summaries alone. */
 static int choose(struct model *m, const float *q, const float *qhat,
                   const struct kernel_pages *pages,
                   const struct kernel_summaries *summaries,
                   const int32_t *slots, const int32_t *landmarks,
-                  const struct kernel_hils *sizes, bool rerank)
+                  const struct kernel_hils *sizes, size_t looked)
 {
     struct workspace *w = &m->work;
     struct kernel_hils more = *sizes;
-    if (!rerank)
+    if (!looked)
         return m->kernels->hils_choose(&m->run, w->chosen, q, qhat, pages,
                                        summaries, slots, landmarks, sizes);
     int32_t *wide = w->chosen + sizes->m * sizes->hkv * sizes->top_k;
-    more.top_k *= 2;
+    more.top_k = looked;
     int code = m->kernels->hils_choose(&m->run, wide, q, qhat, pages, summaries,
                                        slots, landmarks, &more);
     return code ? code
@@ -266,7 +283,7 @@ int forward_hils_attend(struct model *m, const struct cache *cache, size_t row,
         return attend_all(m, cache, row, rows, layer);
     if (!code)
         code = choose(m, q, qhat, &pages, &summaries, w->slots + row, landmarks,
-                      &sizes, h->rerank);
+                      &sizes, looked_at(h, sizes.chunks));
     if (!code)
         code = m->kernels->hils_attention(
             &m->run, w->mixed + row * wide, q, qhat, &pages, &summaries,

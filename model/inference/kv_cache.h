@@ -50,7 +50,7 @@ struct page_pool {
 struct hils_use {
     size_t chunk, window, top_k;
     bool exact;  /* of layers without a window; chosen tokens weigh their own */
-    bool rerank; /* twice as many are looked at by their keys (`exact`) */
+    int rerank;  /* enum session_rerank (`exact`) */
     size_t full; /* the first so many layers read all (`exact`) */
     bool
         all; /* nothing is chosen, summaries are made: the last `window` slots are

@@ -76,7 +76,8 @@ void session_exact_change(struct session *session,
         .chunk = CACHE_PAGE,
         .window = usual ? EXACT_WINDOW : exact->window,
         .top_k = forward_hils_max(session->model, top_k, CACHE_PAGE),
-        .rerank = exact->rerank && session->model->kernels->reranks,
+        .rerank = session->model->kernels->reranks ? exact->rerank
+                                                   : SESSION_BY_SUMMARIES,
         .full = exact->full,
         .all = exact->all,
         .exact = true};

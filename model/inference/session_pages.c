@@ -43,7 +43,7 @@ struct hash128 session_kind(const struct session *s)
     put_number(&text, h->top_k);
     put_number(&text, h->exact);
     put_number(&text, h->full);
-    put_number(&text, h->rerank);
+    put_number(&text, (uint64_t)h->rerank);
     put_number(&text, h->all);
     struct hash128 kind = hash_bytes(text.data, text.size);
     buf_free(&text);

@@ -109,7 +109,7 @@ static struct session *state_for(struct perplexity *p, const char *way,
     }
     if (!p->chosen.s) {
         struct session_exact how = session_exact_of(strtoul(way + 5, NULL, 10));
-        how.rerank = true;
+        how.rerank = SESSION_RERANKED;
         p->chosen = begin_reading(&how, p->ids.items);
     }
     read_to(&p->chosen, before);
@@ -230,13 +230,13 @@ struct timed {
     double least;
 };
 
-enum { TIMED_WAYS = 3, TIMED = 2 * TIMED_WAYS };
+enum { TIMED_WAYS = 4, TIMED = 2 * TIMED_WAYS };
 
 static void open_timed(const char *path, struct pool *pool, bool int8,
                        size_t tokens, struct timed *ret)
 {
-    static const char *const ways[TIMED_WAYS] = {"full", "exact=2560",
-                                                 "summaries=2560"};
+    static const char *const ways[TIMED_WAYS] = {
+        "full", "exact=2560", "summaries=2560", "keys=2560"};
     struct session_exact all = {.all = true};
     open_model_with(path, pool, int8);
     struct session *base = open_session(&all);

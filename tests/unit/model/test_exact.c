@@ -129,8 +129,10 @@ static void chunks_may_be_chosen_by_their_keys(void **state)
     fill_ids(ids, LONG, 60, 6);
     const struct session_exact every = {.top_k = 64,
                                         .window = 64,
-                                        .rerank = true},
-                               two = {.top_k = 2, .window = 1, .rerank = true},
+                                        .rerank = SESSION_RERANKED},
+                               two = {.top_k = 2,
+                                      .window = 1,
+                                      .rerank = SESSION_RERANKED},
                                plain = {.top_k = 2, .window = 1};
     struct model *cpu = open_exact("llama2", kernels_cpu());
     struct model *ref = open_exact("llama2", kernels_ref());
@@ -158,6 +160,37 @@ static void chunks_may_be_chosen_by_their_keys(void **state)
     model_close(ref);
 }
 
+/* Looking at all chunks by their keys is what re-ranking twice as many is where these
+ * are all, and not where they are some; plain kernels choose alike. */
+static void all_chunks_may_be_looked_at(void **state)
+{
+    (void)state;
+    enum { LONG = 500 }; /* seven chunks before the last token's window */
+    int32_t ids[LONG];
+    fill_ids(ids, LONG, 60, 7);
+    const struct session_exact
+        twice = {.top_k = 4, .window = 1, .rerank = SESSION_RERANKED},
+        all = {.top_k = 4, .window = 1, .rerank = SESSION_BY_KEYS},
+        few = {.top_k = 1, .window = 1, .rerank = SESSION_RERANKED},
+        one = {.top_k = 1, .window = 1, .rerank = SESSION_BY_KEYS};
+    struct model *cpu = open_exact("llama2", kernels_cpu());
+    struct model *ref = open_exact("llama2", kernels_ref());
+    size_t vocabulary = model_facts(cpu)->vocabulary;
+    struct session *const sessions[] = {open_by(cpu, &twice),
+                                        open_by(cpu, &all), open_by(cpu, &few),
+                                        open_by(cpu, &one), open_by(ref, &one)};
+    for (size_t i = 0; i < 5; i++)
+        feed(sessions[i], ids, LONG);
+    assert_true(same(sessions[0], sessions[1], vocabulary));
+    assert_false(same(sessions[2], sessions[3], vocabulary));
+    check_near("plain", session_logits(sessions[3]),
+               session_logits(sessions[4]), vocabulary, 1e-5);
+    for (size_t i = 0; i < 5; i++)
+        session_close(sessions[i]);
+    model_close(cpu);
+    model_close(ref);
+}
+
 static void a_budget_is_a_window_and_chunks(void **state)
 {
     (void)state;
@@ -179,6 +212,7 @@ int main(void)
         cmocka_unit_test(a_session_chooses_from_what_it_read),
         cmocka_unit_test(the_first_layers_may_read_all),
         cmocka_unit_test(chunks_may_be_chosen_by_their_keys),
+        cmocka_unit_test(all_chunks_may_be_looked_at),
         cmocka_unit_test(a_budget_is_a_window_and_chunks),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);

@@ -93,7 +93,8 @@ static struct kernels rounding_table(const struct kernels *of)
 
 static struct session *open_as(struct model *model, bool exact)
 {
-    struct session_exact how = {.top_k = 1, .window = 10, .rerank = true};
+    struct session_exact how = {
+        .top_k = 1, .window = 10, .rerank = SESSION_RERANKED};
     struct session *s;
     if (!exact)
         return open_session(model);
