@@ -274,7 +274,8 @@ def what_is_not_held_is_asked_of_another_reader():
         check(near.json("get", "1") == section, "by its number")
         cited = near.call("quote", node=node, quote="The impeller of the pumps")
         check(cited["status"] == "verified" and cited["node"] == node, cited)
-        check(near.json("toc", "-c", "pumps")["manual"] == "pumps" and near.json("toc", section["path_nodes"][0])["id"] == section["path_nodes"][0],
+        contents = near.json("toc", "-c", "pumps")
+        check((contents["manual"], contents["reader"]) == ("pumps", "far") and near.json("toc", section["path_nodes"][0])["id"] == section["path_nodes"][0],
               "contents")
         check("the reader far has it" in near.run("open", node, code=4).stderr, "its file is not here")
         below = near.json("search", "impeller", "--under", section["path_nodes"][0])
