@@ -46,6 +46,11 @@ static int add_positions(struct model *m, size_t rows)
     return code ? code : k->add(&m->run, w->x, w->h, rows * m->config.width);
 }
 
+enum {
+    FEW_GIVEN = 8, /* rows that are uploaded one by one */
+    FEW_ROWS = 64  /* of a pass, listed on the stack */
+};
+
 /* A row that is no token's, and what it is. */
 struct given_row {
     size_t row;
@@ -76,8 +81,8 @@ static size_t list_given(const struct model *m,
 }
 
 /* In one upload, to work.h, whose rows they are copied from. */
-static int put_given(struct model *m, const struct given_row *given,
-                     size_t count)
+static int put_many(struct model *m, const struct given_row *given,
+                    size_t count)
 {
     struct workspace *w = &m->work;
     size_t width = m->config.width, bytes = width * sizeof(float);
@@ -89,6 +94,20 @@ static int put_given(struct model *m, const struct given_row *given,
         code = m->kernels->copy(&m->run, w->x + given[i].row * width,
                                 w->h + i * width, bytes);
     free(host);
+    return code;
+}
+
+/* A step's few one by one: it allocates nothing. */
+static int put_given(struct model *m, const struct given_row *given,
+                     size_t count)
+{
+    size_t width = m->config.width;
+    int code = 0;
+    if (count > FEW_GIVEN)
+        return put_many(m, given, count);
+    for (size_t i = 0; i < count && !code; i++)
+        code = m->kernels->upload(&m->run, m->work.x + given[i].row * width,
+                                  given[i].host, width * sizeof(float));
     return code;
 }
 
@@ -106,10 +125,12 @@ static int put_all_given(struct model *m, const struct forward_part *parts,
 {
     if (!some_are_given(parts, count))
         return 0;
-    struct given_row *given = mem_alloc(rows * sizeof *given);
-    size_t some = list_given(m, parts, count, given);
-    int code = some ? put_given(m, given, some) : 0;
-    free(given);
+    struct given_row few[FEW_ROWS];
+    struct given_row *many =
+        rows > FEW_ROWS ? mem_alloc(rows * sizeof *many) : NULL;
+    struct given_row *given = many ? many : few;
+    int code = put_given(m, given, list_given(m, parts, count, given));
+    free(many);
     return code;
 }
 
