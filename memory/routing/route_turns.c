@@ -13,12 +13,11 @@
  * nothing among the first five. */
 enum { FIRST = 5 };
 
-/* An item's place in each of the two orders. */
+/* An item's place by the fused score, and its meaning: its cosine from 0, the worst of
+ * all ranked, to 1, the best, and what rules about names and manuals have added. */
 struct meant {
-    size_t place; /* by the fused score */
-    double
-        meaning; /* cosine from 0, the worst of all ranked, to 1, the best, and
-                       what rules about names and manuals have added */
+    size_t place;
+    double meaning;
 };
 
 static int by_meaning(const void *a, const void *b)
