@@ -234,11 +234,13 @@ static int kv_write(struct kernel_run *run, float *const *pages, size_t at,
                     size_t rows, size_t hkv, size_t d)
 {
     (void)run;
-    if (type == KERNEL_INT8)
+    if (type == KERNEL_INT8) {
         write_int8(pages, at, slots, x, first, rows, hkv, d);
-    else if (type != KERNEL_F32)
+        return KERNEL_OK;
+    }
+    if (type != KERNEL_F32)
         return KERNEL_UNSUPPORTED;
-    for (size_t i = 0; type == KERNEL_F32 && i < rows; i++)
+    for (size_t i = 0; i < rows; i++)
         for (size_t head = 0; head < hkv; head++)
             memcpy(pages[(first + i) / slots] + at +
                        (head * slots + (first + i) % slots) * d,
