@@ -32,9 +32,9 @@ void looked_free(struct looked *looked)
 }
 
 /* On a full disk an empty file says that what it said is not so any more. */
-static void write_down(const char *path, const struct buf *text)
+static void write_down(const char *path, struct slice text)
 {
-    if (file_write(path, buf_slice(text), NULL) && truncate(path, 0))
+    if (file_write(path, text, NULL) && truncate(path, 0))
         unlink(path);
 }
 
@@ -47,12 +47,8 @@ void looked_note_elsewhere(struct looked *looked, const cJSON *names)
     buf_put_text(&path, "elsewhere.json");
     looked->elsewhere = cJSON_GetArraySize(names);
     if (file_read(path.data, MAX_NAMES, &before, NULL) ||
-        !slice_is(buf_slice(&before), text)) {
-        struct buf now = {0};
-        buf_put_text(&now, text);
-        write_down(path.data, &now);
-        buf_free(&now);
-    }
+        !slice_is(buf_slice(&before), text))
+        write_down(path.data, slice_of(text));
     free(text);
     buf_free(&before);
     buf_free(&path);
@@ -78,7 +74,7 @@ void looked_note(struct looked *looked, bool answered, const char *problem)
     }
     json_end(&json, '}');
     if (!looked->written.data || strcmp(out.data, looked->written.data) != 0)
-        write_down(looked->path.data, &out);
+        write_down(looked->path.data, buf_slice(&out));
     buf_free(&looked->written);
     looked->written = out;
 }
