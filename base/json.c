@@ -228,3 +228,12 @@ bool json_get_bool(const cJSON *object, const char *key, bool absent)
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
     return cJSON_IsBool(item) ? cJSON_IsTrue(item) : absent;
 }
+
+bool json_has_text(const cJSON *array, const char *text)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach (one, array)
+        if (cJSON_IsString(one) && !strcmp(one->valuestring, text))
+            return true;
+    return false;
+}

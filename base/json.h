@@ -56,4 +56,7 @@ int64_t json_get_int(const cJSON *object, const char *key, int64_t absent);
 double json_get_double(const cJSON *object, const char *key, double absent);
 bool json_get_bool(const cJSON *object, const char *key, bool absent);
 
+/* Whether one of an array's items is this text; NULL: it has none. */
+bool json_has_text(const cJSON *array, const char *text);
+
 #endif

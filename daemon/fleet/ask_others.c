@@ -101,31 +101,23 @@ static int ask_for_unheld(const struct choosing *choosing,
                           struct other_reader *reader, cJSON *params,
                           cJSON **ret, struct err *err)
 {
-    const atomic_bool *cancelled = &choosing->call->request->cancelled;
-    cJSON *unheld = cJSON_CreateArray();
-    int code =
-        other_reader_ask(reader, "ask", params, ANSWER_MS, cancelled, ret, err);
-    if (code || !is_from_here(choosing, *ret, unheld)) {
-        cJSON_Delete(unheld);
-        return code;
-    }
-    cJSON_Delete(*ret);
-    *ret = NULL;
-    if (!cJSON_GetArraySize(unheld)) {
-        cJSON_Delete(unheld);
-        return 0;
-    }
-    cJSON_DeleteItemFromObjectCaseSensitive(params, "manuals");
-    cJSON_AddItemToObject(params, "manuals", unheld);
-    code =
-        other_reader_ask(reader, "ask", params, ANSWER_MS, cancelled, ret, err);
-    unheld = cJSON_CreateArray();
-    if (!code && is_from_here(choosing, *ret, unheld)) {
+    for (int turn = 0; turn < 2; turn++) {
+        cJSON *unheld = cJSON_CreateArray();
+        int code =
+            other_reader_ask(reader, "ask", params, ANSWER_MS,
+                             &choosing->call->request->cancelled, ret, err);
+        if (code || !is_from_here(choosing, *ret, unheld)) {
+            cJSON_Delete(unheld);
+            return code;
+        }
         cJSON_Delete(*ret);
         *ret = NULL;
+        cJSON_DeleteItemFromObjectCaseSensitive(params, "manuals");
+        cJSON_AddItemToObject(params, "manuals", unheld);
+        if (!cJSON_GetArraySize(unheld))
+            break;
     }
-    cJSON_Delete(unheld);
-    return code;
+    return 0;
 }
 
 /* *ret NULL: the other had no answer that is wanted, and this daemon is asked. */
@@ -153,7 +145,6 @@ static int ask_there(const struct choosing *choosing,
         *ret = NULL;
         return 0;
     }
-    merge_label(*ret, reader);
     return 0;
 }
 

@@ -75,11 +75,7 @@ cJSON *fleet_elsewhere(const struct config *config)
 bool fleet_is_elsewhere(const struct config *config, const char *manual)
 {
     cJSON *names = fleet_elsewhere(config);
-    const cJSON *name;
-    bool found = false;
-    cJSON_ArrayForEach (name, names)
-        found = found ||
-                (cJSON_IsString(name) && !strcmp(name->valuestring, manual));
+    bool found = json_has_text(names, manual);
     cJSON_Delete(names);
     return found;
 }

@@ -130,15 +130,6 @@ static void join_behind(cJSON *result, const cJSON *other)
         set(result, "behind", cJSON_CreateNull());
 }
 
-static bool is_among(const cJSON *texts, const char *text)
-{
-    const cJSON *one;
-    cJSON_ArrayForEach (one, texts)
-        if (cJSON_IsString(one) && !strcmp(one->valuestring, text))
-            return true;
-    return false;
-}
-
 /* A phrase that another has stands somewhere. */
 static void join_nowhere(cJSON *result, const cJSON *other)
 {
@@ -146,7 +137,8 @@ static void join_nowhere(cJSON *result, const cJSON *other)
     const cJSON *theirs = cJSON_GetObjectItemCaseSensitive(other, "nowhere");
     for (int i = cJSON_GetArraySize(mine) - 1; i >= 0; i--) {
         const cJSON *phrase = cJSON_GetArrayItem(mine, i);
-        if (!cJSON_IsString(phrase) || !is_among(theirs, phrase->valuestring))
+        if (!cJSON_IsString(phrase) ||
+            !json_has_text(theirs, phrase->valuestring))
             cJSON_DeleteItemFromArray(mine, i);
     }
     if (!cJSON_GetArraySize(mine))

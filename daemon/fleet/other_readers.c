@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "daemon/fleet/merge_results.h"
 
 static const char name_letters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -154,7 +155,7 @@ int other_reader_ask(struct other_reader *reader, const char *method,
     if (!code) {
         *ret_result = call.result;
         other_reader_mark(reader, *ret_result);
-        cJSON_AddStringToObject(*ret_result, "reader", reader->name);
+        merge_label(*ret_result, reader);
         return 0;
     }
     return code == ERR_CANCELLED ? err_set(err, code, "cancelled")

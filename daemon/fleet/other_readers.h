@@ -50,7 +50,8 @@ void other_readers_end(struct other_readers *readers,
 void reader_answers_free(const struct other_readers *readers,
                          struct reader_answer answers[OTHER_READERS_MAX]);
 
-/* Asks one, and waits up to `ms`.  Its nodes are marked. */
+/* Asks one, and waits up to `ms`.  Its nodes are marked, and the result says that it is
+ * this reader's (merge_label). */
 int other_reader_ask(struct other_reader *reader, const char *method,
                      const cJSON *params, int64_t ms,
                      const atomic_bool *cancelled, cJSON **ret_result,

@@ -1,4 +1,3 @@
-#include "daemon/fleet/merge_results.h"
 #include "daemon/fleet/with_others.h"
 
 #include <string.h>
@@ -44,13 +43,9 @@ static int read_toc_there(struct call *call, struct json *json, struct err *err)
     cJSON *params = cJSON_Duplicate(call->params, true), *result = NULL;
     int code = ERR_NOT_FOUND;
     cJSON_AddTrueToObject(params, "local");
-    for (size_t i = 0; i < readers->count && code && code != ERR_CANCELLED;
-         i++) {
+    for (size_t i = 0; i < readers->count && code && code != ERR_CANCELLED; i++)
         code = other_reader_ask(&readers->items[i], "toc", params, READERS_MS,
                                 &call->request->cancelled, &result, err);
-        if (!code)
-            merge_label(result, &readers->items[i]);
-    }
     if (!code)
         others_put(json, result);
     cJSON_Delete(result);

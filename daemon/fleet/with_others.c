@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/fleet/merge_results.h"
 #include "daemon/verbs/result.h"
 
 bool others_hold(void *context, const char *manual)
@@ -59,15 +58,6 @@ cJSON *named_params(const struct call *call, const struct named *named,
     return params;
 }
 
-static bool is_among(const cJSON *names, const char *name)
-{
-    const cJSON *one;
-    cJSON_ArrayForEach (one, names)
-        if (cJSON_IsString(one) && !strcmp(one->valuestring, name))
-            return true;
-    return false;
-}
-
 int named_check(struct call *call, const struct named *named,
                 const struct reader_answer *answers, size_t count,
                 verb_run *run, struct err *err)
@@ -79,8 +69,8 @@ int named_check(struct call *call, const struct named *named,
         for (size_t i = 0; i < count; i++) {
             const cJSON *unheld =
                 cJSON_GetObjectItemCaseSensitive(answers[i].result, "unheld");
-            known = known ||
-                    (answers[i].result && !is_among(unheld, name->valuestring));
+            known = known || (answers[i].result &&
+                              !json_has_text(unheld, name->valuestring));
             silent = answers[i].result ? silent : &answers[i];
         }
         if (!known && silent)
@@ -141,7 +131,6 @@ int others_relay(const struct call *call, const char *key, int64_t ms,
     code = other_reader_ask(reader, call->request->verb->name, params, ms,
                             &call->request->cancelled, &result, err);
     if (!code) {
-        merge_label(result, reader);
         others_put(json, result);
         cJSON_Delete(result);
     }
