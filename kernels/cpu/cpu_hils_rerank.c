@@ -5,7 +5,8 @@
 
 enum {
     MAX_GROUP = 64, /* above, `ref` does it */
-    ON_STACK = 4096 /* masses; a token decoded allocates nothing */
+    ON_STACK = 4096 /* masses: a token decoded allocates nothing, unless all
+                       chunks of a long text are looked at */
 };
 
 struct rerank {
