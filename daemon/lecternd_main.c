@@ -181,7 +181,7 @@ static int open_all(struct service *service, const struct config *config,
         .prompts_rounded = config_choice(config, CONFIG_PROMPT_DISK_TYPE),
         .filed_parameters = FILED_PARAMETERS,
         .check = {stands, daemon}};
-    static const int reranks[] = {SESSION_BY_SUMMARIES, SESSION_RERANKED,
+    static const int reranks[] = {SESSION_BY_MEANS, SESSION_RERANKED,
                                   SESSION_BY_KEYS};
     engine.how.rerank = reranks[config_choice(config, CONFIG_HILS_RERANK)];
     engine.how.full = config_number(config, CONFIG_HILS_LAYERS);

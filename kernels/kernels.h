@@ -137,13 +137,22 @@ struct kernel_pages {
                       nobody; 0: none is hidden */
 };
 
-/* Landmarks of complete chunks for HiLS attention, each at its own address: the
- * summary keys of chunk c [hq, d] at keys[c] + key_at, its biases [hq] at
- * biases[c] + bias_at.  On the host and on the device as kernel_pages. */
+/* What HiLS attention chooses complete chunks by, each chunk's at its own address: of
+ * models made for it the summary keys of chunk c [hq, d] at keys[c] + key_at, its
+ * biases [hq] at biases[c] + bias_at; of others, where `means` is not 0, the means of
+ * as many runs of its keys [hkv, means, d], bf16, at keys[c] + key_at.  On the host and
+ * on the device as kernel_pages. */
 struct kernel_summaries {
-    float *const *keys, *const *biases; /* [chunks] */
+    float *const *keys, *const *biases; /* [chunks]; no biases of means */
     size_t key_at, bias_at;             /* floats */
+    size_t means;                       /* divides the chunk */
 };
+
+/* Floats in whose room a chunk's means lie. */
+static inline size_t kernel_means_floats(size_t hkv, size_t means, size_t d)
+{
+    return (hkv * means * d + 1) / 2;
+}
 
 /* Proxies [hq, d] of neighbouring chunks: the i-th at x + i * step, turned by the
  * d numbers at angles + i * turn, of `angles` (NULL: it is not). */
@@ -479,12 +488,6 @@ struct kernels {
      * are the calibrated queries (eq. 11): products, `plus` one another, and
      * `heads`. */
 
-    /* Updates the proxy of a chunk without landmarks, the mean of its queries after
-     * norm and rotary: mean [width], of `before` rows, becomes that of these and of
-     * q [rows, width]; width: all heads.  before 0: mean is not read. */
-    int (*chunk_proxy)(struct kernel_run *run, float *mean, const float *q,
-                       size_t rows, size_t width, size_t before);
-
     /* Puts the proxies of chunks [first, first + chunks) where their summary keys
      * go.  cuda: in one launch. */
     int (*chunk_proxies)(struct kernel_run *run,
@@ -503,8 +506,17 @@ struct kernels {
                          size_t chunks, size_t chunk, size_t hq, size_t hkv,
                          size_t d, bool landmark);
 
+    /* Averages the keys of the complete chunks [first, first + chunks) by runs
+     * (summaries->means): mean i, rounded to bf16, is that of its keys [i r, (i + 1) r), r =
+     * chunk / means.  Ours, for models that were not made for HiLS. */
+    int (*chunk_means)(struct kernel_run *run,
+                       const struct kernel_summaries *summaries,
+                       const struct kernel_pages *pages, size_t first,
+                       size_t chunks, size_t chunk, size_t hkv, size_t d);
+
     /* Chooses the chunks that each query reads (3, eq. 24): chunk c scores s = qhat .
-     * summary_key / sqrt(d) + summary_bias in each head, less the logarithm of
+     * summary_key / sqrt(d) + summary_bias in each head, or the highest of its
+     * qhat . mean / sqrt(d) and ln r, less the logarithm of
      * all exp(s) and of the window's exp(q . k / sqrt(d)) together; of a
      * key-value head's query heads the highest counts.  chosen [m, hkv, top_k]:
      * the best chunks, ties to the lower, in ascending order, then -1.  q, qhat

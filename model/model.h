@@ -207,20 +207,20 @@ int session_open(struct model *model, struct session **ret, struct err *err);
 /* HiLS's choice of what is read (Hierarchical Sparse Attention Done Right) for a
  * model that was not made for it: layers that see all read the last `window`
  * tokens and, of the chunks of 64 tokens before them, those `top_k` that weigh
- * most by their summaries; what is read has the weights of full attention.  With
- * `top_k` of all chunks that is what it is. */
+ * most by the means of each 8 neighbouring keys of theirs; what is read has the weights
+ * of full attention.  With `top_k` of all chunks that is what it is. */
 enum session_rerank {
-    SESSION_BY_SUMMARIES, /* chunks are chosen by these alone */
-    SESSION_RERANKED,     /* twice as many, of these by their keys */
-    SESSION_BY_KEYS /* by their keys: finds what summaries miss, and each token
+    SESSION_BY_MEANS, /* chunks are chosen by these alone */
+    SESSION_RERANKED, /* twice as many, of these by their keys */
+    SESSION_BY_KEYS   /* by their keys: finds what means miss, and each token
                        reads all keys (of what is chosen the values alone) */
 };
 struct session_exact {
     size_t top_k, window; /* 0: 32, 512 */
-    int rerank; /* enum session_rerank; where the backend cannot: by summaries */
+    int rerank;  /* enum session_rerank; where the backend cannot: by means */
     size_t full; /* the first so many layers read all */
     bool all;    /* all layers read the last `window` tokens (0: all), but
-                             make the summaries from which others may choose */
+                             make the means by which others may choose */
 };
 /* Returns the choice that reads about so many tokens, 256 at least: a window of 512 of
  * them, or half, and chunks of 64. */
@@ -230,7 +230,7 @@ struct session_exact session_exact_of(size_t tokens);
 int session_open_exact(struct model *model, const struct session_exact *exact,
                        struct session **ret, struct err *err);
 /* Has an `exact` session choose otherwise from now on.  Layers that read all before have
- * no summaries of what was read: `full` must not become less. */
+ * no means of what was read: `full` must not become less. */
 void session_exact_change(struct session *session,
                           const struct session_exact *exact);
 /* Returns "full", "exact", "hils", "star" or "hici". */

@@ -1,7 +1,9 @@
-/* The choice of HiLS attention: each query's best chunks by their summaries.
+/* The choice of HiLS attention: each query's best chunks by their summaries, or by the
+ * means of their keys.
  *
  * A block of summaries is brought together once for all queries of a tile, and
- * scored as a product.  A query's head has a list of twice as many chunks as are
+ * scored as a product; of means those that are at the same place of their chunks, for
+ * all heads of a group, and the highest scores stay.  A query's head has a list of twice as many chunks as are
  * wanted: what does not exceed the least that was wanted when the list was last
  * full is dropped at once, 64 chunks at a time, and a full list is halved.  The
  * lists stay in the order of the chunks.
@@ -100,17 +102,23 @@ struct lists {
     uint64_t entry[MAX_LISTED];
     uint64_t room[2 * MAX_LISTED]; /* a query's lists joined, and a copy */
     size_t count[MAX_QUERIES];
-    float min[MAX_QUERIES]; /* of the present head: [query] */
+    float min[MAX_QUERIES]; /* [head, query] */
     size_t candidates[MAX_QUERIES];
     double total[MAX_QUERIES]; /* [head, query] the logarithm of all */
 };
 
 /* ---- One head ---- */
 
-/* Some summaries of one head: their keys as columns, scaled, and their biases. */
+/* Some chunks: keys of one head's summaries, or means at one place of one key-value
+ * head's, as columns, scaled, and biases. */
 struct block {
     size_t first, count;
     float key[MAX_D * KEYS], bias[KEYS];
+};
+
+/* The scores of a block: [rows of the tile, KEYS], a head's queries side by side. */
+struct scores {
+    float of[MAX_QUERIES * KEYS];
 };
 
 static void gather(const struct hils_job *job, size_t head, struct block *block)
@@ -132,6 +140,45 @@ static void ask(const struct hils_job *job, size_t head, size_t chunk)
         __builtin_prefetch(key + l, 0, 2);
     __builtin_prefetch(
         job->summaries->biases[chunk] + job->summaries->bias_at + head, 0, 2);
+}
+
+static const uint16_t *means_of(const struct hils_job *job, size_t chunk,
+                                size_t kv)
+{
+    return ref_mean(job->summaries, chunk, kv * job->summaries->means,
+                    job->sizes->d);
+}
+
+/* Of a mean: it stands for so many keys. */
+static float mean_bias(const struct hils_job *job)
+{
+    size_t keys = job->sizes->chunk / job->summaries->means;
+    return logf((float)keys);
+}
+
+static void gather_means(const struct hils_job *job, size_t kv, size_t mean,
+                         struct block *block)
+{
+    SCRATCH float room[KEYS * MAX_D];
+    const float *key[KEYS];
+    size_t d = job->sizes->d;
+    for (size_t j = 0; j < KEYS; j++) {
+        size_t chunk = block->first + (j < block->count ? j : 0);
+        struct lanes_weight own = {means_of(job, chunk, kv) + mean * d, NULL,
+                                   KERNEL_BF16};
+        cpu_lanes->widen(room + j * d, own, 1, d);
+        key[j] = room + j * d;
+        block->bias[j] = mean_bias(job);
+    }
+    cpu_lanes->columns(block->key, key, hils_scale(job), KEYS, d);
+}
+
+static void ask_means(const struct hils_job *job, size_t kv, size_t chunk)
+{
+    const char *key = (const char *)means_of(job, chunk, kv);
+    size_t bytes = job->summaries->means * job->sizes->d * sizeof(uint16_t);
+    for (size_t l = 0; l < bytes; l += 64)
+        __builtin_prefetch(key + l, 0, 2);
 }
 
 /* score [queries, KEYS] for few queries, one by one. */
@@ -164,20 +211,109 @@ static void score_many(const struct hils_job *job, const float *queries,
                    true);
 }
 
-/* queries [t->count, d] of the head, side by side. */
+/* queries [t->rows, d], a head's side by side. */
 static void load_queries(const struct hils_job *job, const struct hils_tile *t,
-                         size_t head, float *queries)
+                         float *queries)
 {
     size_t d = job->sizes->d, hq = job->sizes->hq;
-    for (size_t i = 0; i < t->count; i++)
-        memcpy(queries + i * d, job->qhat + ((t->first + i) * hq + head) * d,
+    for (size_t r = 0; r < t->rows; r++) {
+        size_t head = t->kv * job->group + r / t->count;
+        size_t query = t->first + r % t->count;
+        memcpy(queries + r * d, job->qhat + (query * hq + head) * d,
                d * sizeof *queries);
+    }
 }
 
-static void put(const struct hils_job *job, struct lists *lists, size_t g,
-                size_t queries, size_t query, uint64_t value)
+/* A head's scores by its summaries; queries of a block of the tile's rows for each
+ * product.  The summaries behind the block are asked for meanwhile. */
+static void score_head(const struct hils_job *job, const struct hils_tile *t,
+                       size_t g, struct block *block, size_t max,
+                       const float *queries, struct scores *score)
 {
-    size_t top_k = job->sizes->top_k, list = g * queries + query;
+    size_t head = t->kv * job->group + g, d = job->sizes->d;
+    size_t next = block->first + KEYS;
+    gather(job, head, block);
+    for (size_t at = 0; at < t->count; at += ROWS) {
+        size_t count = t->count - at < ROWS ? t->count - at : ROWS;
+        size_t row = g * t->count + at;
+        size_t end = block->first + KEYS + (at + count) * KEYS / t->count;
+        for (; next < end && next < max; next++)
+            ask(job, head, next);
+        score_many(job, queries + row * d, count, block,
+                   score->of + row * KEYS);
+    }
+}
+
+/* The same for all heads by the means of keys: the highest of each chunk. */
+static void score_means(const struct hils_job *job, const struct hils_tile *t,
+                        struct block *block, size_t max, const float *queries,
+                        struct scores *score)
+{
+    SCRATCH float other[ROWS * KEYS];
+    size_t means = job->summaries->means, d = job->sizes->d;
+    size_t next = block->first + KEYS;
+    for (size_t mean = 0; mean < means; mean++) {
+        size_t end = block->first + KEYS + (mean + 1) * KEYS / means;
+        gather_means(job, t->kv, mean, block);
+        for (; next < end && next < max; next++)
+            ask_means(job, t->kv, next);
+        for (size_t row = 0; row < t->rows; row += ROWS) {
+            size_t count = t->rows - row < ROWS ? t->rows - row : ROWS;
+            float *to = score->of + row * KEYS;
+            score_many(job, queries + row * d, count, block, mean ? other : to);
+            if (mean)
+                cpu_lanes->max_of(to, other, count * KEYS);
+        }
+    }
+}
+
+/* The same for few queries. */
+static void score_few_means(const struct hils_job *job,
+                            const struct hils_tile *t,
+                            const struct block *block, struct scores *score)
+{
+    const struct kernel_hils *z = job->sizes;
+    float best[ROWS];
+    for (size_t j = 0; j < block->count; j++) {
+        size_t chunk = block->first + j;
+        if (chunk + AHEAD < z->chunks)
+            ask_means(job, t->kv, chunk + AHEAD);
+        for (size_t i = 0; i < t->count; i++) {
+            const float *q =
+                job->qhat +
+                ((t->first + i) * z->hq + t->kv * job->group) * z->d;
+            cpu_lanes->best_dots(
+                best, q, job->group, means_of(job, chunk, t->kv), z->d,
+                job->summaries->means, hils_scale(job), mean_bias(job));
+            for (size_t g = 0; g < job->group; g++)
+                score->of[(g * t->count + i) * KEYS + j] = best[g];
+        }
+    }
+}
+
+/* score = those of the block's chunks. */
+static void score_block(const struct hils_job *job, const struct hils_tile *t,
+                        struct block *block, size_t max, const float *queries,
+                        struct scores *score)
+{
+    bool few = job->sizes->m <= FEW_QUERIES;
+    if (job->summaries->means && few)
+        score_few_means(job, t, block, score);
+    else if (job->summaries->means)
+        score_means(job, t, block, max, queries, score);
+    for (size_t g = 0; !job->summaries->means && g < job->group; g++) {
+        if (few)
+            score_few(job, t, t->kv * job->group + g, block,
+                      score->of + g * t->count * KEYS);
+        else
+            score_head(job, t, g, block, max, queries, score);
+    }
+}
+
+static void put(const struct hils_job *job, struct lists *lists, size_t list,
+                uint64_t value)
+{
+    size_t top_k = job->sizes->top_k;
     uint64_t *at = lists->entry + list * 2 * top_k;
     at[lists->count[list]++] = value;
     if (lists->count[list] < 2 * top_k)
@@ -186,73 +322,56 @@ static void put(const struct hils_job *job, struct lists *lists, size_t g,
     uint64_t min = at[0];
     for (size_t j = 1; j < top_k; j++)
         min = at[j] < min ? at[j] : min;
-    lists->min[query] = score_of(min);
+    lists->min[list] = score_of(min);
 }
 
-/* Takes a block's scores of query i, of those that it may choose, into its list,
- * and into its softmax, where they are lost. */
+/* Takes a block's scores of a row, of those that it may choose, into its list, and
+ * into its softmax, where they are lost. */
 static void rank_block(const struct hils_job *job, const struct hils_tile *t,
-                       size_t g, size_t i, const struct block *block,
-                       float *score, struct lists *lists,
-                       struct hils_softmax *s)
+                       size_t row, const struct block *block, float *score,
+                       struct lists *lists, struct hils_softmax *s)
 {
-    size_t end = lists->candidates[i], first = block->first;
+    size_t end = lists->candidates[row % t->count], first = block->first;
     size_t count = end > first ? end - first : 0;
     count = count < block->count ? count : block->count;
     if (!count)
         return;
-    uint64_t mask = cpu_lanes->above(score, lists->min[i]);
+    uint64_t mask = cpu_lanes->above(score, lists->min[row]);
     mask &= ~(uint64_t)0 >> (64 - count);
     for (; mask; mask &= mask - 1) {
         size_t j = (size_t)__builtin_ctzll(mask);
-        put(job, lists, g, t->count, i, entry(score[j], first + j));
+        put(job, lists, row, entry(score[j], first + j));
     }
     if (job->group > 1)
-        cpu_lanes->fold_row(score, count, &s->max[i], &s->total[i]);
+        cpu_lanes->fold_row(score, count, &s->max[row], &s->total[row]);
 }
 
-static void rank_head(const struct hils_job *job, const struct hils_tile *t,
-                      size_t g, struct lists *lists)
+static void rank(const struct hils_job *job, const struct hils_tile *t,
+                 struct lists *lists)
 {
     SCRATCH float queries[MAX_FLOATS];
-    SCRATCH float score[ROWS * KEYS];
+    SCRATCH struct scores score;
     SCRATCH struct block block;
     SCRATCH struct hils_softmax s;
-    size_t d = job->sizes->d, head = t->kv * job->group + g, max = 0;
-    bool few = job->sizes->m <= FEW_QUERIES;
-    if (!few)
-        load_queries(job, t, head, queries);
-    hils_begin(&s, t->count);
-    for (size_t i = 0; i < t->count; i++) {
-        lists->min[i] = NAN; /* so that all exceed it */
+    size_t max = 0;
+    if (job->sizes->m > FEW_QUERIES)
+        load_queries(job, t, queries);
+    hils_begin(&s, t->rows);
+    for (size_t r = 0; r < t->rows; r++)
+        lists->min[r] = NAN; /* so that all exceed it */
+    for (size_t i = 0; i < t->count; i++)
         max = lists->candidates[i] > max ? lists->candidates[i] : max;
-    }
     for (size_t c = 0; c < max; c += KEYS) {
         block.first = c;
         block.count = max - c < KEYS ? max - c : KEYS;
-        if (!few)
-            gather(job, head, &block);
-        for (size_t at = 0; at < t->count; at += ROWS) {
-            size_t count = t->count - at < ROWS ? t->count - at : ROWS;
-            size_t next = c + KEYS + at * KEYS / t->count;
-            size_t end = c + KEYS + (at + count) * KEYS / t->count;
-            for (; !few && next < end && next < max; next++)
-                ask(job, head, next);
-            if (few)
-                score_few(job, t, head, &block, score);
-            else
-                score_many(job, queries + at * d, count, &block, score);
-            for (size_t i = 0; i < count; i++)
-                rank_block(job, t, g, at + i, &block, score + i * KEYS, lists,
-                           &s);
-        }
+        score_block(job, t, &block, max, queries, &score);
+        for (size_t r = 0; r < t->rows; r++)
+            rank_block(job, t, r, &block, score.of + r * KEYS, lists, &s);
     }
-    for (size_t i = 0; i < t->count && job->group > 1; i++) {
-        double *total = &lists->total[g * t->count + i];
-        if (!(s.total[i] <= 0))
-            *total =
-                ref_log_add(*total, (double)s.max[i] + log((double)s.total[i]));
-    }
+    for (size_t r = 0; r < t->rows && job->group > 1; r++)
+        if (!(s.total[r] <= 0))
+            lists->total[r] = ref_log_add(
+                lists->total[r], (double)s.max[r] + log((double)s.total[r]));
 }
 
 /* ---- All heads ---- */
@@ -361,8 +480,7 @@ static void choose(void *argument, size_t begin, size_t end)
         /* one head alone: all its scores are lowered by the same */
         if (job->group > 1 && any)
             weigh_windows(job, &t, &lists);
-        for (size_t g = 0; g < job->group; g++)
-            rank_head(job, &t, g, &lists);
+        rank(job, &t, &lists);
         for (size_t i = 0; i < t.count; i++)
             finish(job, &t, &lists, i);
     }
@@ -373,7 +491,7 @@ static size_t queries_of(const struct kernel_hils *z, size_t group)
 {
     size_t max = MAX_QUERIES / group;
     size_t listed = MAX_LISTED / 2 / z->top_k / group;
-    size_t held = MAX_FLOATS / z->d;
+    size_t held = MAX_FLOATS / z->d / group;
     max = listed < max ? listed : max;
     return held < max ? held : max;
 }

@@ -61,6 +61,13 @@ struct lanes {
      * bits of one do not depend on the others */
     void (*dots)(float *score, const float *q, const float *key, size_t step,
                  size_t d, size_t keys, float scale, float shift);
+    /* best [rows] = the highest of q [rows, d] . key [keys, d] scale + shift, keys
+     * in bf16 */
+    void (*best_dots)(float *best, const float *q, size_t rows,
+                      const uint16_t *key, size_t d, size_t keys, float scale,
+                      float shift);
+    /* x = max(x, y) */
+    void (*max_of)(float *x, const float *y, size_t count);
     /* x += y */
     void (*add)(float *x, const float *y, size_t count);
     /* out = x * scale * weight (NULL: 1) */

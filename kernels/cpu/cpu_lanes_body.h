@@ -655,6 +655,89 @@ INLINE float highest(vec v)
     return a > b ? a : b;
 }
 
+/* Rows that share what they load of keys, and keys at a time. */
+enum { BEST_ROWS = WIDTH == 16 ? 2 : 1, BEST_KEYS = WIDTH / BEST_ROWS };
+
+INLINE vec load_bf16(const uint16_t *from, size_t count)
+{
+    return load_some_weight((const char *)from, 0, KERNEL_BF16, count);
+}
+
+/* The products of rows q with up to BEST_KEYS keys side by side, a row's behind the
+ * other's; keys that are not there have the first one's.  d is `vecs` vectors, which
+ * is a constant where it matters, and a rest. */
+INLINE vec products_of(const float *const *q, const uint16_t *key, size_t d,
+                       size_t keys, size_t vecs)
+{
+    vec acc[WIDTH];
+    size_t rest = d - vecs * WIDTH;
+    UNROLL_MORE
+    for (size_t j = 0; j < WIDTH; j++)
+        acc[j] = (vec){0};
+    UNROLL
+    for (size_t j = 0; j < BEST_KEYS; j++) {
+        const uint16_t *its = key + (j < keys ? j : 0) * d;
+        UNROLL
+        for (size_t c = 0; c < vecs; c++) {
+            vec k = load_bf16(its + c * WIDTH, WIDTH);
+            UNROLL
+            for (size_t r = 0; r < BEST_ROWS; r++)
+                acc[r * BEST_KEYS + j] += load(q[r] + c * WIDTH) * k;
+        }
+        for (size_t r = 0; rest && r < BEST_ROWS; r++)
+            acc[r * BEST_KEYS + j] += load_some(q[r] + vecs * WIDTH, rest) *
+                                      load_bf16(its + vecs * WIDTH, rest);
+    }
+    return sums_of(acc);
+}
+
+/* The highest of BEST_KEYS lanes from `first` on. */
+INLINE float highest_of(const float *score, size_t first)
+{
+    float most = score[first];
+    for (size_t j = 1; j < BEST_KEYS; j++)
+        most = score[first + j] > most ? score[first + j] : most;
+    return most;
+}
+
+INLINE void best_in(float *best, const float *q, size_t rows,
+                    const uint16_t *key, size_t d, size_t keys, size_t vecs,
+                    float scale, float shift)
+{
+    float score[WIDTH];
+    for (size_t i = 0; i < rows; i += BEST_ROWS) {
+        const float *two[] = {q + i * d, q + (i + 1 < rows ? i + 1 : i) * d};
+        vec high = products_of(two, key, d, keys, vecs);
+        for (size_t j = BEST_KEYS; j < keys; j += BEST_KEYS)
+            high = LANES_MAX(products_of(two, key + j * d, d, keys - j, vecs),
+                             high);
+        store(score, high);
+        for (size_t r = 0; r < BEST_ROWS && i + r < rows; r++)
+            best[i + r] = highest_of(score, r * BEST_KEYS) * scale + shift;
+    }
+}
+
+BODY void best_dots(float *best, const float *q, size_t rows,
+                    const uint16_t *key, size_t d, size_t keys, float scale,
+                    float shift)
+{
+    if (d == 4 * WIDTH)
+        best_in(best, q, rows, key, 4 * WIDTH, keys, 4, scale, shift);
+    else if (d == 8 * WIDTH)
+        best_in(best, q, rows, key, 8 * WIDTH, keys, 8, scale, shift);
+    else
+        best_in(best, q, rows, key, d, keys, d / WIDTH, scale, shift);
+}
+
+BODY void max_of(float *x, const float *y, size_t count)
+{
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        store(x + i, LANES_MAX(load(y + i), load(x + i)));
+    for (; i < count; i++)
+        x[i] = y[i] > x[i] ? y[i] : x[i];
+}
+
 /* Lanes behind `keys` get no weight. */
 BODY float fold_row(float *score, size_t keys, float *max, float *total)
 {
@@ -831,6 +914,8 @@ const struct lanes LANES_TABLE = {.name = LANES_NAME,
                                   .mix = mix,
                                   .dot = dot,
                                   .dots = dots,
+                                  .best_dots = best_dots,
+                                  .max_of = max_of,
                                   .add = add_to,
                                   .scale = scale_by,
                                   .layer_norm = layer_norm,

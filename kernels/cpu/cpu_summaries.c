@@ -15,22 +15,6 @@ float cpu_softmax(float *score, size_t n, float share)
     return max + logf(total);
 }
 
-static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
-                       size_t rows, size_t width, size_t before)
-{
-    (void)run;
-    if (!rows)
-        return KERNEL_OK;
-    if (before)
-        cpu_lanes->scale(mean, mean, NULL, (float)before, width);
-    else
-        memcpy(mean, q, width * sizeof *mean);
-    for (size_t i = before ? 0 : 1; i < rows; i++)
-        cpu_lanes->add(mean, q + i * width, width);
-    cpu_lanes->scale(mean, mean, NULL, 1 / (float)(before + rows), width);
-    return KERNEL_OK;
-}
-
 struct summaries {
     const struct kernel_summaries *to;
     const struct kernel_pages *pages;
@@ -40,15 +24,16 @@ struct summaries {
 enum { MAX_KEYS = 1024, MAX_D = 256 /* of a chunk; above, `ref` does it */ };
 enum { RUN = 64 };
 
-/* The keys from slot on, as far as they lie in one page, at most `count` and RUN. */
-static struct cpu_run run_from(const struct summaries *job, size_t head,
+/* A key-value head's keys from slot on, as far as they lie in one page, at most
+ * `count` and RUN. */
+static struct cpu_run run_from(const struct summaries *job, size_t kv,
                                size_t slot, size_t count)
 {
     count = ref_stretch(job->pages, slot, count);
     return (struct cpu_run){.pages = job->pages,
                             .hkv = job->hkv,
                             .d = job->d,
-                            .head = head / (job->hq / job->hkv),
+                            .head = kv,
                             .slot = slot,
                             .count = count < RUN ? count : RUN};
 }
@@ -57,10 +42,11 @@ static void summarise(const struct summaries *job, size_t c, size_t head)
 {
     SCRATCH float room[RUN * MAX_D];
     size_t d = job->d, slot = c * job->chunk, step;
+    size_t kv = head / (job->hq / job->hkv);
     float *key = job->to->keys[c] + job->to->key_at + head * d;
     float scale = 1 / sqrtf((float)d), p[MAX_KEYS], score[MAX_KEYS];
     for (size_t j = 0, some; j < job->keys; j += some) {
-        struct cpu_run run = run_from(job, head, slot + j, job->keys - j);
+        struct cpu_run run = run_from(job, kv, slot + j, job->keys - j);
         const float *at = cpu_keys(&run, room, &step);
         some = run.count;
         for (size_t i = 0; i < some; i++)
@@ -73,7 +59,7 @@ static void summarise(const struct summaries *job, size_t c, size_t head)
             entropy += (double)p[j] * (all - (double)score[j]);
     job->to->biases[c][job->to->bias_at + head] = (float)entropy;
     for (size_t j = 0, some; j < job->keys; j += some) {
-        struct cpu_run run = run_from(job, head, slot + j, job->keys - j);
+        struct cpu_run run = run_from(job, kv, slot + j, job->keys - j);
         const float *at = cpu_keys(&run, room, &step);
         some = run.count;
         cpu_lanes->mix(key, d, p + j, 0, 1, at, step, 1, d, some, j > 0);
@@ -111,8 +97,57 @@ static int chunk_summary(struct kernel_run *run,
     return KERNEL_OK;
 }
 
+/* ret [d] = the mean of a head's keys from slot on. */
+static void average(const struct summaries *job, size_t kv, size_t slot,
+                    uint16_t *ret)
+{
+    SCRATCH float room[RUN * MAX_D];
+    float mean[MAX_D] = {0};
+    size_t step;
+    for (size_t j = 0, some; j < job->keys; j += some) {
+        struct cpu_run run = run_from(job, kv, slot + j, job->keys - j);
+        const float *key = cpu_keys(&run, room, &step);
+        some = run.count;
+        for (size_t i = 0; i < some; i++)
+            cpu_lanes->add(mean, key + i * step, job->d);
+    }
+    for (size_t l = 0; l < job->d; l++)
+        ret[l] = ref_to_bf16(mean[l] / (float)job->keys);
+}
+
+static void average_part(void *argument, size_t from, size_t to)
+{
+    const struct summaries *job = argument;
+    size_t means = job->to->means;
+    for (size_t c = job->first + from; c < job->first + to; c++)
+        for (size_t i = 0; i < job->hkv * means; i++)
+            average(job, i / means, c * job->chunk + i % means * job->keys,
+                    ref_mean(job->to, c, i, job->d));
+}
+
+static int chunk_means(struct kernel_run *run,
+                       const struct kernel_summaries *summaries,
+                       const struct kernel_pages *pages, size_t first,
+                       size_t chunks, size_t chunk, size_t hkv, size_t d)
+{
+    if (d > MAX_D)
+        return kernels_ref()->chunk_means(run, summaries, pages, first, chunks,
+                                          chunk, hkv, d);
+    struct summaries job = {.to = summaries,
+                            .pages = pages,
+                            .first = first,
+                            .chunk = chunk,
+                            .keys = chunk / summaries->means,
+                            .hkv = hkv,
+                            .d = d};
+    cpu_share(run, chunks,
+              (double)chunks * (double)chunk * (double)hkv * (double)d,
+              average_part, &job);
+    return KERNEL_OK;
+}
+
 void cpu_fill_summaries(struct kernels *table)
 {
-    table->chunk_proxy = chunk_proxy;
     table->chunk_summary = chunk_summary;
+    table->chunk_means = chunk_means;
 }

@@ -1,5 +1,6 @@
-/* The chunks that each query of HiLS attention reads: scores of all candidates,
- * the logarithm of what each head's softmax divides by, the best. */
+/* The chunks that each query of HiLS attention reads: scores of all candidates (of
+ * each mean of their keys, of which the highest stays), the logarithm of what each
+ * head's softmax divides by, the best. */
 #include "kernels/cuda/cuda_select.h"
 #include "kernels/cuda/cuda_hils_turns.h"
 #include "kernels/cuda/cuda_join.h"
@@ -52,9 +53,8 @@ static __global__ void __launch_bounds__(TILE_MAX_WIDTH, 1)
     for (unsigned r = threadIdx.x; r < rows; r += blockDim.x) {
         size_t i = (row + r) / s.group;
         size_t head = kv * s.group + (row + r) % s.group;
-        log[i * s.heads + head] = t->total[r] == 0
-                                      ? minus_infinity()
-                                      : t->max[r] + logf(t->total[r]);
+        log[i * s.heads + head] =
+            t->total[r] == 0 ? minus_infinity() : t->max[r] + logf(t->total[r]);
     }
 }
 
@@ -134,9 +134,10 @@ static __device__ void make_worth(float *score, const float *total,
 struct choosing {
     int32_t *chosen;  /* [.., hkv, top_k] from the first of all on */
     float *score;     /* [m, hq, chunks] */
+    float *each;      /* [m, hq, chunks, means]; nullptr: there are no means */
     const float *log; /* [parts, m, hq] of the windows */
     size_t parts, first, m, chunks;
-    float *sum; /* [sums, m, hq] logarithms of shares of the candidates */
+    float *sum;  /* [sums, m, hq] logarithms of shares of the candidates */
     size_t sums; /* 0: none were left by scoring */
     /* Where the candidates are split over blocks: */
     int32_t *best; /* [m, hkv, splits, top_k] the best of each share */
@@ -174,9 +175,9 @@ static __device__ void join_sums(float *total, const struct choosing &a,
                                  size_t head)
 {
     for (size_t g = warp_of_thread(); g < s.group; g += CHOOSE_THREADS / WARP) {
-        float both = log_of_both(
-            log_of_parts(a.log, a.parts, a.m, s.heads, i, head + g),
-            log_of_parts(a.sum, a.sums, a.m, s.heads, i, head + g));
+        float both =
+            log_of_both(log_of_parts(a.log, a.parts, a.m, s.heads, i, head + g),
+                        log_of_parts(a.sum, a.sums, a.m, s.heads, i, head + g));
         if (!lane_of_thread())
             total[g] = both;
     }
@@ -371,13 +372,67 @@ static int sum_all(struct kernel_run *run, const struct hils_source &s,
                                 : sum_by_threads<MANY, Number>(run, s, w);
 }
 
+/* Means of keys, each as if it were a chunk. */
+struct mean_source : hils_source {
+    using number = uint16_t;
+    __device__ size_t candidates(size_t i) const
+    {
+        return hils_source::candidates(i) * summaries.means;
+    }
+    __device__ const uint16_t *key(size_t mean, size_t head) const
+    {
+        unsigned means = static_cast<unsigned>(summaries.means);
+        unsigned c = static_cast<unsigned>(mean) / means;
+        return reinterpret_cast<const uint16_t *>(summaries.keys[c] +
+                                                  summaries.key_at) +
+               (head / group * means + static_cast<unsigned>(mean) % means) * d;
+    }
+    __device__ static float bias(size_t, size_t)
+    {
+        return 0;
+    }
+};
+
+/* score [m, hq, chunks] = the highest of each chunk's, and shift.  grid: chunks, query
+ * heads, queries. */
+static __global__ void __launch_bounds__(CHOOSE_THREADS)
+    keep_highest(float *score, const float *each, struct hils_source s,
+                 size_t first, size_t chunks, float shift)
+{
+    size_t c = blockIdx.x * size_t{CHOOSE_THREADS} + threadIdx.x;
+    size_t row = blockIdx.z * s.heads + blockIdx.y, means = s.summaries.means;
+    if (c >= s.candidates(first + blockIdx.z))
+        return;
+    each += (row * chunks + c) * means;
+    float max = each[0];
+    for (size_t i = 1; i < means; i++)
+        max = fmaxf(max, each[i]);
+    score[row * chunks + c] = max + shift;
+}
+
+static int score_means(struct kernel_run *run, const struct hils_source &s,
+                       const struct choosing &a, const struct windows &w)
+{
+    size_t means = s.summaries.means;
+    struct mean_source each = {s};
+    int code =
+        score_all(run, a.each, nullptr, each, w.first, w.m, a.chunks * means);
+    return code ? code
+                : cuda_launch(run, keep_highest,
+                              {cuda_ceil(a.chunks, CHOOSE_THREADS), s.heads,
+                               w.m, CHOOSE_THREADS},
+                              a.score, a.each, s, w.first, a.chunks,
+                              logf(static_cast<float>(s.sizes.chunk / means)));
+}
+
 static int choose_batch(struct kernel_run *run, const struct hils_source &s,
                         struct choosing a, const struct windows &w)
 {
-    bool few = a.sum && w.m <= SCORE_FEW;
+    bool few = a.sum && w.m <= SCORE_FEW && !a.each;
     a.sums = few ? cuda_ceil(a.chunks, SCORE_CHUNKS) : 0;
-    int code = score_all(run, a.score, few ? a.sum : nullptr, s, w.first, w.m,
-                         a.chunks);
+    int code = a.each ? score_means(run, s, a, w)
+                      : score_all(run, a.score, few ? a.sum : nullptr, s,
+                                  w.first, w.m, a.chunks);
     if (!code)
         code = are_bf16(&s.pages) ? sum_all<uint16_t>(run, s, w)
                                   : sum_all<float>(run, s, w);
@@ -411,27 +466,31 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
         return KERNEL_OK;
     if (sizes->d > TILE_MAX_WIDTH || sizes->hq > CUDA_MAX_SHARED / 8 ||
         asked->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
-        sizes->chunk > INT32_MAX || !are_known(pages))
+        sizes->chunk > INT32_MAX || !are_known(pages) ||
+        summaries->means > INT32_MAX)
         return KERNEL_UNSUPPORTED;
     if (sizes->m <= SCORE_FEW)
         steady.chunks = roomy(asked->chunks);
     struct hils_source s =
         hils_source_of(qhat, pages, summaries, position, landmark, sizes);
-    size_t each = sizes->chunks * sizes->hq;
-    size_t batch = each ? CHOOSE_MAX_SCORES / each : sizes->m;
+    size_t each = sizes->chunks * sizes->hq, means = summaries->means;
+    size_t batch =
+        each ? CHOOSE_MAX_SCORES / each / (means ? means : 1) : sizes->m;
     batch = batch < 1 ? 1 : batch < sizes->m ? batch : sizes->m;
     batch = batch < CUDA_MAX_ROWS ? batch : CUDA_MAX_ROWS;
     cuda_workspace scores(run), logs(run), sums(run), bests(run), worths(run);
+    cuda_workspace eaches(run);
     struct choosing a = {};
     size_t parts = parts_of(s, batch);
     a.chosen = chosen;
     a.score = scores.take<float>(batch, each);
+    a.each = means ? eaches.take<float>(batch, each, means) : nullptr;
     float *log = logs.take<float>(parts, batch, sizes->hq);
     a.log = log;
     a.parts = parts;
     a.chunks = sizes->chunks;
     a.splits = splits_of(s, batch);
-    bool fine = a.score && log;
+    bool fine = a.score && log && (a.each || !means);
     if (fine && (a.splits > 1 || batch <= SCORE_FEW)) {
         size_t count = cuda_ceil(sizes->chunks, SCORE_CHUNKS);
         a.sum = sums.take<float>(count > a.splits ? count : a.splits, batch,

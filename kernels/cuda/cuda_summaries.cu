@@ -1,4 +1,4 @@
-/* What HiLS attention knows of a chunk: proxies, summaries. */
+/* What HiLS attention knows of a chunk: summaries, or means of its keys. */
 #include "kernels/cuda/cuda_dense.h"
 #include "kernels/cuda/cuda_tiles.h"
 
@@ -6,36 +6,13 @@ constexpr unsigned THREADS = 128;
 
 /* ---- Proxies ---- */
 
-static __global__ void __launch_bounds__(THREADS)
-    mean_queries(float *mean, const float *q, size_t rows, size_t width,
-                 size_t before)
-{
-    size_t l = blockIdx.x * size_t{THREADS} + threadIdx.x;
-    if (l >= width)
-        return;
-    float sum = before ? mean[l] * static_cast<float>(before) : 0;
-    for (size_t i = 0; i < rows; i++)
-        sum += q[i * width + l];
-    mean[l] = sum / static_cast<float>(before + rows);
-}
-
-static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
-                       size_t rows, size_t width, size_t before)
-{
-    return rows ? cuda_launch(run, mean_queries,
-                              {cuda_ceil(width, THREADS), 1, 1, THREADS}, mean,
-                              q, rows, width, before)
-                : KERNEL_OK;
-}
-
 /* A block for each chunk and query head. */
 static __global__ void __launch_bounds__(THREADS)
     put_proxies(const struct kernel_summaries summaries,
                 const struct kernel_proxies proxies, size_t first, size_t d)
 {
     size_t head = blockIdx.y * d, half = proxies.angles ? d / 2 : 0;
-    float *key =
-        summaries.keys[first + blockIdx.x] + summaries.key_at + head;
+    float *key = summaries.keys[first + blockIdx.x] + summaries.key_at + head;
     const float *x = proxies.x + blockIdx.x * proxies.step + head;
     const float *by = proxies.angles + blockIdx.x * proxies.turn;
     for (size_t j = threadIdx.x; j < half; j += THREADS) {
@@ -144,9 +121,44 @@ static int chunk_summary(struct kernel_run *run,
         *summaries, *pages, z);
 }
 
+/* ---- Means ---- */
+
+/* A block for each chunk and mean of a key-value head. */
+template <typename Number>
+static __global__ void __launch_bounds__(THREADS)
+    average_keys(struct kernel_summaries summaries, struct kernel_pages pages,
+                 size_t first, size_t chunk, size_t keys, size_t hkv, size_t d)
+{
+    size_t c = first + blockIdx.x, kv = blockIdx.y / summaries.means;
+    size_t slot = c * chunk + blockIdx.y % summaries.means * keys;
+    size_t step = page_step(pages, hkv, d), at = page_at(pages, kv, d);
+    auto *mean =
+        reinterpret_cast<uint16_t *>(summaries.keys[c] + summaries.key_at) +
+        blockIdx.y * d;
+    for (size_t l = threadIdx.x; l < d; l += THREADS) {
+        float sum = 0;
+        for (size_t j = slot; j < slot + keys; j++)
+            sum += widened(key_at<Number>(pages, j, step)[at + l]);
+        mean[l] = to_bf16(sum / static_cast<float>(keys));
+    }
+}
+
+static int chunk_means(struct kernel_run *run,
+                       const struct kernel_summaries *summaries,
+                       const struct kernel_pages *pages, size_t first,
+                       size_t chunks, size_t chunk, size_t hkv, size_t d)
+{
+    if (first + chunks > INT32_MAX / chunk || !are_known(pages))
+        return KERNEL_UNSUPPORTED;
+    return cuda_launch(
+        run, are_bf16(pages) ? average_keys<uint16_t> : average_keys<float>,
+        {chunks, hkv * summaries->means, 1, THREADS}, *summaries, *pages, first,
+        chunk, chunk / summaries->means, hkv, d);
+}
+
 void cuda_fill_summaries(struct kernels *table)
 {
-    table->chunk_proxy = chunk_proxy;
     table->chunk_proxies = chunk_proxies;
     table->chunk_summary = chunk_summary;
+    table->chunk_means = chunk_means;
 }

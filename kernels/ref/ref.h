@@ -111,6 +111,13 @@ static inline size_t ref_integers(size_t head, size_t slots, size_t d)
            slots * ref_groups(d) * sizeof(float);
 }
 
+/* Mean i of chunk c, which lie key-value head by key-value head. */
+static inline uint16_t *ref_mean(const struct kernel_summaries *summaries,
+                                 size_t c, size_t i, size_t d)
+{
+    return (uint16_t *)(summaries->keys[c] + summaries->key_at) + i * d;
+}
+
 /* Number l of slot j in a page's part, as ref_step and ref_at say where. */
 static inline float ref_number(const struct kernel_pages *pages,
                                const float *part, size_t j, size_t step,

@@ -64,13 +64,32 @@ static bool real(const struct hils *h, size_t j)
     return !h->landmark || !h->landmark[j];
 }
 
+/* The highest of the chunk's means, which each stand for as many keys. */
+static double means_score(const struct hils *h, const float *q, size_t head,
+                          size_t c)
+{
+    const struct kernel_summaries *s = h->summaries;
+    size_t d = h->sizes->d, group = h->sizes->hq / h->sizes->hkv;
+    size_t keys = h->sizes->chunk / s->means;
+    double highest = -INFINITY;
+    for (size_t r = 0; r < s->means; r++) {
+        const uint16_t *mean = ref_mean(s, c, head / group * s->means + r, d);
+        double sum = 0;
+        for (size_t l = 0; l < d; l++)
+            sum += (double)q[l] * (double)ref_from_bf16(mean[l]);
+        highest = fmax(highest, sum / sqrt((double)d));
+    }
+    return highest + log((double)keys);
+}
+
 static double chunk_score(const struct hils *h, size_t i, size_t head, size_t c)
 {
     const struct kernel_summaries *s = h->summaries;
+    const float *q = query_of(h, h->qhat, i, head);
     size_t d = h->sizes->d;
-    return score_of(query_of(h, h->qhat, i, head),
-                    s->keys[c] + s->key_at + head * d, d) +
-           (double)s->biases[c][s->bias_at + head];
+    return s->means ? means_score(h, q, head, c)
+                    : score_of(q, s->keys[c] + s->key_at + head * d, d) +
+                          (double)s->biases[c][s->bias_at + head];
 }
 
 /* Of slot j's key. */

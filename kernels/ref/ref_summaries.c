@@ -1,21 +1,8 @@
-/* What HiLS attention knows of a chunk: proxies, summaries. */
+/* What HiLS attention knows of a chunk: summaries, or means of its keys. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernels/ref/ref.h"
-
-static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
-                       size_t rows, size_t width, size_t before)
-{
-    (void)run;
-    for (size_t l = 0; rows && l < width; l++) {
-        double sum = before ? (double)mean[l] * (double)before : 0;
-        for (size_t i = 0; i < rows; i++)
-            sum += (double)q[i * width + l];
-        mean[l] = (float)(sum / (double)(before + rows));
-    }
-    return KERNEL_OK;
-}
 
 /* A head, turned as by `rotary`; the last of an odd width is not. */
 static void put_turned(float *key, const float *x, const float *angles,
@@ -105,9 +92,36 @@ static int chunk_summary(struct kernel_run *run,
     return KERNEL_OK;
 }
 
+/* mean [d] of the keys of slots [from, from + keys). */
+static void average(uint16_t *mean, const struct kernel_pages *pages,
+                    size_t from, size_t keys, size_t at, size_t step, size_t d)
+{
+    for (size_t l = 0; l < d; l++) {
+        double sum = 0;
+        for (size_t j = from; j < from + keys; j++)
+            sum += (double)ref_key_number(pages, j, step, at, l);
+        mean[l] = ref_to_bf16((float)(sum / (double)keys));
+    }
+}
+
+static int chunk_means(struct kernel_run *run,
+                       const struct kernel_summaries *summaries,
+                       const struct kernel_pages *pages, size_t first,
+                       size_t chunks, size_t chunk, size_t hkv, size_t d)
+{
+    (void)run;
+    size_t means = summaries->means, keys = chunk / means;
+    for (size_t c = first; c < first + chunks; c++)
+        for (size_t i = 0; i < hkv * means; i++)
+            average(ref_mean(summaries, c, i, d), pages,
+                    c * chunk + i % means * keys, keys,
+                    ref_at(pages, i / means, d), ref_step(pages, hkv, d), d);
+    return KERNEL_OK;
+}
+
 void ref_fill_summaries(struct kernels *table)
 {
-    table->chunk_proxy = chunk_proxy;
     table->chunk_proxies = chunk_proxies;
     table->chunk_summary = chunk_summary;
+    table->chunk_means = chunk_means;
 }

@@ -158,23 +158,7 @@ static const float *choosing(const struct model *m, const struct cache *cache)
     return own ? w->q : w->qhat;
 }
 
-/* ---- Summaries ---- */
-
-/* The mean of the queries of each chunk's tokens so far. */
-static int take_queries(struct model *m, const struct cache *cache, size_t row,
-                        size_t rows, size_t layer)
-{
-    size_t wide = m->config.heads * m->config.head, chunk = cache->hils.chunk;
-    int code = 0;
-    for (size_t i = 0, some; i < rows && !code; i += some) {
-        size_t slot = cache->length + i, before = slot % chunk;
-        some = rows - i < chunk - before ? rows - i : chunk - before;
-        code = m->kernels->chunk_proxy(
-            &m->run, cache_summary(m, cache, layer, slot / chunk),
-            m->work.q + (row + i) * wide, some, wide, before);
-    }
-    return code;
-}
+/* ---- What chunks are chosen by ---- */
 
 /* The queries of the landmarks of chunks [first, end), or the one that all share. */
 static int take_landmarks(struct model *m, const struct cache *cache,
@@ -198,6 +182,7 @@ static int take_landmarks(struct model *m, const struct cache *cache,
                                      end - first, c->heads, c->head);
 }
 
+/* Of chunks that become complete: what they are chosen by. */
 static int summarise(struct model *m, const struct cache *cache, size_t row,
                      size_t rows, size_t layer)
 {
@@ -207,16 +192,18 @@ static int summarise(struct model *m, const struct cache *cache, size_t row,
     struct kernel_summaries summaries = cache_summaries(m, cache, layer);
     size_t first = cache->length / h->chunk;
     size_t end = (cache->length + rows) / h->chunk;
-    int code = cache->inserted ? 0 : take_queries(m, cache, row, rows, layer);
-    if (code || first == end)
-        return code;
-    if (cache->inserted)
-        code = take_landmarks(m, cache, row, first, end, layer);
+    if (first == end)
+        return 0;
+    if (h->exact)
+        return m->kernels->chunk_means(&m->run, &summaries, &pages, first,
+                                       end - first, h->chunk, c->key_heads,
+                                       c->head);
+    int code = take_landmarks(m, cache, row, first, end, layer);
     if (code)
         return code;
     return m->kernels->chunk_summary(&m->run, &summaries, &pages, first,
                                      end - first, h->chunk, c->heads,
-                                     c->key_heads, c->head, cache->inserted);
+                                     c->key_heads, c->head, true);
 }
 
 /* ---- Attention ---- */
@@ -234,7 +221,7 @@ static int attend_all(struct model *m, const struct cache *cache, size_t row,
 }
 
 /* Into work.chosen, behind which there is room for those that are `looked`
- * at; 0: by summaries alone. */
+ * at; 0: by means or summaries alone. */
 static int choose(struct model *m, const float *q, const float *qhat,
                   const struct kernel_pages *pages,
                   const struct kernel_summaries *summaries,

@@ -36,6 +36,16 @@ static int type_of(const struct model *m, bool int8)
     return m->kernels->bf16_pages && !whole ? KERNEL_BF16 : KERNEL_F32;
 }
 
+/* Of what a layer that may choose knows of a chunk. */
+static size_t summary_floats(const struct model_config *c)
+{
+    size_t floats =
+        c->attention.kind == ATTENTION_HILS
+            ? c->heads * (c->head + 1)
+            : kernel_means_floats(c->key_heads, CACHE_MEANS, c->head);
+    return whole_floats(sizeof(float) * floats);
+}
+
 void page_pool_lay_out(struct model *m, bool exact, bool int8)
 {
     const struct model_config *c = &m->config;
@@ -51,8 +61,7 @@ void page_pool_lay_out(struct model *m, bool exact, bool int8)
             hils ? hils_layer(&c->attention, i) : exact && !c->window[i];
         pool->at[i] = pool->floats;
         pool->floats += 2 * part_floats(m);
-        pool->floats +=
-            room ? whole_floats(sizeof(float) * c->heads * (c->head + 1)) : 0;
+        pool->floats += room ? summary_floats(c) : 0;
     }
 }
 
@@ -254,16 +263,12 @@ struct kernel_summaries cache_summaries(const struct model *m,
                                         const struct cache *cache, size_t layer)
 {
     size_t at = m->pages.at[layer] + 2 * part_floats(m);
-    return (struct kernel_summaries){.keys = cache->table,
-                                     .biases = cache->table,
-                                     .key_at = at,
-                                     .bias_at =
-                                         at + m->config.heads * m->config.head};
-}
-
-float *cache_summary(const struct model *m, const struct cache *cache,
-                     size_t layer, size_t chunk)
-{
-    return cache->pages[chunk]->memory + m->pages.at[layer] +
-           2 * part_floats(m);
+    struct kernel_summaries ret = {.keys = cache->table, .key_at = at};
+    if (cache->hils.exact) {
+        ret.means = CACHE_MEANS;
+    } else {
+        ret.biases = cache->table;
+        ret.bias_at = at + m->config.heads * m->config.head;
+    }
+    return ret;
 }

@@ -3,14 +3,14 @@
  * those of its beginning.
  *
  *   page: for each layer  keys [Hkv, S, d], values [Hkv, S, d], and where it may
- *         be HiLS's  the chunk's summary keys [Hq, d] and biases [Hq]
+ *         choose  the chunk's means of keys [Hkv, 8, d] (`exact`), or, in models made
+ *         for HiLS, its summary keys [Hq, d] and biases [Hq]
  *
- * S is 64, in models made for HiLS their chunk.  While a chunk is not complete
- * its proxy lies where the summary keys will.
+ * S is 64, in models made for HiLS their chunk.
  *
  * Keys and values are of the pool's `type`, one for all pages of a model: int8 where
  * it was asked for, bf16 where the table of kernels has such pages and the weights
- * are not f32, else f32.  Summaries are f32: what is chosen goes by them.  Each part begins at a
+ * are not f32, else f32.  Means and summaries are f32: what is chosen goes by them.  Each part begins at a
  * multiple of 16 bytes.
  *
  * A slot is a token, or what the model has inserted behind those of a chunk.
@@ -18,7 +18,7 @@
  * 1. A page with several users is never written to: cache_reserve copies the
  *    one that the next tokens go into.
  * 2. pages[i] holds the slots [S i, S (i + 1)); all slots before `length` are
- *    filled, and chunks that are complete have their summaries.
+ *    filled, and chunks that are complete have their means or summaries.
  * 3. `table` on the device has the pages' addresses, in order. */
 #ifndef MODEL_INFERENCE_KV_CACHE_H
 #define MODEL_INFERENCE_KV_CACHE_H
@@ -28,7 +28,10 @@
 
 struct model;
 
-enum { CACHE_PAGE = 64 /* slots; also the chunk of `exact` */ };
+enum {
+    CACHE_PAGE = 64, /* slots; also the chunk of `exact` */
+    CACHE_MEANS = 8  /* of a chunk of `exact` */
+};
 
 struct page {
     float *memory;
@@ -52,8 +55,7 @@ struct hils_use {
     bool exact;  /* of layers without a window; chosen tokens weigh their own */
     int rerank;  /* enum session_rerank (`exact`) */
     size_t full; /* the first so many layers read all (`exact`) */
-    bool
-        all; /* nothing is chosen, summaries are made: the last `window` slots are
+    bool all; /* nothing is chosen, means are made: the last `window` slots are
                  read, 0: all of them (`exact`) */
     bool softmax1;
 };
@@ -98,16 +100,13 @@ struct kernel_places cache_places(const struct cache *cache, size_t rows);
 struct kernel_pages cache_pages(const struct model *model,
                                 const struct cache *cache, size_t layer);
 
-/* The chunks' summaries of a layer that may be HiLS's. */
+/* The chunks' summaries, or means, of a layer that may choose. */
 struct kernel_summaries cache_summaries(const struct model *model,
                                         const struct cache *cache,
                                         size_t layer);
-/* Returns the chunk's summary on the device: [Hq, d]. */
-float *cache_summary(const struct model *model, const struct cache *cache,
-                     size_t layer, size_t chunk);
 
 /* Lays the model's pages out, once, by its kernels, config and weights' type;
- * `exact`: layers that see all have room for summaries; `int8`: keys and values have
+ * `exact`: layers that see all have room for means; `int8`: keys and values have
  * eight bits, if the table and the attention can. */
 void page_pool_lay_out(struct model *model, bool exact, bool int8);
 /* Whether the pages of this layer have that room. */

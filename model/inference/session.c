@@ -76,8 +76,8 @@ void session_exact_change(struct session *session,
         .chunk = CACHE_PAGE,
         .window = usual ? EXACT_WINDOW : exact->window,
         .top_k = forward_hils_max(session->model, top_k, CACHE_PAGE),
-        .rerank = session->model->kernels->reranks ? exact->rerank
-                                                   : SESSION_BY_SUMMARIES,
+        .rerank =
+            session->model->kernels->reranks ? exact->rerank : SESSION_BY_MEANS,
         .full = exact->full,
         .all = exact->all,
         .exact = true};
@@ -116,9 +116,6 @@ const int32_t *session_ids(const struct session *session)
 /* How many of the first `length` tokens the cache can do with. */
 static size_t cached_of(const struct session *s, size_t length)
 {
-    size_t chunk = s->cache.hils.chunk;
-    if (s->cache.hils.exact)
-        length = length / chunk * chunk;
     if (length < s->text && !s->model->config.attention.hici.causal)
         length = 0;
     return length < s->kept ? length : s->kept;

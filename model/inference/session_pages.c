@@ -41,7 +41,7 @@ struct hash128 session_kind(const struct session *s)
     put_number(&text, h->chunk);
     put_number(&text, h->window);
     put_number(&text, h->top_k);
-    put_number(&text, h->exact);
+    put_number(&text, h->exact ? CACHE_MEANS : 0);
     put_number(&text, h->full);
     put_number(&text, (uint64_t)h->rerank);
     put_number(&text, h->all);

@@ -236,7 +236,7 @@ static void open_timed(const char *path, struct pool *pool, bool int8,
                        size_t tokens, struct timed *ret)
 {
     static const char *const ways[TIMED_WAYS] = {"full", "exact=2560",
-                                                 "summaries=2560", "keys=2560"};
+                                                 "means=2560", "keys=2560"};
     struct session_exact all = {.all = true};
     open_model_with(path, pool, int8);
     struct session *base = open_session(&all);

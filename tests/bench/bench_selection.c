@@ -13,9 +13,8 @@
  *     of_all     window and chosen chunks, of all tokens
  *     of_chunks  chosen chunks, of all candidates
  *
- *     exact      as the engine chooses: summaries by the mean of a chunk's queries
- *     mean_keys  by the mean of a chunk's keys
- *     question   summaries by the mean of the question's queries
+ *     exact      as the engine chooses first: by the means of runs of a chunk's keys
+ *     mean_keys  by the mean of all of a chunk's keys
  *     rerank     twice as many by `exact`, of these the heaviest
  *     sink       `exact`, the first chunk always among them
  *     both       the first chunk, and `rerank` for the others
@@ -41,30 +40,20 @@ enum {
     QUESTIONS = 12
 };
 
-enum choice {
-    EXACT,
-    MEAN_KEYS,
-    QUESTION,
-    RERANK,
-    SINK,
-    BOTH,
-    ORACLE,
-    ANY,
-    CHOICES
-};
+enum choice { EXACT, MEAN_KEYS, RERANK, SINK, BOTH, ORACLE, ANY, CHOICES };
 static const char *const names[CHOICES] = {
-    [EXACT] = "exact",       [MEAN_KEYS] = "mean_keys",
-    [QUESTION] = "question", [RERANK] = "rerank",
-    [SINK] = "sink",         [BOTH] = "both",
-    [ORACLE] = "oracle",     [ANY] = "any"};
+    [EXACT] = "exact", [MEAN_KEYS] = "mean_keys", [RERANK] = "rerank",
+    [SINK] = "sink",   [BOTH] = "both",           [ORACLE] = "oracle",
+    [ANY] = "any"};
 
-/* Summaries of a layer's complete chunks. */
+/* Means of the keys of a layer's complete chunks. */
 struct summaries {
-    float **keys, **biases; /* [most] each [hq, d], [hq] */
+    float **keys; /* [most] each [hkv, means, d] */
+    size_t means;
 };
 
 struct layer {
-    struct summaries own, mean, question;
+    struct summaries own, mean;
     struct share shares[CHOICES]; /* of the queries measured last */
     double window;                /* sum of the window's shares */
 };
@@ -93,88 +82,37 @@ static void must(int code, const char *what)
 
 /* ---- Summaries ---- */
 
-static float **rows_of(size_t count, size_t width)
+static void summaries_open(struct summaries *s, size_t max, size_t width)
 {
-    float **rows = mem_alloc(count * sizeof *rows);
-    for (size_t i = 0; i < count; i++)
-        rows[i] = mem_alloc(width * sizeof *rows[i]);
-    return rows;
-}
-
-static void summaries_open(struct summaries *s, size_t max, size_t hq, size_t d)
-{
-    s->keys = rows_of(max, hq * d);
-    s->biases = rows_of(max, hq);
+    s->keys = mem_alloc(max * sizeof *s->keys);
+    for (size_t i = 0; i < max; i++)
+        s->keys[i] = mem_alloc(s->means * width * sizeof *s->keys[i]);
 }
 
 static void summaries_free(struct summaries *s, size_t max)
 {
-    for (size_t i = 0; i < max; i++) {
+    for (size_t i = 0; i < max; i++)
         free(s->keys[i]);
-        free(s->biases[i]);
-    }
     free(s->keys);
-    free(s->biases);
 }
 
 static struct kernel_summaries table_of(const struct summaries *s)
 {
-    return (struct kernel_summaries){.keys = s->keys, .biases = s->biases};
-}
-
-static void mean_of_keys(const struct summaries *s,
-                         const struct kernel_pages *pages, size_t chunk,
-                         size_t hq, size_t hkv, size_t d)
-{
-    for (size_t h = 0; h < hq; h++) {
-        for (size_t i = 0; i < d; i++) {
-            double sum = 0;
-            for (size_t j = 0; j < CHUNK; j++)
-                sum += (double)key_of(pages, chunk * CHUNK + j, h * hkv / hq,
-                                      hkv, d)[i];
-            s->keys[chunk][h * d + i] = (float)(sum / CHUNK);
-        }
-        s->biases[chunk][h] = logf(CHUNK); /* the most that a bias can be */
-    }
+    return (struct kernel_summaries){.keys = s->keys, .means = s->means};
 }
 
 /* As the engine does (model/inference/forward_hils.c). */
 static void summarise(struct kernel_run *run, struct layer *layer,
-                      const float *q, const struct kernel_pages *pages,
-                      size_t m, size_t n, size_t hq, size_t hkv, size_t d)
+                      const struct kernel_pages *pages, size_t m, size_t n,
+                      size_t hkv, size_t d)
 {
-    const struct kernels *k = watch.kernels;
-    size_t first = (n - m) / CHUNK, end = n / CHUNK, some;
-    for (size_t i = 0; i < m; i += some) {
-        size_t slot = n - m + i, before = slot % CHUNK;
-        some = m - i < CHUNK - before ? m - i : CHUNK - before;
-        must(k->chunk_proxy(run, layer->own.keys[slot / CHUNK], q + i * hq * d,
-                            some, hq * d, before),
-             "chunk_proxy");
-    }
-    struct kernel_summaries table = table_of(&layer->own);
-    if (end > first)
-        must(k->chunk_summary(run, &table, pages, first, end - first, CHUNK, hq,
-                              hkv, d, false),
-             "chunk_summary");
-    for (size_t c = first; c < end; c++)
-        mean_of_keys(&layer->mean, pages, c, hq, hkv, d);
-}
-
-static void summarise_by_question(struct kernel_run *run, struct layer *layer,
-                                  const float *q,
-                                  const struct kernel_pages *pages, size_t m,
-                                  size_t chunks, size_t hq, size_t hkv,
-                                  size_t d)
-{
-    struct kernel_summaries table = table_of(&layer->question);
-    for (size_t c = 0; c < chunks; c++)
-        must(watch.kernels->chunk_proxy(run, layer->question.keys[c], q, m,
-                                        hq * d, 0),
-             "chunk_proxy");
-    must(watch.kernels->chunk_summary(run, &table, pages, 0, chunks, CHUNK, hq,
-                                      hkv, d, false),
-         "chunk_summary");
+    size_t first = (n - m) / CHUNK, end = n / CHUNK;
+    struct kernel_summaries tables[] = {table_of(&layer->own),
+                                        table_of(&layer->mean)};
+    for (size_t i = 0; i < 2 && end > first; i++)
+        must(watch.kernels->chunk_means(run, &tables[i], pages, first,
+                                        end - first, CHUNK, hkv, d),
+             "chunk_means");
 }
 
 /* ---- What is measured ---- */
@@ -244,8 +182,6 @@ static void measure(struct kernel_run *run, struct layer *layer,
     int32_t *fewer = choose(run, all, &layer->own, k - 1);
     int32_t *twice = choose(run, all, &layer->own, 2 * k);
     int32_t *mean = choose(run, all, &layer->mean, k);
-    int32_t *asked =
-        watch.question ? choose(run, all, &layer->question, k) : NULL;
     struct weights w = {.group = group};
     w.of = mem_alloc(group * watch.max * sizeof *w.of);
     w.window = mem_alloc(group * sizeof *w.window);
@@ -260,15 +196,13 @@ static void measure(struct kernel_run *run, struct layer *layer,
         struct chosen more = chosen_at(twice, row, 2 * k), by[CHOICES];
         by[EXACT] = chosen_at(own, row, k);
         by[MEAN_KEYS] = chosen_at(mean, row, k);
-        by[QUESTION] = asked ? chosen_at(asked, row, k) : by[EXACT];
         by[RERANK] = heaviest(&more, w.best, k);
         by[SINK] = sink(own, fewer, row);
         by[BOTH] = with_first(&more, w.best, k);
         by[ORACLE] = heaviest_of_all(w.sum, w.chunks, k);
         by[ANY] = any(&watch.state, w.chunks, k);
         for (int c = 0; c < CHOICES; c++)
-            if (c != QUESTION || asked)
-                count_share(&layer->shares[c], &w, &by[c]);
+            count_share(&layer->shares[c], &w, &by[c]);
         for (size_t g = 0; g < group; g++)
             layer->window += w.window[g];
     }
@@ -280,7 +214,6 @@ static void measure(struct kernel_run *run, struct layer *layer,
     free(fewer);
     free(twice);
     free(mean);
-    free(asked);
 }
 
 static void measure_some(struct kernel_run *run, struct layer *layer,
@@ -294,9 +227,6 @@ static void measure_some(struct kernel_run *run, struct layer *layer,
         memcpy(all.q + all.m * hq * d, q + i * hq * d, hq * d * sizeof *q);
         all.position[all.m++] = (int32_t)(n - m + i);
     }
-    if (watch.question)
-        summarise_by_question(run, layer, q, pages, m, (n - m) / CHUNK, hq, hkv,
-                              d);
     measure(run, layer, &all);
     free(all.q);
     free(all.position);
@@ -333,7 +263,7 @@ static int attend(struct kernel_run *run, float *out, const float *q,
 {
     struct layer *layer = &watch.layers[watch.calls++ % watch.count];
     if (!watch.question)
-        summarise(run, layer, q, pages, m, n, hq, hkv, d);
+        summarise(run, layer, pages, m, n, hkv, d);
     if (watch.measure && !window)
         measure_some(run, layer, q, pages, m, n, hq, hkv, d);
     if (watch.exact && !window)
@@ -464,9 +394,11 @@ static void open_watch(const struct model *m, size_t max, size_t top_k)
     watch.max = max / CHUNK + FORWARD_MAX_ROWS / CHUNK;
     watch.top_k = top_k;
     for (size_t l = 0; l < c->layers; l++) {
-        summaries_open(&watch.layers[l].own, watch.max, c->heads, c->head);
-        summaries_open(&watch.layers[l].mean, watch.max, c->heads, c->head);
-        summaries_open(&watch.layers[l].question, watch.max, c->heads, c->head);
+        struct layer *layer = &watch.layers[l];
+        layer->own.means = CACHE_MEANS;
+        layer->mean.means = 1;
+        summaries_open(&layer->own, watch.max, c->key_heads * c->head);
+        summaries_open(&layer->mean, watch.max, c->key_heads * c->head);
     }
 }
 
@@ -475,7 +407,6 @@ static void close_watch(void)
     for (size_t l = 0; l < watch.count; l++) {
         summaries_free(&watch.layers[l].own, watch.max);
         summaries_free(&watch.layers[l].mean, watch.max);
-        summaries_free(&watch.layers[l].question, watch.max);
     }
     free(watch.layers);
 }

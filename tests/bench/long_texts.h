@@ -196,7 +196,7 @@ static inline void read_to(struct reading *r, size_t end)
  *   full            all is read
  *   window=N        the last N tokens alone
  *   exact=N         as `hils_tokens = N` reads; exact=N/L: the first L layers full
- *   summaries=N     the same without re-ranking
+ *   means=N         the same without re-ranking
  *   keys=N          the same, of all chunks by their keys
  *   W/C/L, W/C/Lr   a window of W, C chunks, L layers full; re-ranked */
 static inline struct session_exact way_of(const char *word)
@@ -205,12 +205,12 @@ static inline struct session_exact way_of(const char *word)
     const char *number = strchr(word, '=');
     char *at = NULL;
     size_t count = number ? strtoul(number + 1, &at, 10) : 0;
-    if (!strncmp(word, "exact=", 6) || !strncmp(word, "summaries=", 10) ||
+    if (!strncmp(word, "exact=", 6) || !strncmp(word, "means=", 6) ||
         !strncmp(word, "keys=", 5)) {
         how = session_exact_of(count);
         how.rerank = *word == 'e'   ? SESSION_RERANKED
                      : *word == 'k' ? SESSION_BY_KEYS
-                                    : SESSION_BY_SUMMARIES;
+                                    : SESSION_BY_MEANS;
         how.full = *at == '/' ? strtoul(at + 1, NULL, 10) : 0;
     } else if (!strncmp(word, "window=", 7)) {
         how.window = count;
@@ -218,7 +218,7 @@ static inline struct session_exact way_of(const char *word)
         how = (struct session_exact){.window = strtoul(word, &at, 10)};
         how.top_k = strtoul(at + 1, &at, 10);
         how.full = strtoul(at + 1, &at, 10);
-        how.rerank = *at == 'r' ? SESSION_RERANKED : SESSION_BY_SUMMARIES;
+        how.rerank = *at == 'r' ? SESSION_RERANKED : SESSION_BY_MEANS;
     } else if (strcmp(word, "full") != 0) {
         fprintf(stderr, "%s: no way to read\n", word);
         exit(2);

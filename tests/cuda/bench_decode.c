@@ -21,13 +21,13 @@ struct decoding {
     double ms[MAX_LENGTHS]; /* 0: left out */
 };
 
-/* Bytes of a token's keys, values and share of the summaries. */
+/* Bytes of a token's keys, values and share of what its chunk is chosen by. */
 static double token_bytes(const struct bench *b, const struct bench_shape *s,
                           size_t chunk)
 {
     double bytes = bench_slot_bytes(bench_kept(b), s->key_heads, s->head);
     if (chunk)
-        bytes += 4 * (double)(s->heads * (s->head + 1)) / (double)chunk;
+        bytes += bench_chunk_bytes(s) / (double)chunk;
     return (double)s->layers * bytes;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "model/inference/kv_cache.h"
 #include "tests/cuda/bench_weights.h"
 
 #define HILS                                                                   \
@@ -89,13 +90,22 @@ double bench_weight_bytes(const struct bench_shape *s)
     return 2 * (layer_weights(s) + (double)(s->width * s->ids));
 }
 
+/* Summaries of models made for HiLS, of others means. */
+double bench_chunk_bytes(const struct bench_shape *s)
+{
+    bool hils = !strcmp(s->family, "qwen_hils");
+    return 4 * (double)(hils ? s->heads * (s->head + 1)
+                             : kernel_means_floats(s->key_heads, CACHE_MEANS,
+                                                   s->head));
+}
+
 double bench_step_bytes(const struct bench_shape *s, int kept, size_t n,
                         size_t chosen, size_t chunk)
 {
     size_t read = chosen && chosen < n ? chosen : n;
     double bytes = bench_slot_bytes(kept, s->key_heads, s->head) * (double)read;
     if (chosen)
-        bytes += 4 * (double)(n / chunk) * (double)(s->heads * (s->head + 1));
+        bytes += (double)(n / chunk) * bench_chunk_bytes(s);
     return bench_weight_bytes(s) + (double)s->layers * bytes;
 }
 
@@ -227,14 +237,6 @@ static int keep_numbers(struct kernel_run *run,
     return code;
 }
 
-static int proxy_of_numbers(struct kernel_run *run, float *mean, const float *q,
-                            size_t rows, size_t width, size_t before)
-{
-    q = some_numbers(rows * width);
-    return q ? filling.device->chunk_proxy(run, mean, q, rows, width, before)
-             : KERNEL_UNSUPPORTED;
-}
-
 static int proxies_of_numbers(struct kernel_run *run,
                               const struct kernel_summaries *summaries,
                               const struct kernel_proxies *proxies,
@@ -331,7 +333,6 @@ int bench_fill(struct bench *b, struct model *model, struct session *session,
     filling.device = b->device;
     filling.count = bench_size(b, (size_t)1 << 23, 1 << 16);
     filling.numbers = bench_numbers(b, filling.count);
-    b->table.chunk_proxy = proxy_of_numbers;
     b->table.chunk_proxies = proxies_of_numbers;
     b->table.copy = copy_numbers;
     b->table.matmul = no_matmul;

@@ -70,7 +70,7 @@ struct sizes {
     int type;
 };
 
-/* n slots written in pages of `slots`, with room for a summary in each; *ret_table:
+/* n slots written in pages of `slots`, with room for a summary or two means in each; *ret_table:
  * their addresses. */
 static struct kernel_pages make_pages(const struct sizes *z, size_t slots,
                                       float ***ret_table)
@@ -80,7 +80,7 @@ static struct kernel_pages make_pages(const struct sizes *z, size_t slots,
     float **host = mem_alloc(count * sizeof *host);
     part = (part + 15) / 16 * 4;
     for (size_t i = 0; i < count; i++)
-        host[i] = numbers(2 * part + z->hq * (z->d + 1));
+        host[i] = numbers(2 * part + (z->hq + 2 * z->hkv) * (z->d + 1));
     float **pages = uploaded(host, count * sizeof *host);
     free(host);
     for (size_t at = 0; at <= part; at += part)
@@ -148,9 +148,6 @@ static void run_hils(struct sizes z, struct kernel_hils how, bool landmarks)
     how.hq = z.hq;
     how.hkv = z.hkv;
     how.d = z.d;
-    assert_int_equal(
-        table->chunk_proxy(&run, piece(z.hq * z.d * 4), q, z.m, z.hq * z.d, 0),
-        0);
     const struct kernel_proxies proxies = {qhat, 0, NULL, 0};
     assert_int_equal(table->chunk_proxies(&run, &summaries, &proxies, 0,
                                           how.chunks, z.hq, z.d),
@@ -161,6 +158,14 @@ static void run_hils(struct sizes z, struct kernel_hils how, bool landmarks)
                      0);
     assert_int_equal(table->hils_choose(&run, chosen, q, qhat, &pages,
                                         &summaries, at, hidden, &how),
+                     0);
+    struct kernel_summaries means = {addresses, NULL, 2 * pages.value_at, 0,
+                                     how.chunk % 2 ? 1 : 2};
+    assert_int_equal(table->chunk_means(&run, &means, &pages, 0, how.chunks,
+                                        how.chunk, z.hkv, z.d),
+                     0);
+    assert_int_equal(table->hils_choose(&run, chosen, q, qhat, &pages, &means,
+                                        at, hidden, &how),
                      0);
     assert_int_equal(table->hils_attention(&run, piece(wide * 4), q, qhat,
                                            &pages, &summaries, at, hidden,

@@ -64,7 +64,6 @@ bool case_some(struct work *work, const char *what, size_t count);
 
 /* The operations: 0, or an error when the file is no case of them. */
 int case_calibrate(struct work *work);
-int case_chunk_proxy(struct work *work);
 int case_chunk_summary(struct work *work);
 int case_hils(struct work *work);
 int case_star(struct work *work);

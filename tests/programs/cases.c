@@ -368,7 +368,6 @@ static const struct operation {
                   {"hmt_recall", run_recall},
                   {"rotary", run_rotary},
                   {"calibrate_query", case_calibrate},
-                  {"chunk_proxy", case_chunk_proxy},
                   {"chunk_summary", case_chunk_summary},
                   {"hils_attention", case_hils},
                   {"star_attention", case_star},

@@ -61,24 +61,6 @@ int case_calibrate(struct work *work)
     return 0;
 }
 
-int case_chunk_proxy(struct work *work)
-{
-    size_t q[3], chunk;
-    const float *x = case_load(work, "in.q", 3, q);
-    if (!x || !case_count(work, "chunk", 1, MAX_SLOTS, &chunk))
-        return ERR_FORMAT;
-    size_t shape[] = {q[0] / chunk, q[1], q[2]}, width = q[1] * q[2];
-    float *out = case_device(work, shape[0] * width * sizeof *out);
-    if (!out)
-        return ERR_LIMIT;
-    int code = 0;
-    for (size_t c = 0; c < shape[0] && !code; c++)
-        code = work->table->chunk_proxy(work->run, out + c * width,
-                                        x + c * chunk * width, chunk, width, 0);
-    case_finish(work, "out.proxy_query", TENSOR_F32, 3, shape, out, code);
-    return 0;
-}
-
 static bool make_summaries(struct work *work, const float *key,
                            const float *bias, size_t chunks, size_t hq,
                            size_t d, struct kernel_summaries *ret)

@@ -129,23 +129,87 @@ static void drive_summaries(struct bench *b)
             drive_summary_of(b, sizes[i], landmark, 1, i % 2);
             drive_summary_of(b, sizes[i], landmark, 9, i % 2 == 0);
         }
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        size_t width = sizes[i].hq * sizes[i].d, chunk = sizes[i].chunk;
-        float *q = numbers(b, chunk * width, 1), *expected = poisoned(width);
-        ref->chunk_proxy(&alone, expected, q, chunk, width, 0);
-        const float *in = put(b, q, chunk * width);
-        float *out = put(b, NULL, width);
-        int code = 0; /* one row, then two, then the others */
-        for (size_t at = 0, some; at < chunk && !code; at += some) {
-            some = chunk - at < at + 1 ? chunk - at : at + 1;
-            code = b->table->chunk_proxy(&b->run, out, in + at * width, some,
-                                         width, at);
+}
+
+/* Means of keys on the processor: key [chunks] of kernel_means_floats each. */
+static int average_keys(const struct kernels *table, struct kernel_run *run,
+                        float *key, const float *k, struct summary z,
+                        size_t means)
+{
+    float **keys =
+        host_table(key, z.chunks, kernel_means_floats(z.hkv, means, z.d));
+    struct kernel_summaries summaries = {.keys = keys, .means = means};
+    struct kernel_pages pages = one_page(&k, &k, z.chunks * z.chunk);
+    int code = table->chunk_means(run, &summaries, &pages, 0, z.chunks, z.chunk,
+                                  z.hkv, z.d);
+    free(keys);
+    return code;
+}
+
+/* Means as `expected`, but for the last bit of bf16: sums are rounded otherwise. */
+static void check_means(struct bench *b, const float *device,
+                        const float *expected, size_t chunks, size_t count)
+{
+    size_t floats = (count + 1) / 2;
+    float *host = mem_alloc((chunks * floats + 1) * sizeof *host);
+    assert_int_equal(b->table->download(&b->run, host, device,
+                                        chunks * floats * sizeof *host),
+                     0);
+    for (size_t c = 0; c < chunks; c++) {
+        const uint16_t *mine = (const uint16_t *)(host + c * floats);
+        const uint16_t *wanted = (const uint16_t *)(expected + c * floats);
+        size_t other = 0;
+        for (size_t i = 0; i < count; i++) {
+            float a = ref_from_bf16(mine[i]), e = ref_from_bf16(wanted[i]);
+            if (!(fabsf(a - e) <= fabsf(e) / 128 + 1e-6F))
+                fail_msg("%s chunk_means: %g, not %g", b->label, (double)a,
+                         (double)e);
+            other += mine[i] != wanted[i];
         }
-        if (done(b, "chunk_proxy", code))
-            check(b, "chunk_proxy", out, expected, width);
-        settle(b, "chunk_proxy");
-        free(q);
-        free(expected);
+        assert_true(other <= 1 + count / 100);
+    }
+    free(host);
+}
+
+static void drive_means_of(struct bench *b, struct summary z, size_t means,
+                           bool by_head)
+{
+    size_t row = kernel_means_floats(z.hkv, means, z.d);
+    size_t keys = z.chunks * z.chunk * z.hkv * z.d;
+    float *k = numbers(b, keys, 1), *key = poisoned(z.chunks * row);
+    keep(b, k, keys);
+    average_keys(ref, &alone, key, k, z, means);
+    struct kernel_pages pages = {
+        .keys =
+            lay_pages(b, k, z.chunks * z.chunk, z.hkv, z.d, z.chunk, by_head),
+        .slots = z.chunk,
+        .type = b->kept,
+        .by_head = by_head};
+    float *out = put(b, NULL, z.chunks * row);
+    struct kernel_summaries summaries = {
+        .keys = put_table(b, out, z.chunks, row), .means = means};
+    int code = 0;
+    for (size_t c = 0; c < z.chunks && !code; c += 3) /* some at a time */
+        code = b->table->chunk_means(&b->run, &summaries, &pages, c,
+                                     z.chunks - c < 3 ? z.chunks - c : 3,
+                                     z.chunk, z.hkv, z.d);
+    if (done(b, "chunk_means", code))
+        check_means(b, out, key, z.chunks, z.hkv * means * z.d);
+    settle(b, "chunk_means");
+    free(k);
+    free(key);
+}
+
+static void drive_means(struct bench *b)
+{
+    static const struct summary sizes[] = {
+        {0, 8, 2, 1, 4},   {1, 2, 1, 1, 1},   {3, 7, 4, 2, 33},
+        {5, 64, 6, 3, 16}, {9, 64, 8, 2, 64}, {2, 40, 3, 3, 300}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        drive_means_of(b, sizes[i], 1, i % 2);
+        drive_means_of(b, sizes[i], sizes[i].chunk, i % 2 == 0);
+        if (sizes[i].chunk % 8 == 0)
+            drive_means_of(b, sizes[i], 8, i % 2);
     }
 }
 
@@ -154,25 +218,49 @@ struct hils {
     struct kernel_hils sizes;
     float *q, *qhat, *k, *v, *key, *bias;
     int32_t *position, *landmark;
-    size_t queries, keys, summaries; /* values of q, k, key */
+    size_t queries, keys, summaries; /* floats of q, k, key */
     size_t chosen;                   /* ids */
+    size_t means;                    /* of a chunk's keys; 0: summaries */
 };
 
-/* The last m slots ask; every chunk's last slot is a landmark, or none is. */
-static struct hils make_hils(struct bench *b, struct kernel_hils z,
-                             bool landmarks, float scale)
+/* Of what a chunk is chosen by, biases aside. */
+static size_t chunk_floats(const struct hils *h)
+{
+    const struct kernel_hils *z = &h->sizes;
+    return h->means ? kernel_means_floats(z->hkv, h->means, z->d)
+                    : z->hq * z->d;
+}
+
+/* Numbers become means. */
+static void round_means(struct hils *h)
+{
+    size_t count = 2 * h->summaries;
+    uint16_t *means = mem_alloc((count + 2) * sizeof *means);
+    for (size_t i = 0; i < count; i++)
+        means[i] = ref_to_bf16(h->key[i % h->summaries] * (i & 1 ? 1 : -1));
+    memcpy(h->key, means, h->summaries * sizeof *h->key);
+    free(means);
+}
+
+/* The last m slots ask; every chunk's last slot is a landmark, or none is; `means` as
+ * of struct hils. */
+static struct hils make_hils_by(struct bench *b, struct kernel_hils z,
+                                bool landmarks, float scale, size_t means)
 {
     z.chunks = z.n / z.chunk;
     struct hils h = {.sizes = z,
                      .queries = z.m * z.hq * z.d,
                      .keys = z.n * z.hkv * z.d,
-                     .summaries = z.chunks * z.hq * z.d,
+                     .means = means,
                      .chosen = z.m * z.hkv * z.top_k};
+    h.summaries = z.chunks * chunk_floats(&h);
     h.q = numbers(b, h.queries, scale);
     h.qhat = numbers(b, h.queries, scale);
     h.k = numbers(b, h.keys, scale);
     h.v = numbers(b, h.keys, 1);
     h.key = numbers(b, h.summaries, scale);
+    if (means)
+        round_means(&h);
     h.bias = numbers(b, z.chunks * z.hq, 2);
     h.position = mem_alloc(z.m * sizeof *h.position);
     h.landmark = mem_alloc(z.n * sizeof *h.landmark);
@@ -181,6 +269,12 @@ static struct hils make_hils(struct bench *b, struct kernel_hils z,
     for (size_t j = 0; landmarks && j < z.n; j++)
         h.landmark[j] = j % z.chunk == z.chunk - 1;
     return h;
+}
+
+static struct hils make_hils(struct bench *b, struct kernel_hils z,
+                             bool landmarks, float scale)
+{
+    return make_hils_by(b, z, landmarks, scale, 0);
 }
 
 static void free_hils(struct hils *h)
@@ -200,10 +294,11 @@ static void run_hils(const struct kernels *table, struct kernel_run *run,
                      const struct hils *h, int32_t *chosen, float *out)
 {
     const struct kernel_hils *z = &h->sizes;
-    float **keys = host_table(h->key, z->chunks, z->hq * z->d);
+    float **keys = host_table(h->key, z->chunks, chunk_floats(h));
     float **biases = host_table(h->bias, z->chunks, z->hq);
     const float *k = h->k, *v = h->v;
-    struct kernel_summaries summaries = {.keys = keys, .biases = biases};
+    struct kernel_summaries summaries = {
+        .keys = keys, .biases = h->means ? NULL : biases, .means = h->means};
     struct kernel_pages pages = one_page(&k, &v, z->n);
     assert_int_equal(table->hils_choose(run, chosen, h->q, h->qhat, &pages,
                                         &summaries, h->position, h->landmark,
@@ -235,10 +330,12 @@ static void check_hils(struct bench *b, const struct hils *h,
         .type = b->kept,
         .by_head = by_head};
     struct kernel_summaries summaries = {
-        .keys =
-            put_table(b, put(b, h->key, h->summaries), z->chunks, z->hq * z->d),
-        .biases =
-            put_table(b, put(b, h->bias, z->chunks * z->hq), z->chunks, z->hq)};
+        .keys = put_table(b, put(b, h->key, h->summaries), z->chunks,
+                          chunk_floats(h)),
+        .means = h->means};
+    if (!h->means)
+        summaries.biases =
+            put_table(b, put(b, h->bias, z->chunks * z->hq), z->chunks, z->hq);
     const int32_t *position = put_i32(b, h->position, z->m);
     const int32_t *landmark =
         h->landmark ? put_i32(b, h->landmark, z->n) : NULL;
@@ -272,9 +369,10 @@ static void check_hils(struct bench *b, const struct hils *h,
 }
 
 static void drive_hils_of(struct bench *b, struct kernel_hils sizes,
-                          bool landmarks, float scale, bool by_head)
+                          bool landmarks, float scale, bool by_head,
+                          size_t means)
 {
-    struct hils h = make_hils(b, sizes, landmarks, scale);
+    struct hils h = make_hils_by(b, sizes, landmarks, scale, means);
     int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
     float *expected = poisoned(h.queries);
     keep(b, h.k, h.keys);
@@ -303,17 +401,24 @@ static const struct kernel_hils hils_sizes[] = {
     {2, 1100, 0, 2, 1, 4, 2, 9, 300, false, false}}; /* many chosen */
 enum { HILS_SIZES = sizeof hils_sizes / sizeof hils_sizes[0] };
 
+/* Means of a chunk of so many slots. */
+static size_t means_for(size_t chunk)
+{
+    return chunk % 8 == 0 ? 8 : chunk % 2 == 0 ? 2 : 1;
+}
+
 /* Queries asked one by one get what they get together. */
 static void tiles_do_not_matter(void **state)
 {
     (void)state;
     for (size_t i = 0; i < HILS_SIZES; i++)
-        for (int way = 0; way < 2; way++) {
+        for (int way = 0; way < 3; way++) {
             struct bench b = {.table = kernels_cpu(), .random = 31 + i};
             struct kernel_hils z = hils_sizes[i];
             z.exact = way;
             z.m = z.n < 40 ? z.n : 40;
-            struct hils h = make_hils(&b, z, !way, 1);
+            struct hils h =
+                make_hils_by(&b, z, !way, 1, way > 1 ? means_for(z.chunk) : 0);
             size_t row = z.hq * z.d, ids = z.hkv * z.top_k;
             int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
             int32_t *own = mem_alloc(ids * sizeof *own);
@@ -402,10 +507,10 @@ static void drive_hils(struct bench *b)
     static const struct {
         bool exact, softmax1, landmarks;
         float scale;
-    } ways[] = {{false, false, true, 1},
-                {true, false, false, 1},
-                {false, true, true, 4},
-                {true, true, true, 4}};
+        bool means;
+    } ways[] = {{false, false, true, 1, false}, {true, false, false, 1, false},
+                {false, true, true, 4, false},  {true, true, true, 4, false},
+                {true, false, false, 1, true},  {true, false, false, 4, true}};
     for (size_t i = 0; i < HILS_SIZES; i++)
         for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
             struct kernel_hils z = hils_sizes[i];
@@ -413,7 +518,8 @@ static void drive_hils(struct bench *b)
             z.softmax1 = ways[w].softmax1;
             bool by_head = (i + w / 2) % 2; /* each size both */
             if (!is_excluded(b, i + w))
-                drive_hils_of(b, z, ways[w].landmarks, ways[w].scale, by_head);
+                drive_hils_of(b, z, ways[w].landmarks, ways[w].scale, by_head,
+                              ways[w].means ? means_for(z.chunk) : 0);
         }
     drive_hils_ties(b);
 }
@@ -429,10 +535,12 @@ static void drive_nothing(struct bench *b)
     struct kernel_summaries summaries = {.keys = put_table(b, x, 1, 1),
                                          .biases = put_table(b, x, 1, 1)};
     pages.values = pages.keys;
-    done(b, "chunk_proxy", b->table->chunk_proxy(&b->run, x, x, 0, 8, 3));
+    struct kernel_summaries means = {.keys = summaries.keys, .means = 2};
     done(b, "chunk_summary",
          b->table->chunk_summary(&b->run, &summaries, &pages, 0, 0, 8, 2, 1, 3,
                                  true));
+    done(b, "chunk_means",
+         b->table->chunk_means(&b->run, &means, &pages, 0, 0, 8, 1, 3));
     done(b, "hils_choose",
          b->table->hils_choose(&b->run, chosen, x, x, &pages, &summaries, NULL,
                                NULL, &z));
@@ -454,6 +562,7 @@ static void drive_nothing(struct bench *b)
 
 DRIVE(proxies)
 DRIVE_PAGES(summaries)
+DRIVE_PAGES(means)
 DRIVE_PAGES(hils)
 DRIVE(nothing)
 
@@ -528,22 +637,18 @@ static void hils_sees_what_it_may(void **state)
     }
 }
 
-/* Summaries and proxies of the complete chunks of a stock model's text. */
-static void summarise(const struct kernels *table, struct kernel_run *run,
-                      struct hils *h)
+/* What complete chunks are chosen by: means, or summaries by any proxies. */
+static void summarise(struct bench *b, struct hils *h)
 {
     const struct kernel_hils *z = &h->sizes;
     struct summary sizes = {z->chunks, z->chunk, z->hq, z->hkv, z->d};
-    size_t width = z->hq * z->d;
-    float *proxy = poisoned(h->summaries);
-    for (size_t c = 0; c < z->chunks; c++)
-        assert_int_equal(table->chunk_proxy(run, proxy + c * width,
-                                            h->q + c * z->chunk * width,
-                                            z->chunk, width, 0),
-                         0);
-    assert_int_equal(summarise_chunks(table, run, h->key, h->bias, h->k, proxy,
-                                      sizes, false),
-                     0);
+    float *proxy = numbers(b, h->summaries, 1);
+    assert_int_equal(
+        h->means
+            ? average_keys(b->table, &b->run, h->key, h->k, sizes, h->means)
+            : summarise_chunks(b->table, &b->run, h->key, h->bias, h->k, proxy,
+                               sizes, false),
+        0);
     free(proxy);
 }
 
@@ -567,10 +672,10 @@ static void hils_step_is_prefill(void **state)
                                     .window = 3,
                                     .top_k = 1,
                                     .exact = way & 2};
-            struct hils h = make_hils(&b, z, false, 1);
+            struct hils h = make_hils_by(&b, z, false, 1, way & 2 ? 2 : 0);
             float *out = poisoned(h.queries), *last = poisoned(z.hq * z.d);
             int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
-            summarise(b.table, &b.run, &h);
+            summarise(&b, &h);
             run_hils(b.table, &b.run, &h, chosen, out);
             struct hils step = h;
             size_t before = (n - 1) * z.hq * z.d;
@@ -588,7 +693,7 @@ static void hils_step_is_prefill(void **state)
         }
 }
 
-/* A past chunk's tokens may stand in any order. */
+/* A past chunk's tokens may stand in any order; those of a run, where it has means. */
 static void chunks_have_no_order(void **state)
 {
     (void)state;
@@ -604,16 +709,12 @@ static void chunks_have_no_order(void **state)
                                 .window = 9,
                                 .top_k = 3,
                                 .exact = way & 2};
-        struct hils h = make_hils(&b, z, false, 1);
+        struct hils h = make_hils_by(&b, z, false, 1, way & 2 ? CHUNK / 2 : 0);
         int32_t chosen[6];
         float out[4 * 12], again[4 * 12];
-        /* q is of one slot: the proxies are anything */
-        float *proxy = numbers(&b, h.summaries, 1);
         for (int turn = 0; turn < 2; turn++) {
-            struct summary sizes = {h.sizes.chunks, CHUNK, z.hq, z.hkv, z.d};
-            assert_int_equal(summarise_chunks(b.table, &b.run, h.key, h.bias,
-                                              h.k, proxy, sizes, false),
-                             0);
+            b.random = 22; /* the same proxies */
+            summarise(&b, &h);
             run_hils(b.table, &b.run, &h, chosen, turn ? again : out);
             size_t row = z.hkv * z.d;
             for (size_t j = 0; j < 48; j += 2) /* pairs within chunks swap */
@@ -627,7 +728,6 @@ static void chunks_have_no_order(void **state)
                 }
         }
         check_error("swapped tokens", again, out, 48, 1e-5);
-        free(proxy);
         free_hils(&h);
     }
 }
@@ -693,6 +793,52 @@ static void a_summary_by_hand(void **state)
         summarise_chunks(table, &run, key, &bias, far, proxy,
                          (struct summary){1, 3, 1, 1, 2}, false);
         assert_true(key[0] > 9.99e3F && fabsf(bias) < 1e-6F);
+    }
+}
+
+/* By its best run a chunk is chosen whose keys are 0 together, and its mean is that of
+ * the run's. */
+static void a_run_speaks_for_its_chunk(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        const struct kernels *table = table_at(t);
+        struct kernel_run run = {.stream = NULL};
+        const float one[] = {1, 1};
+        float k[] = {2, 2, 2, 2, 9, 7, -9, -7, 0, 0}, key[2];
+        const uint16_t *mean = (const uint16_t *)key;
+        int32_t position[] = {8, 8}, chosen[2];
+        float out[2];
+        struct hils h = {.sizes = {.m = 1,
+                                   .n = 10,
+                                   .hq = 1,
+                                   .hkv = 1,
+                                   .d = 1,
+                                   .chunk = 4,
+                                   .window = 1,
+                                   .top_k = 1,
+                                   .exact = true},
+                         .means = 2,
+                         .q = (float *)(uintptr_t)one,
+                         .qhat = (float *)(uintptr_t)one,
+                         .k = k,
+                         .v = k,
+                         .key = key,
+                         .bias = key,
+                         .position = position};
+        for (size_t m = 1; m <= 2; m++) {
+            h.sizes.m = m;
+            h.sizes.chunks = 2;
+            assert_int_equal(average_keys(table, &run, key, k,
+                                          (struct summary){2, 4, 1, 1, 1}, 2),
+                             0);
+            static const float wanted[] = {2, 2, 8, -8};
+            for (size_t i = 0; i < 4; i++)
+                assert_true(ref_from_bf16(mean[i]) == wanted[i]);
+            run_hils(table, &run, &h, chosen, out);
+            for (size_t i = 0; i < m; i++)
+                assert_int_equal(chosen[i], 1);
+        }
     }
 }
 
@@ -819,6 +965,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_proxies),
         cmocka_unit_test(test_summaries),
+        cmocka_unit_test(test_means),
         cmocka_unit_test(test_hils),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(tiles_do_not_matter),
@@ -829,6 +976,7 @@ int main(void)
         cmocka_unit_test(chunks_have_no_order),
         cmocka_unit_test(hils_by_hand),
         cmocka_unit_test(a_summary_by_hand),
+        cmocka_unit_test(a_run_speaks_for_its_chunk),
         cmocka_unit_test(choices_are_judged),
         cmocka_unit_test(wrong_parameters_are_named),
     };
