@@ -219,6 +219,8 @@ struct session_exact {
     size_t top_k, window; /* 0: 32, 512 */
     int rerank;  /* enum session_rerank; where the backend cannot: by means */
     size_t full; /* the first so many layers read all */
+    size_t read; /* several tokens read at once read all while there are no more
+                    than so many: as soon there, and nothing is lost; 0: none do */
     bool all;    /* all layers read the last `window` tokens (0: all), but
                              make the means by which others may choose */
 };

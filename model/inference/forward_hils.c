@@ -208,16 +208,16 @@ static int summarise(struct model *m, const struct cache *cache, size_t row,
 
 /* ---- Attention ---- */
 
-/* What would be chosen from is made, and all is read, or the window. */
+/* Nothing is chosen: all is read, or the last `window` slots. */
 static int attend_all(struct model *m, const struct cache *cache, size_t row,
-                      size_t rows, size_t layer)
+                      size_t rows, size_t layer, size_t window)
 {
     const struct model_config *c = &m->config;
     struct kernel_pages pages = cache_pages(m, cache, layer);
     size_t at = row * c->heads * c->head;
     return m->kernels->attention(&m->run, m->work.mixed + at, m->work.q + at,
                                  &pages, rows, cache->length + rows, c->heads,
-                                 c->key_heads, c->head, cache->hils.window);
+                                 c->key_heads, c->head, window);
 }
 
 /* Into work.chosen, behind which there is room for those that are `looked`
@@ -267,7 +267,9 @@ int forward_hils_attend(struct model *m, const struct cache *cache, size_t row,
     const float *qhat = choosing(m, cache) + row * wide;
     int code = summarise(m, cache, row, rows, layer);
     if (!code && h->all)
-        return attend_all(m, cache, row, rows, layer);
+        return attend_all(m, cache, row, rows, layer, h->window);
+    if (!code && rows > 1 && n <= h->read)
+        return attend_all(m, cache, row, rows, layer, 0);
     if (!code)
         code = choose(m, q, qhat, &pages, &summaries, w->slots + row, landmarks,
                       &sizes, looked_at(h, sizes.chunks));

@@ -10,8 +10,8 @@
  *
  * Keys and values are of the pool's `type`, one for all pages of a model: int8 where
  * it was asked for, bf16 where the table of kernels has such pages and the weights
- * are not f32, else f32.  Means and summaries are f32: what is chosen goes by them.  Each part begins at a
- * multiple of 16 bytes.
+ * are not f32, else f32.  Means are bf16, summaries f32.  Each part begins at a multiple
+ * of 16 bytes.
  *
  * A slot is a token, or what the model has inserted behind those of a chunk.
  *
@@ -55,6 +55,7 @@ struct hils_use {
     bool exact;  /* of layers without a window; chosen tokens weigh their own */
     int rerank;  /* enum session_rerank (`exact`) */
     size_t full; /* the first so many layers read all (`exact`) */
+    size_t read; /* several rows at once read all of so many slots (`exact`) */
     bool all; /* nothing is chosen, means are made: the last `window` slots are
                  read, 0: all of them (`exact`) */
     bool softmax1;

@@ -79,6 +79,7 @@ void session_exact_change(struct session *session,
         .rerank =
             session->model->kernels->reranks ? exact->rerank : SESSION_BY_MEANS,
         .full = exact->full,
+        .read = exact->read,
         .all = exact->all,
         .exact = true};
 }

@@ -43,6 +43,7 @@ struct hash128 session_kind(const struct session *s)
     put_number(&text, h->top_k);
     put_number(&text, h->exact ? CACHE_MEANS : 0);
     put_number(&text, h->full);
+    put_number(&text, h->read);
     put_number(&text, (uint64_t)h->rerank);
     put_number(&text, h->all);
     struct hash128 kind = hash_bytes(text.data, text.size);

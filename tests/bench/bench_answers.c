@@ -1,12 +1,12 @@
 /* What a model finds in a long text when it chooses what it reads (`exact`), beside full
  * attention:
  *
- *     answers needles MODEL TEXT TOKENS [@FOLDER] [:ROWS] [WAY...]
- *     answers questions MODEL TEXT QUESTIONS [@FOLDER] [:ROWS] [WAY...]
+ *     answers needles MODEL TEXT TOKENS [@FOLDER] [:ROWS] [+WAY] [WAY...]
+ *     answers questions MODEL TEXT QUESTIONS [@FOLDER] [:ROWS] [+WAY] [WAY...]
  *
  * Ways are those of long_texts.h; without any `full`, `exact=2560`, `exact=2048` and
  * `window=2560`.  A line of JSON for each question and way, with what was written.  The
- * text is read with full attention, once; then each question is asked behind it.  What
+ * text is read with full attention, or by +WAY, once; then each question is asked behind it.  What
  * was read is kept in FOLDER, and rows in the file ROWS, from where another run goes on.
  * needles: into so many tokens of the text, evenly, are put ten facts of one form (`key`),
  *     of which one is asked for, three with a form of their own (`single`), and three
@@ -208,7 +208,7 @@ static int run(bool needles, int argc, char **argv)
 {
     const char *ways[16] = {"full", "exact=2560", "exact=2048", "window=2560"};
     int count = 0;
-    struct session_exact all = {.all = true};
+    struct session_exact by = {.all = true};
     struct pool *pool = open_model(argv[0], 0);
     struct ids text = file_ids(argv[1]);
     struct ids ids = needles ? bury(&text, strtoul(argv[2], NULL, 10)) : text;
@@ -217,11 +217,13 @@ static int run(bool needles, int argc, char **argv)
             keep_in(argv[i] + 1);
         else if (argv[i][0] == ':')
             go_on_with(argv[i] + 1);
+        else if (argv[i][0] == '+')
+            by = way_of(argv[i] + 1);
         else if (count < 16)
             ways[count++] = argv[i];
     }
     count = count ? count : 4;
-    struct reading r = begin_reading(&all, ids.items);
+    struct reading r = begin_reading(&by, ids.items);
     read_to(&r, ids.count / PIECE * PIECE);
     for (size_t i = 0; needles && i < NEEDLES; i++)
         for (int w = 0; w < count; w++)
@@ -247,8 +249,8 @@ int main(int argc, char **argv)
         return run(needles, argc - 2, argv + 2);
     fprintf(stderr,
             "usage: answers needles MODEL TEXT TOKENS [@FOLDER] [:ROWS] "
-            "[WAY...]\n"
+            "[+WAY] [WAY...]\n"
             "       answers questions MODEL TEXT QUESTIONS [@FOLDER] [:ROWS] "
-            "[WAY...]\n");
+            "[+WAY] [WAY...]\n");
     return 2;
 }

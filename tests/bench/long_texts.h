@@ -195,7 +195,8 @@ static inline void read_to(struct reading *r, size_t end)
 /* A word as one of these:
  *   full            all is read
  *   window=N        the last N tokens alone
- *   exact=N         as `hils_tokens = N` reads; exact=N/L: the first L layers full
+ *   exact=N         as `hils_tokens = N` reads; exact=N/L: the first L layers full;
+ *                   exact=N/L/R: several tokens at once read all of up to R
  *   means=N         the same without re-ranking
  *   keys=N          the same, of all chunks by their keys
  *   W/C/L, W/C/Lr   a window of W, C chunks, L layers full; re-ranked */
@@ -211,7 +212,8 @@ static inline struct session_exact way_of(const char *word)
         how.rerank = *word == 'e'   ? SESSION_RERANKED
                      : *word == 'k' ? SESSION_BY_KEYS
                                     : SESSION_BY_MEANS;
-        how.full = *at == '/' ? strtoul(at + 1, NULL, 10) : 0;
+        how.full = *at == '/' ? strtoul(at + 1, &at, 10) : 0;
+        how.read = *at == '/' ? strtoul(at + 1, NULL, 10) : 0;
     } else if (!strncmp(word, "window=", 7)) {
         how.window = count;
     } else if (strchr(word, '/')) {

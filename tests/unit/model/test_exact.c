@@ -92,6 +92,49 @@ static void a_session_chooses_from_what_it_read(void **state)
     }
 }
 
+/* Several tokens at once read all up to some length, a token alone chooses. */
+static void beginnings_may_be_read_in_full(void **state)
+{
+    (void)state;
+    int32_t ids[LENGTH];
+    fill_ids(ids, LENGTH, 60, 8);
+    const struct session_exact all = {.all = true},
+                               few = {.top_k = 1, .window = 1},
+                               begin = {.top_k = 1, .window = 1, .read = 256};
+    struct model *model = open_exact("llama2", kernels_cpu());
+    size_t vocabulary = model_facts(model)->vocabulary;
+    struct session *full = open_by(model, &all),
+                   *chooses = open_by(model, &few);
+    struct session *both = open_by(model, &begin);
+    feed(full, ids, 256);
+    feed(both, ids, 256);
+    feed(chooses, ids, 256);
+    assert_true(same(both, full, vocabulary));
+    assert_false(same(both, chooses, vocabulary));
+    session_exact_change(full, &few);
+    feed(full, ids + 256, 1);
+    feed(both, ids + 256, 1);
+    assert_true(same(both, full, vocabulary));
+    session_rewind(full, 256);
+    session_rewind(both, 256);
+    feed(full, ids + 256, LENGTH - 256);
+    feed(both, ids + 256, LENGTH - 256);
+    assert_true(same(both, full, vocabulary));
+    session_rewind(both, 200);
+    session_exact_change(full, &all);
+    session_rewind(full, 200);
+    feed(full, ids + 200, 56);
+    feed(both, ids + 200, 56);
+    assert_true(same(both, full, vocabulary));
+    feed(both, ids, 1); /* alone: it chooses */
+    feed(full, ids, 1);
+    assert_false(same(both, full, vocabulary));
+    session_close(full);
+    session_close(both);
+    session_close(chooses);
+    model_close(model);
+}
+
 /* Layers that read all differ from those that choose, alike by plain kernels. */
 static void the_first_layers_may_read_all(void **state)
 {
@@ -210,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_chooses_nothing_reads_all),
         cmocka_unit_test(a_session_chooses_from_what_it_read),
+        cmocka_unit_test(beginnings_may_be_read_in_full),
         cmocka_unit_test(the_first_layers_may_read_all),
         cmocka_unit_test(chunks_may_be_chosen_by_their_keys),
         cmocka_unit_test(all_chunks_may_be_looked_at),
