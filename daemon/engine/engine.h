@@ -28,7 +28,9 @@ struct engine_options {
     const char *folder; /* of the model; NULL or "": none */
     bool exact; /* read long texts with `exact` attention (model.h), if the
                    model can: */
-    struct session_exact how; /* so */
+    struct session_exact
+        how;           /* so; the first 8,192 tokens of prompts are read in
+                                 full all the same (`read`) */
     bool keys_int8;    /* keep keys and values in eight bits, if the model can
                        (model.h) */
     size_t exact_from; /* where prompt and answer have so many tokens; 0: 4096,

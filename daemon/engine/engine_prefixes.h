@@ -14,7 +14,8 @@
 enum {
     PREFIX_PIECE = 128,      /* tokens, between which others have their turn */
     PREFIX_LONG_FROM = 8192, /* where each chooses what it reads, longer ones */
-    PREFIX_LONG_PIECE = 2048, /* follow: a long prompt takes less time so */
+    PREFIX_LONG_PIECE = 2048, /* follow: a long prompt takes less time so; what
+                                 is before is read in full (engine) */
     PREFIXES = 16             /* most that are kept */
 };
 
