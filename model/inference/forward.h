@@ -128,6 +128,10 @@ void forward_hils_free(struct model *model);
 struct kernel_product forward_hils_product(const struct model *model,
                                            size_t layer);
 int forward_hils_calibrate(struct model *model, size_t layer, size_t rows);
+/* Makes anew by what `exact` chooses the chunks [first, end), whose keys come from
+ * elsewhere. */
+int forward_hils_means(struct model *model, const struct cache *cache,
+                       size_t first, size_t end);
 /* A part's attention, its keys and values being in the cache: summaries of the
  * chunks that it completes, the choice, and what is chosen. */
 int forward_hils_attend(struct model *model, const struct cache *cache,

@@ -182,6 +182,27 @@ static int take_landmarks(struct model *m, const struct cache *cache,
                                      end - first, c->heads, c->head);
 }
 
+/* Of chunks [first, end). */
+static int average(struct model *m, const struct cache *cache, size_t first,
+                   size_t end, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    struct kernel_pages pages = cache_pages(m, cache, layer);
+    struct kernel_summaries means = cache_summaries(m, cache, layer);
+    return m->kernels->chunk_means(&m->run, &means, &pages, first, end - first,
+                                   cache->hils.chunk, c->key_heads, c->head);
+}
+
+int forward_hils_means(struct model *m, const struct cache *cache, size_t first,
+                       size_t end)
+{
+    int code = 0;
+    for (size_t i = 0; cache->hils.exact && i < m->config.layers && !code; i++)
+        if (forward_is_hils(m, cache, i))
+            code = average(m, cache, first, end, i);
+    return code;
+}
+
 /* Of chunks that become complete: what they are chosen by. */
 static int summarise(struct model *m, const struct cache *cache, size_t row,
                      size_t rows, size_t layer)
@@ -195,9 +216,7 @@ static int summarise(struct model *m, const struct cache *cache, size_t row,
     if (first == end)
         return 0;
     if (h->exact)
-        return m->kernels->chunk_means(&m->run, &summaries, &pages, first,
-                                       end - first, h->chunk, c->key_heads,
-                                       c->head);
+        return average(m, cache, first, end, layer);
     int code = take_landmarks(m, cache, row, first, end, layer);
     if (code)
         return code;

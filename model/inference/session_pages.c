@@ -110,6 +110,9 @@ int session_import(struct session *s, const int32_t *ids, size_t count,
     for (size_t i = 0; i < count / m->pages.slots && !code; i++)
         code = m->kernels->upload(&m->run, s->cache.pages[first + i]->memory,
                                   (const char *)pages + i * bytes, bytes);
+    if (!code) /* keys may have been rounded */
+        code = forward_hils_means(m, &s->cache, first,
+                                  first + count / m->pages.slots);
     if (code)
         return forward_error(code, err);
     memcpy(s->ids + s->length, ids, count * sizeof *ids);

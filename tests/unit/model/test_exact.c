@@ -1,5 +1,7 @@
 /* Sessions of models made for full attention that choose what they read, in some
  * layers, or from some token on. */
+#include "base/mem.h"
+#include "model/inference/forward.h"
 #include "tests/unit/support/models.h"
 
 enum { LENGTH = 330, MORE = 5 };
@@ -135,6 +137,41 @@ static void beginnings_may_be_read_in_full(void **state)
     model_close(model);
 }
 
+/* Whatever lies behind imported keys and values, chunks are chosen by these keys. */
+static void imported_pages_are_chosen_by_their_keys(void **state)
+{
+    (void)state;
+    enum { PAGES = 5, TOKENS = PAGES * CACHE_PAGE };
+    int32_t ids[LENGTH];
+    fill_ids(ids, LENGTH, 60, 9);
+    const struct session_exact few = {.top_k = 1, .window = 1};
+    struct model *model = open_exact("llama2", kernels_cpu());
+    size_t vocabulary = model_facts(model)->vocabulary;
+    struct session *first = open_by(model, &few), *again = open_by(model, &few);
+    size_t bytes = session_page_bytes(first), layers = model->config.layers;
+    char *pages = mem_alloc(PAGES * bytes);
+    feed(first, ids, TOKENS);
+    assert_int_equal(session_export(first, 0, TOKENS, pages, NULL), 0);
+    size_t kept = 2 * CACHE_PAGE * model->config.key_heads *
+                  model->config.head * sizeof(float);
+    for (size_t i = 0; i < PAGES * layers; i++) {
+        size_t at = model->pages.at[i % layers] * sizeof(float) + kept;
+        size_t end = i % layers + 1 < layers
+                         ? model->pages.at[i % layers + 1] * sizeof(float)
+                         : bytes;
+        assert_true(at < end);
+        memset(pages + i / layers * bytes + at, 0x40 + (int)i, end - at);
+    }
+    assert_int_equal(session_import(again, ids, TOKENS, pages, NULL), 0);
+    feed(first, ids + TOKENS, LENGTH - TOKENS);
+    feed(again, ids + TOKENS, LENGTH - TOKENS);
+    assert_true(same(first, again, vocabulary));
+    session_close(first);
+    session_close(again);
+    free(pages);
+    model_close(model);
+}
+
 /* Layers that read all differ from those that choose, alike by plain kernels. */
 static void the_first_layers_may_read_all(void **state)
 {
@@ -254,6 +291,7 @@ int main(void)
         cmocka_unit_test(what_chooses_nothing_reads_all),
         cmocka_unit_test(a_session_chooses_from_what_it_read),
         cmocka_unit_test(beginnings_may_be_read_in_full),
+        cmocka_unit_test(imported_pages_are_chosen_by_their_keys),
         cmocka_unit_test(the_first_layers_may_read_all),
         cmocka_unit_test(chunks_may_be_chosen_by_their_keys),
         cmocka_unit_test(all_chunks_may_be_looked_at),
