@@ -95,8 +95,12 @@ static void memories_are_those_of_the_model(void **state)
     for (size_t i = 0; i < TEXTS; i++) {
         size_t count = 1 + i % ids.count;
         const float *softs[] = {model_mem(model), model_mem0(model), recalled};
-        texts[i] = (struct embed_text){ids.ids, count, (int)(i % 3), recalled};
-        inputs[i] = (struct embed_input){ids.ids, count, softs[i % 3]};
+        texts[i] = (struct embed_text){.ids = ids.ids,
+                                       .count = count,
+                                       .soft = (int)(i % 3),
+                                       .recall = recalled};
+        inputs[i] = (struct embed_input){
+            .ids = ids.ids, .count = count, .soft = softs[i % 3]};
     }
     float *got = mem_alloc(TEXTS * facts.width * sizeof *got);
     float *want = mem_alloc(TEXTS * facts.width * sizeof *want);
@@ -160,7 +164,7 @@ static void embed_whole(struct model *model, const char *prefix,
     assert_int_equal(tokenizer_encode(model_tokenizer(model), buf_slice(&whole),
                                       true, &ids, NULL),
                      0);
-    struct embed_input input = {ids.items, ids.count, NULL};
+    struct embed_input input = {.ids = ids.items, .count = ids.count};
     assert_int_equal(model_embed(model, &input, 1, NULL, ret, NULL), 0);
     buf_free(&whole);
     ids_free(&ids);
@@ -189,14 +193,14 @@ static void encoders_embed_with_their_prefixes(void **state)
     for (size_t i = 0; i < TEXTS; i++) {
         assert_int_equal(
             e.embedder.tokenize(&e, slice_of(texts[i]), &ids[i], NULL), 0);
-        inputs[i] =
-            (struct embed_text){ids[i].ids, ids[i].count, EMBED_ALONE, NULL};
+        inputs[i] = (struct embed_text){
+            .ids = ids[i].ids, .count = ids[i].count, .soft = EMBED_ALONE};
     }
     assert_int_equal(e.embedder.embed(&e, inputs, TEXTS, got, NULL), 0);
     for (size_t i = 0; i < TEXTS; i++) {
         embed_whole(model, "passage: ", texts[i], want);
         check_near(got + i * facts.width, want, facts.width);
-        assert_int_equal(e.embedder.question(&e, texts[i], got, NULL), 0);
+        assert_int_equal(e.embedder.question(&e, texts[i], got, NULL, NULL), 0);
         embed_whole(model, "query: ", texts[i], want);
         check_near(got, want, facts.width);
     }
@@ -267,8 +271,8 @@ static void keys_are_those_of_recall(void **state)
             keys[m * p + i] = (float)((double)keys[m * p + i] / ratio);
     }
     check_near(unit, keys, MEMORIES * p);
-    assert_int_equal(e.embedder.question(&e, "How are rows freed?", key, NULL),
-                     0);
+    assert_int_equal(
+        e.embedder.question(&e, "How are rows freed?", key, NULL, NULL), 0);
     check_unit(key, p);
     model_close(model);
     stop(engine);
@@ -298,7 +302,7 @@ static void plain_models_embed_by_their_last_token(void **state)
     assert_int_equal(e.embedder.embed(&e, &input, 1, got, NULL), 0);
     assert_int_equal(model_embed(model, &whole, 1, NULL, want, NULL), 0);
     check_near(got, want, facts.width);
-    struct embed_text empty = {0};
+    struct embed_text empty = {.ids = NULL};
     assert_int_equal(e.embedder.embed(&e, &empty, 1, got, NULL), 0);
     for (size_t i = 0; i < facts.width && all.count == plain.count; i++)
         assert_true(got[i] <= 0 && got[i] >= 0);
@@ -353,7 +357,8 @@ static void *index_much(void *context)
         ids[i] = i + 1;
     struct embed_text *texts = mem_alloc(TEXTS * sizeof *texts);
     for (size_t i = 0; i < TEXTS; i++)
-        texts[i] = (struct embed_text){ids, COUNT, EMBED_ALONE, NULL};
+        texts[i] = (struct embed_text){
+            .ids = ids, .count = COUNT, .soft = EMBED_ALONE};
     float *out = mem_alloc(TEXTS * MAX_WIDTH * sizeof *out);
     indexing->code = e.embedder.embed(&e, texts, TEXTS, out, NULL);
     free(out);
@@ -372,11 +377,12 @@ static void questions_overtake_indexing(void **state)
     float key[MAX_WIDTH], want[MAX_WIDTH];
     engine_embedder(indexing.engine, false, NULL, &e);
     assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
-    assert_int_equal(e.embedder.question(&e, "dead rows", want, NULL), 0);
+    assert_int_equal(e.embedder.question(&e, "dead rows", want, NULL, NULL), 0);
     pthread_create(&thread, NULL, index_much, &indexing);
     for (int i = 0; i < 20; i++) {
         usleep(2000);
-        assert_int_equal(e.embedder.question(&e, "dead rows", key, NULL), 0);
+        assert_int_equal(e.embedder.question(&e, "dead rows", key, NULL, NULL),
+                         0);
         check_near(key, want, facts.key_width);
     }
     assert_false(atomic_load(&indexing.done));
@@ -529,7 +535,7 @@ static void *ask_once(void *context)
     float key[MAX_WIDTH];
     engine_embedder(asking->engine, false, NULL, &e);
     atomic_store(&asking->answered,
-                 !e.embedder.question(&e, "dead rows", key, NULL));
+                 !e.embedder.question(&e, "dead rows", key, NULL, NULL));
     return NULL;
 }
 

@@ -53,7 +53,8 @@ static void same_embeddings_as_the_reference(void **state)
             snprintf(name, sizeof name, "ids.%zu", i);
             ids[i] = golden(file, name);
             inputs[i] = (struct embed_input){
-                ids[i], tensor_values(safetensors_find(file, name)), NULL};
+                .ids = ids[i],
+                .count = tensor_values(safetensors_find(file, name))};
             snprintf(name, sizeof name, "embedding.%zu", i);
             wanted[i] = golden(file, name);
         }
@@ -101,13 +102,13 @@ static void encoders_do_not_write(void **state)
         /* bert: of its 80 positions sentence_bert_config.json allows 64;
          * xlm-roberta: 82, but for the two below the first */
         assert_int_equal(facts->context, contexts[k]);
-        struct embed_input input = {ids, facts->context + 1, NULL};
+        struct embed_input input = {.ids = ids, .count = facts->context + 1};
         if (k != 2) {
             assert_int_equal(model_embed(model, &input, 1, NULL, out, &err),
                              ERR_LIMIT);
             input.count--;
             assert_int_equal(model_embed(model, &input, 1, NULL, out, &err), 0);
-            input = (struct embed_input){ids, 3, soft};
+            input = (struct embed_input){.ids = ids, .count = 3, .soft = soft};
             assert_int_equal(model_embed(model, &input, 1, NULL, out, &err),
                              ERR_USAGE);
         } else {
@@ -132,7 +133,7 @@ static void older_keys_say_the_same(void **state)
                 "1s/{/{\"global_rope_theta\": 160000.0, \"local_rope_theta\": "
                 "10000.0, \"global_attn_every_n_layers\": 3,/");
     struct model *model = open_at(folder, kernels_cpu(), false, true);
-    struct embed_input input = {ids, count, NULL};
+    struct embed_input input = {.ids = ids, .count = count};
     assert_int_equal(model_embed(model, &input, 1, NULL, got, NULL), 0);
     check_near("older keys", got, wanted, model_facts(model)->width, 1e-4);
     model_close(model);
@@ -321,7 +322,7 @@ static void shared_models_embed_long_inputs(void **state)
     struct model *model = NULL;
     int32_t ids[COUNT];
     float want[MAX], got[MAX];
-    const struct embed_input input = {ids, COUNT, NULL};
+    const struct embed_input input = {.ids = ids, .count = COUNT};
     lengthen_context();
     assert_int_equal(try_open(folder, kernels_cpu(), &model, NULL), 0);
     struct model *sharing = model_share(model, (struct kernel_pool){0});
