@@ -281,8 +281,9 @@ static int find_current(struct build *build, struct memories_report *report,
     if (code)
         return code;
     code = vectors_heads(txn, manual->id, &base, &delta, err);
+    /* What came in a pack is as complete as it was where it was made. */
     build->lacks_tokens =
-        !code && build->policy.tokens &&
+        !code && build->policy.tokens && manual->root[0] &&
         (lacks_tokens(txn, &base) || lacks_tokens(txn, &delta));
     store_end(txn);
     const struct vector_table *newest = vectors_newest(&base, &delta);
