@@ -158,11 +158,11 @@ static void same_memories_as_the_reference(void **state)
         const struct model_facts *facts = model_facts(model);
         assert_true(facts->soft_tokens && facts->recall && facts->pool);
         const struct embed_input inputs[] = {
-            {ids, count, model_mem(model)},
-            {ids, count, model_mem0(model)},
-            {ids, count, NULL},
-            {ids, 0, model_mem(model)},
-            {ids, count, model_mem(model)},
+            {.ids = ids, .count = count, .soft = model_mem(model)},
+            {.ids = ids, .count = count, .soft = model_mem0(model)},
+            {.ids = ids, .count = count},
+            {.ids = ids, .count = 0, .soft = model_mem(model)},
+            {.ids = ids, .count = count, .soft = model_mem(model)},
         };
         static const char *const names[] = {"embed_mem", "embed_mem0",
                                             "embed_plain"};
@@ -302,8 +302,10 @@ static void long_inputs_are_embedded(void **state)
         float out[2 * 64];
         ids[count + 1] = ids[0];
         const struct embed_input inputs[] = {
-            {ids + 1, count, embedding + (size_t)ids[0] * width},
-            {ids, count, NULL}};
+            {.ids = ids + 1,
+             .count = count,
+             .soft = embedding + (size_t)ids[0] * width},
+            {.ids = ids, .count = count}};
         assert_int_equal(model_embed(model, inputs, 2, NULL, out, NULL), 0);
         check_state(model, out, embedding, ids, count + 2);
         check_state(model, out + width, embedding, ids, count);
