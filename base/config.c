@@ -85,6 +85,8 @@ static const struct key {
     [CONFIG_RECALL] = {"recall", KIND_CHOICE, "aggregate", NULL, 0, 0, recalls},
     [CONFIG_SEGMENT_TOKENS] = {"segment_tokens", KIND_NUMBER, "256", NULL, 32,
                                MAX_SEGMENT},
+    [CONFIG_LATE_INTERACTION] = {"late_interaction", KIND_CHOICE, "yes", NULL,
+                                 0, 0, answers},
     [CONFIG_WATCH] = {"watch", KIND_CHOICE, "auto", NULL, 0, 0, watches},
     [CONFIG_LINKS] = {"links", KIND_CHOICE, "inside", NULL, 0, 0, links},
     [CONFIG_SWEEP_SECONDS] = {"sweep_seconds", KIND_NUMBER, "300", NULL, 1,

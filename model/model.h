@@ -129,7 +129,10 @@ const float *model_mem0(const struct model *model);
 struct embed_input {
     const int32_t *ids; /* [count] */
     size_t count;
-    const float *soft; /* [width] the soft token t; NULL: none */
+    const float *soft;    /* [width] the soft token t; NULL: none */
+    size_t first, tokens; /* of ids: [first, first + tokens) ... */
+    float *ret_tokens; /* [tokens, width] of which this gets the state of each
+                             behind the last norm, of length 1; NULL: not wanted */
 };
 
 /* Embeds texts: ret [count, width] holds for each input the hidden state after the

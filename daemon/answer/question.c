@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "daemon/engine/engine.h"
 #include "memory/routing/route.h"
+#include "memory/vectors/token_codes.h"
 
 enum { OPEN_MS = 150 }; /* that a question in mode auto waits for the model */
 
@@ -21,11 +22,17 @@ static int embed(const struct call *call, const char *text,
     if (code)
         return code;
     float *vector = mem_alloc(facts.key_width * sizeof *vector);
-    code = e.embedder.question(&e, text, vector, err);
+    struct token_vectors tokens = {0};
+    bool late = memories_can(&call->daemon->policy, &facts).tokens;
+    code = e.embedder.question(&e, text, vector, late ? &tokens : NULL, err);
     if (code) {
         free(vector);
         return code;
     }
+    if (tokens.count)
+        question->tokens =
+            token_query_new(tokens.vectors, tokens.count, tokens.width);
+    token_vectors_free(&tokens);
     engine_state(call->daemon->engine, &state);
     question->vector = vector;
     question->policy = memories_policy(&call->daemon->policy, &facts);
@@ -68,4 +75,5 @@ int question_embed(const struct call *call, const char *text, int mode,
 void question_free(struct question *question)
 {
     free(question->vector);
+    token_query_free(question->tokens);
 }

@@ -141,6 +141,23 @@ static size_t wrap(const struct engine_wrapping *wrapping,
     return count;
 }
 
+/* The states of what the text itself has of its wrapped ids. */
+static struct embed_input wrapped_input(const struct engine_wrapping *wrapping,
+                                        const struct embed_text *text,
+                                        const int32_t *ids, size_t size,
+                                        size_t width)
+{
+    size_t inside = size > around(wrapping) ? size - around(wrapping) : 0;
+    if (text->ret_tokens)
+        memset(text->ret_tokens, 0,
+               text->count * width * sizeof *text->ret_tokens);
+    return (struct embed_input){.ids = ids,
+                                .count = size,
+                                .first = wrapping->before,
+                                .tokens = inside,
+                                .ret_tokens = text->ret_tokens};
+}
+
 /* A text of no tokens, around which the tokenizer puts none, is zeros. */
 static int embed_wrapped(struct model *model, const struct embedding *e,
                          const struct cancel *cancel, struct err *err)
@@ -155,7 +172,8 @@ static int embed_wrapped(struct model *model, const struct embedding *e,
         size_t size = wrap(e->wrapping, &e->texts[i], facts->context, next);
         if (size) {
             from[count] = i;
-            inputs[count++] = (struct embed_input){.ids = next, .count = size};
+            inputs[count++] = wrapped_input(e->wrapping, &e->texts[i], next,
+                                            size, facts->width);
         }
         next += size;
     }
@@ -177,13 +195,19 @@ static int embed_soft(struct model *model, const struct embedding *e,
                       const struct cancel *cancel, struct err *err)
 {
     struct embed_input inputs[MAX_TEXTS];
-    size_t max = model_facts(model)->context - 2;
+    const struct model_facts *facts = model_facts(model);
+    size_t max = facts->context - 2;
     for (size_t i = 0; i < e->count; i++) {
         const struct embed_text *text = &e->texts[i];
-        inputs[i] =
-            (struct embed_input){.ids = text->ids,
-                                 .count = text->count < max ? text->count : max,
-                                 .soft = soft_of(model, text)};
+        size_t count = text->count < max ? text->count : max;
+        if (text->ret_tokens)
+            memset(text->ret_tokens, 0,
+                   text->count * facts->width * sizeof *text->ret_tokens);
+        inputs[i] = (struct embed_input){.ids = text->ids,
+                                         .count = count,
+                                         .soft = soft_of(model, text),
+                                         .tokens = count,
+                                         .ret_tokens = text->ret_tokens};
     }
     return model_embed(model, inputs, e->count, cancel, e->ret, err);
 }
@@ -311,6 +335,16 @@ static int tokenize(void *context, struct slice text, struct embed_ids *ret,
     return code;
 }
 
+static int spell(void *context, int32_t id, struct slice *ret, struct err *err)
+{
+    const struct engine_embedder *self = context;
+    const struct model *model;
+    int code = engine_model(self->engine, self->cancel, &model, err);
+    if (!code)
+        *ret = tokenizer_bytes(model_tokenizer(model), id);
+    return code;
+}
+
 /* How many of the texts make a piece: at least one, then as many as `tokens`
  * allow. */
 static size_t take_piece(const struct embed_text *texts, size_t count,
@@ -424,41 +458,66 @@ static int keys(void *context, const float *memories, size_t count, float *ret,
 }
 
 /* The question's ids behind those of the model's prefix: they are one text, as
- * the model was taught. */
+ * the model was taught.  *ret_prefix: how many tokens the prefix is by itself. */
 static int tokenize_question(struct engine_embedder *self, const char *text,
-                             struct embed_ids *ids, struct err *err)
+                             struct embed_ids *ids, size_t *ret_prefix,
+                             struct err *err)
 {
     const struct model *model;
     struct buf whole = {0};
+    *ret_prefix = 0;
     int code = engine_model(self->engine, self->cancel, &model, err);
     if (code)
         return code;
     const struct model_facts *facts = model_facts(model);
-    if (facts->query_prefix && !facts->soft_tokens)
+    if (facts->query_prefix && !facts->soft_tokens) {
         buf_put_text(&whole, facts->query_prefix);
+        code = tokenize(self, buf_slice(&whole), ids, err);
+        *ret_prefix = ids->count;
+        ids->count = 0;
+    }
     buf_put_text(&whole, text);
-    code = tokenize(self, buf_slice(&whole), ids, err);
+    if (!code)
+        code = tokenize(self, buf_slice(&whole), ids, err);
     buf_free(&whole);
     return code;
 }
 
+static struct token_vectors without_prefix(float *vectors, size_t count,
+                                           size_t prefix, size_t width)
+{
+    size_t own = count > prefix ? count - prefix : 0;
+    memmove(vectors, vectors + (count - own) * width,
+            own * width * sizeof *vectors);
+    return (struct token_vectors){vectors, own, width};
+}
+
 static int question(void *context, const char *text, float *ret,
-                    struct err *err)
+                    struct token_vectors *ret_tokens, struct err *err)
 {
     const struct engine_embedder *self = context;
     struct embed_ids ids = {0};
     struct embedder_facts facts;
+    size_t prefix;
     int code = get_facts(context, &facts, err);
     if (!code)
-        code = tokenize_question(context, text, &ids, err);
+        code = tokenize_question(context, text, &ids, &prefix, err);
     if (code)
         return code;
-    float *memory = mem_alloc(facts.width * sizeof *memory);
-    struct embed_text input = {
-        .ids = ids.ids, .count = ids.count, .soft = EMBED_SUMMARY};
+    size_t count = ret_tokens ? ids.count : 0, width = facts.width;
+    float *memory = mem_alloc(width * sizeof *memory);
+    float *tokens = mem_alloc(count * width * sizeof *tokens);
+    struct embed_text input = {.ids = ids.ids,
+                               .count = ids.count,
+                               .soft = EMBED_SUMMARY,
+                               .ret_tokens = count ? tokens : NULL};
     code = embed(context, &input, 1, memory, err);
     if (!code)
         code = project(self, memory, 1, true, ret, err);
+    if (!code && count)
+        *ret_tokens = without_prefix(tokens, count, prefix, width);
+    else
+        free(tokens);
     free(memory);
     free(ids.ids);
     return code;
@@ -470,6 +529,7 @@ void engine_embedder(struct engine *engine, bool indexing,
     *ret = (struct engine_embedder){.embedder = {.context = ret,
                                                  .facts = get_facts,
                                                  .tokenize = tokenize,
+                                                 .spell = spell,
                                                  .embed = embed,
                                                  .recall = recall,
                                                  .aggregate = aggregate,

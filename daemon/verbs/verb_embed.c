@@ -19,7 +19,8 @@ static int embed_ids(struct embedding *e, const struct embed_ids *ids,
                      float *ret, struct err *err)
 {
     const struct embedder *embedder = &e->embedder.embedder;
-    struct embed_text text = {ids->ids, ids->count, EMBED_ALONE, NULL};
+    struct embed_text text = {
+        .ids = ids->ids, .count = ids->count, .soft = EMBED_ALONE};
     float *memory = mem_alloc(e->facts.width * sizeof *memory);
     int code = embedder->embed(&e->embedder, &text, 1, memory, err);
     if (!code)

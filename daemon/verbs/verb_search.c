@@ -197,12 +197,14 @@ static int route(const struct call *call, const struct snapshot *snapshot,
     int code = embed(call, request, &question, err);
     if (!code) {
         request->vector = question.vector;
+        request->tokens = question.tokens;
         request->policy = question.policy;
         request->embeds = question.embeds;
         code = route_reranked(call, snapshot, request, &operators, &question,
                               ret_route, err);
         question_free(&question);
         question.vector = NULL;
+        question.tokens = NULL;
         *ret_question = question;
     }
     operators_free(&operators);
@@ -364,6 +366,16 @@ static void explain_weights(struct json *json, const struct route_result *route)
     json_end(json, '}');
 }
 
+static void explain_place(struct json *json, const char *ranking,
+                          const struct route_place *place)
+{
+    json_key(json, ranking);
+    json_begin(json, '{');
+    json_field_int(json, "rank", place->rank);
+    json_field_double(json, "score", place->score, 6);
+    json_end(json, '}');
+}
+
 static void explain_hits(struct json *json, const struct route_result *route)
 {
     json_key(json, "hits");
@@ -373,15 +385,11 @@ static void explain_hits(struct json *json, const struct route_result *route)
         json_begin(json, '{');
         result_node_id(json, "node", hit->view, hit->node);
         json_field_double(json, "score", hit->score, 6);
-        for (int r = 0; r < ROUTE_RANKINGS; r++) {
-            if (!hit->by[r].rank)
-                continue;
-            json_key(json, route_ranking_names[r]);
-            json_begin(json, '{');
-            json_field_int(json, "rank", hit->by[r].rank);
-            json_field_double(json, "score", hit->by[r].score, 6);
-            json_end(json, '}');
-        }
+        for (int r = 0; r < ROUTE_RANKINGS; r++)
+            if (hit->by[r].rank)
+                explain_place(json, route_ranking_names[r], &hit->by[r]);
+        if (hit->tokens.rank)
+            explain_place(json, "tokens", &hit->tokens);
         json_end(json, '}');
     }
     json_end(json, ']');

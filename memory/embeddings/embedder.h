@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -33,12 +34,25 @@ struct embed_text {
     size_t count;
     int soft;            /* enum embed_soft */
     const float *recall; /* [width], for EMBED_RECALL */
+    float *ret_tokens; /* [count, width] gets each token's own vector, of length
+                            1, zeros of those that the model does not read; NULL:
+                            not wanted */
 };
 
 struct embed_ids {
     int32_t *ids; /* [count] */
     size_t count, capacity;
 };
+
+/* Vectors of tokens, each of length 1. */
+struct token_vectors {
+    float *vectors; /* [count, width] */
+    size_t count, width;
+};
+static inline void token_vectors_free(struct token_vectors *tokens)
+{
+    free(tokens->vectors);
+}
 
 struct embedder_facts {
     size_t width;                    /* D: of memories */
@@ -59,6 +73,9 @@ struct embedder {
     /* Appends the ids of `text`. */
     int (*tokenize)(void *context, struct slice text, struct embed_ids *ids,
                     struct err *err);
+
+    /* *ret: the bytes of a token, which stay as long as the model does. */
+    int (*spell)(void *context, int32_t id, struct slice *ret, struct err *err);
 
     /* ret [count, width]: E_t of each text. */
     int (*embed)(void *context, const struct embed_text *texts, size_t count,
@@ -81,9 +98,10 @@ struct embedder {
     int (*keys)(void *context, const float *memories, size_t count, float *ret,
                 struct err *err);
 
-    /* ret [key_width]: a question in key space, of length 1. */
+    /* ret [key_width]: a question in key space, of length 1.  ret_tokens (NULL: not
+     * wanted) gets the vectors of its own tokens, without prefix. */
     int (*question)(void *context, const char *text, float *ret,
-                    struct err *err);
+                    struct token_vectors *ret_tokens, struct err *err);
 };
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "memory/embeddings/telling_tokens.h"
+#include "memory/vectors/token_codes.h"
 
 enum {
     BATCH_SEGMENTS = 64,
@@ -23,7 +25,8 @@ struct missing {
 /* Memories that are encoded and not yet in the store. */
 struct unsaved {
     struct hash128 names[SAVE_SEGMENTS + BATCH_SEGMENTS];
-    float *memories; /* [.., width] */
+    float *memories;                                  /* [.., width] */
+    struct buf codes[SAVE_SEGMENTS + BATCH_SEGMENTS]; /* of their tokens */
     size_t count;
     int64_t since;
 };
@@ -35,6 +38,9 @@ struct batch {
     struct hash128 names[BATCH_SEGMENTS];
     size_t count, tokens;
     float *queries, *recalls, *memories; /* [BATCH_SEGMENTS, width] */
+    float
+        *token_vectors; /* [tokens, width] of the texts, one after the other */
+    size_t token_capacity;
 };
 
 struct encode_pass {
@@ -47,6 +53,7 @@ struct encode_pass {
     size_t count;
     struct batch batch;
     struct unsaved unsaved;
+    struct telling_tokens telling;
 };
 
 /* ---- What is missing ---- */
@@ -82,6 +89,15 @@ static void keep_one_each(struct encode_pass *e)
     qsort(e->missing, e->count, sizeof *e->missing, by_place);
 }
 
+static bool is_there(const struct encode_pass *e, struct store_txn *txn,
+                     struct hash128 name)
+{
+    struct slice codes;
+    return store_has_memory(txn, name, e->width) &&
+           (!e->build->policy.tokens ||
+            !store_get_tokens(txn, name, &codes, NULL));
+}
+
 static int find_missing(struct encode_pass *e, size_t node_count,
                         struct err *err)
 {
@@ -98,7 +114,7 @@ static int find_missing(struct encode_pass *e, size_t node_count,
         const struct node_plan *of = &plan->nodes[e->nodes[i]];
         for (size_t s = 0; s < of->segments.count; s++) {
             struct hash128 name = plan->names[of->first + s];
-            if (store_has_memory(txn, name, e->width))
+            if (is_there(e, txn, name))
                 continue;
             e->missing[e->count++] =
                 (struct missing){name, (uint32_t)i, (uint32_t)s};
@@ -120,10 +136,14 @@ static int save(struct encode_pass *e, struct err *err)
         unsaved->count ? store_write(e->build->snapshot->store, &txn, err) : 0;
     if (code || !unsaved->count)
         return code;
-    for (size_t i = 0; i < unsaved->count && !code; i++)
+    for (size_t i = 0; i < unsaved->count && !code; i++) {
         code =
             store_put_memory(txn, unsaved->names[i],
                              unsaved->memories + i * e->width, e->width, err);
+        if (!code && e->build->policy.tokens)
+            code = store_put_tokens(txn, unsaved->names[i],
+                                    buf_slice(&unsaved->codes[i]), err);
+    }
     if (!code)
         code =
             store_note_made(txn, e->build->view->manual.id, UNFINISHED_MEMORIES,
@@ -145,9 +165,24 @@ static int check_memory(const float *memory, size_t width, struct err *err)
     return 0;
 }
 
+/* Those of the batch's text `i`, which stand at `tokens`; returns where the next's do. */
+static const float *keep_tokens(struct encode_pass *e, size_t i,
+                                const float *tokens, struct buf *ret)
+{
+    buf_clear(ret);
+    const struct embed_text *text = &e->batch.texts[i];
+    for (size_t t = 0; t < text->count; t++) {
+        if (token_tells(&e->telling, text->ids[t]))
+            token_code_put(tokens, e->width, ret);
+        tokens += e->width;
+    }
+    return tokens;
+}
+
 static int keep_batch(struct encode_pass *e, struct err *err)
 {
     struct unsaved *unsaved = &e->unsaved;
+    const float *tokens = e->batch.token_vectors;
     int64_t now = clock_ms();
     if (!unsaved->count)
         unsaved->since = now;
@@ -158,6 +193,8 @@ static int keep_batch(struct encode_pass *e, struct err *err)
             return code;
         memcpy(unsaved->memories + unsaved->count * e->width, memory,
                e->width * sizeof *memory);
+        if (e->build->policy.tokens)
+            tokens = keep_tokens(e, i, tokens, &unsaved->codes[unsaved->count]);
         unsaved->names[unsaved->count++] = e->batch.names[i];
     }
     if (unsaved->count >= SAVE_SEGMENTS || now - unsaved->since >= SAVE_MS)
@@ -211,6 +248,19 @@ static int recall(struct encode_pass *e, struct err *err)
     return code;
 }
 
+/* Each text's tokens behind those of the one before. */
+static void ask_tokens(struct encode_pass *e)
+{
+    struct batch *batch = &e->batch;
+    MEM_RESERVE(batch->token_vectors, &batch->token_capacity,
+                batch->tokens * e->width);
+    float *next = batch->token_vectors;
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->texts[i].ret_tokens = next;
+        next += batch->texts[i].count * e->width;
+    }
+}
+
 static int run_batch(struct encode_pass *e, struct err *err)
 {
     const struct embedder *embedder = e->build->embedder;
@@ -222,6 +272,8 @@ static int run_batch(struct encode_pass *e, struct err *err)
     for (size_t i = 0; i < batch->count; i++)
         batch->texts[i].ids = batch->ids[i].ids;
     code = recall(e, err);
+    if (!code && e->build->policy.tokens)
+        ask_tokens(e);
     if (!code)
         code = embedder->embed(embedder->context, batch->texts, batch->count,
                                batch->memories, err);
@@ -238,23 +290,35 @@ static int run_batch(struct encode_pass *e, struct err *err)
     return 0;
 }
 
-/* The ids of the batch's next text.  One that the tokenizer gives up on is
- * read as empty: its node keeps its other segments. */
-static int take_ids(struct encode_pass *e, struct slice text, size_t reads,
-                    struct err *err)
+/* The ids of the batch's next text behind its heading.  One that the tokenizer gives
+ * up on is read as empty: its node keeps its other segments. */
+static int take_ids(struct encode_pass *e, struct slice heading,
+                    struct slice text, size_t reads, struct err *err)
 {
     const struct embedder *embedder = e->build->embedder;
     struct batch *batch = &e->batch;
     struct embed_ids *ids = &batch->ids[batch->count];
+    struct buf whole = {0};
     ids->count = 0;
-    int code = embedder->tokenize(embedder->context, text, ids, err);
+    int code = heading.size
+                   ? embedder->tokenize(embedder->context, heading, ids, err)
+                   : 0;
+    size_t most = e->build->facts.context, of_heading = ids->count;
+    ids->count = 0;
+    buf_put_slice(&whole, heading);
+    buf_put_slice(&whole, text);
+    if (!code || code == ERR_LIMIT)
+        code =
+            embedder->tokenize(embedder->context, buf_slice(&whole), ids, err);
+    buf_free(&whole);
     if (code && code != ERR_LIMIT)
         return code;
     if (code)
         log_warn("%s: a line is left out of what is embedded: the tokenizer "
                  "gives up on it",
                  e->build->view->manual.name);
-    size_t count = ids->count < reads ? ids->count : reads;
+    most = reads + of_heading < most ? reads + of_heading : most;
+    size_t count = ids->count < most ? ids->count : most;
     batch->texts[batch->count] =
         (struct embed_text){.count = count, .soft = EMBED_ALONE};
     batch->tokens += count;
@@ -279,8 +343,12 @@ static int add_missing(struct encode_pass *e, const struct missing *missing,
                        (batch->count && batch->tokens + reads > BATCH_TOKENS)
                    ? run_batch(e, err)
                    : 0;
+    struct buf heading = {0};
+    plan_put_heading(e->build, e->nodes[missing->at], missing->segment,
+                     &heading);
     if (!code)
-        code = take_ids(e, text, reads, err);
+        code = take_ids(e, buf_slice(&heading), text, reads, err);
+    buf_free(&heading);
     if (code)
         return code;
     batch->recalled[batch->count] =
@@ -328,6 +396,7 @@ static int encode_missing(struct encode_pass *e, struct err *err)
     free(e->batch.queries);
     free(e->batch.recalls);
     free(e->batch.memories);
+    free(e->batch.token_vectors);
     for (size_t i = 0; i < BATCH_SEGMENTS; i++)
         free(e->batch.ids[i].ids);
     return code ? code : saved;
@@ -337,11 +406,13 @@ int encode_nodes(struct encoder *encoder, const uint32_t *nodes, size_t count,
                  const struct recalled *recalled, struct err *err)
 {
     struct encode_pass *e = mem_alloc(sizeof *e);
-    *e = (struct encode_pass){.encoder = encoder,
-                              .build = encoder->build,
-                              .width = encoder->build->facts.width,
-                              .nodes = nodes,
-                              .recalled = recalled};
+    *e =
+        (struct encode_pass){.encoder = encoder,
+                             .build = encoder->build,
+                             .width = encoder->build->facts.width,
+                             .nodes = nodes,
+                             .recalled = recalled,
+                             .telling = {.embedder = encoder->build->embedder}};
     e->unsaved.memories = mem_alloc((SAVE_SEGMENTS + BATCH_SEGMENTS) *
                                     e->width * sizeof *e->unsaved.memories);
     int code = find_missing(e, count, err);
@@ -349,6 +420,9 @@ int encode_nodes(struct encoder *encoder, const uint32_t *nodes, size_t count,
         code = encode_missing(e, err);
     free(e->missing);
     free(e->unsaved.memories);
+    telling_tokens_free(&e->telling);
+    for (size_t i = 0; i < SAVE_SEGMENTS + BATCH_SEGMENTS; i++)
+        buf_free(&e->unsaved.codes[i]);
     free(e);
     return code;
 }

@@ -5,32 +5,41 @@
 
 #include "base/file.h"
 #include "memory/embeddings/postorder.h"
+#include "memory/vectors/token_codes.h"
 
-/* Changes when the same memories come to give other vectors. */
-enum { VECTORS_VERSION = 1 };
+/* Changes when the same memories come to give other vectors, or the same nodes other
+ * memories; of models made to embed, since segments have headings: 2. */
+enum { VECTORS_VERSION = 1, EMBEDDED_VERSION = 2 };
 
 /* A delta has at most as many nodes as this and a part of all, and as many names:
  * it keeps those of nodes that were made again. */
 enum { SMALL_DELTA = 64, DELTA_PART = 8 };
 
-static struct memory_policy as_it_can(const struct memory_policy *policy,
-                                      const struct embedder_facts *facts)
+struct memory_policy memories_can(const struct memory_policy *policy,
+                                  const struct embedder_facts *facts)
 {
     struct memory_policy can = *policy;
+    size_t room = facts->context > 2 * PLAN_HEADING_TOKENS
+                      ? facts->context - PLAN_HEADING_TOKENS
+                      : facts->context;
     if (!facts->recalls)
         can.recall = RECALL_OFF;
+    if (facts->embeds && can.segment_tokens > room)
+        can.segment_tokens = room;
+    can.tokens = can.tokens && facts->embeds && facts->keys_are_memories &&
+                 facts->width <= TOKEN_MAX_WIDTH;
     return can;
 }
 
 struct hash128 memories_policy(const struct memory_policy *policy,
                                const struct embedder_facts *facts)
 {
-    struct memory_policy can = as_it_can(policy, facts);
+    struct memory_policy can = memories_can(policy, facts);
     struct buf text = {0};
     unsigned char bytes[32];
     hash_write(facts->model, bytes);
     hash_write(facts->tokenizer, bytes + 16);
-    buf_put_varint(&text, VECTORS_VERSION);
+    buf_put_varint(&text, facts->embeds ? EMBEDDED_VERSION : VECTORS_VERSION);
     buf_put_varint(&text, (uint64_t)can.aggregate);
     buf_put_varint(&text, (uint64_t)can.recall);
     buf_put_varint(&text, can.segment_tokens);
@@ -189,6 +198,7 @@ static void keep(const struct work *work, uint64_t number,
     const struct build *build = work->build;
     const struct tree *outline = build->view->outline;
     size_t width = build->facts.width;
+    struct buf scratch = {0};
     struct plan_cache_manual of = {
         .manual = build->view->manual.id,
         .vectors = number,
@@ -204,13 +214,14 @@ static void keep(const struct work *work, uint64_t number,
                width * sizeof *c);
         of.nodes[n] = (struct cached_node){
             .id = outline->nodes[n].id,
-            .merkle = outline->nodes[n].merkle,
+            .seen = plan_seen(build, n, &scratch),
             .whole = plan->whole,
             .own = plan->own,
             .segments = plan->cached ? plan->cached->segments
                                      : (uint32_t)plan->segments.count,
             .c = c};
     }
+    buf_free(&scratch);
     plan_cache_put(plan_cache, &of);
 }
 
@@ -248,9 +259,20 @@ static bool are_damaged(const struct view *view)
     return view->manual.vectors && !view->vectors;
 }
 
+/* Whether the store lacks codes of tokens that the memories among `names` were made of. */
+static bool lacks_tokens(struct store_txn *txn, const struct vector_table *head)
+{
+    struct slice value;
+    for (uint32_t i = 0; i < head->name_count; i++)
+        if (store_get_tokens(txn, head->names[i], &value, NULL) &&
+            !store_get_memory_bytes(txn, head->names[i], &value, NULL))
+            return true;
+    return false;
+}
+
 /* ERR_NOT_FOUND: there are none, or they are not of this generation. */
-static int find_current(const struct build *build,
-                        struct memories_report *report, struct err *err)
+static int find_current(struct build *build, struct memories_report *report,
+                        struct err *err)
 {
     const struct manual *manual = &build->view->manual;
     struct store_txn *txn;
@@ -259,11 +281,15 @@ static int find_current(const struct build *build,
     if (code)
         return code;
     code = vectors_heads(txn, manual->id, &base, &delta, err);
+    /* What came in a pack is as complete as it was where it was made. */
+    build->lacks_tokens =
+        !code && build->policy.tokens && manual->root[0] &&
+        (lacks_tokens(txn, &base) || lacks_tokens(txn, &delta));
     store_end(txn);
     const struct vector_table *newest = vectors_newest(&base, &delta);
     if (code == ERR_FORMAT ||
         (!code &&
-         (are_damaged(build->view) ||
+         (are_damaged(build->view) || build->lacks_tokens ||
           newest->generation != manual->generation ||
           !hash_equal(newest->policy,
                       memories_policy(&build->policy, &build->facts)))))
@@ -302,7 +328,7 @@ static int plan_all(struct build *build, struct plan_cache *plan_cache,
                     struct plan *ret, struct err *err)
 {
     const struct view *view = build->view;
-    if (view->vectors)
+    if (view->vectors && !build->lacks_tokens)
         build->plan_cache =
             plan_cache_find(plan_cache, view->manual.id, view->manual.vectors,
                             memories_policy(&build->policy, &build->facts));
@@ -353,7 +379,7 @@ int memories_update(const struct snapshot *snapshot, const struct view *view,
     int code = embedder->facts(embedder->context, &build.facts, err);
     if (code)
         return code;
-    build.policy = as_it_can(policy, &build.facts);
+    build.policy = memories_can(policy, &build.facts);
     code = find_current(&build, &report, err);
     if (code == ERR_NOT_FOUND)
         code = renew(&build, plan_cache, progress, context, &report, err);

@@ -6,7 +6,7 @@
 /* Change them when the same input comes to give other segments or memories. */
 enum { SEGMENTS_VERSION = 1, MEMORIES_VERSION = 1 };
 
-enum { AT_ONCE = 500 /* nodes a transaction */ };
+enum { AT_ONCE = 500 /* nodes a transaction */, TITLE_BYTES = 60 };
 
 int build_poll(const struct build *build, struct err *err)
 {
@@ -63,16 +63,20 @@ static struct hash128 segments_name(const struct build *build,
 }
 
 static struct hash128 memory_name(const struct build *build, uint32_t node,
-                                  const struct node_plan *plan,
-                                  const struct segment *segment,
+                                  const struct node_plan *plan, size_t s,
                                   struct buf *scratch)
 {
+    const struct segment *segment = &plan->segments.items[s];
+    plan_put_heading(build, node, s, scratch);
+    struct hash128 heading = take_name(scratch);
     buf_put_text(scratch, "memory");
     buf_put_varint(scratch, MEMORIES_VERSION);
     put_hash(scratch, build->facts.model);
     put_hash(scratch, build->facts.tokenizer);
     put_hash(scratch, segment->text);
     buf_put_varint(scratch, plan_reads(build, segment));
+    if (build->facts.embeds)
+        put_hash(scratch, heading);
     if (plan_recalls(build, node)) {
         buf_put_varint(scratch, build->policy.segment_tokens);
         buf_put_varint(scratch, (uint64_t)build->policy.recall);
@@ -122,8 +126,7 @@ static void name_node(const struct build *build, struct plan *plan,
                 : aggregate;
     }
     for (size_t s = 0; s < of->segments.count; s++)
-        plan->names[of->first + s] =
-            memory_name(build, node, of, &of->segments.items[s], scratch);
+        plan->names[of->first + s] = memory_name(build, node, of, s, scratch);
     buf_put_text(scratch, "whole");
     for (size_t s = 0; s < of->segments.count; s++)
         put_hash(scratch, plan->names[of->first + s]);
@@ -131,6 +134,45 @@ static void name_node(const struct build *build, struct plan *plan,
     buf_put_varint(scratch, of->below);
     put_hash(scratch, aggregate);
     of->whole = take_name(scratch);
+}
+
+/* Up to a character's end. */
+static void put_title(struct slice title, struct buf *ret)
+{
+    size_t size = title.size < TITLE_BYTES ? title.size : TITLE_BYTES;
+    while (size < title.size && size > 0 &&
+           ((unsigned char)title.data[size] & 0xC0) == 0x80)
+        size--;
+    buf_put(ret, title.data, size);
+}
+
+void plan_put_heading(const struct build *build, uint32_t node, size_t segment,
+                      struct buf *ret)
+{
+    const struct node *nodes = build->view->outline->nodes;
+    uint32_t parent = nodes[node].parent;
+    if (!build->facts.embeds)
+        return;
+    if (parent != TREE_NONE && nodes[parent].title.size) {
+        put_title(nodes[parent].title, ret);
+        buf_put_text(ret, ": ");
+    }
+    if (!segment)
+        return;
+    put_title(nodes[node].title, ret);
+    buf_put_byte(ret, '\n');
+}
+
+struct hash128 plan_seen(const struct build *build, uint32_t node,
+                         struct buf *scratch)
+{
+    const struct node *nodes = build->view->outline->nodes;
+    if (!build->facts.embeds)
+        return nodes[node].merkle;
+    buf_clear(scratch);
+    plan_put_heading(build, node, 1, scratch);
+    put_hash(scratch, nodes[node].merkle);
+    return take_name(scratch);
 }
 
 bool plan_recalls(const struct build *build, uint32_t node)
@@ -275,8 +317,8 @@ static void find_kept(const struct build *build, struct plan *plan,
         const struct node *node = &outline->nodes[n];
         struct node_plan *of = &plan->nodes[n];
         if (build->plan_cache)
-            of->cached =
-                plan_cache_same(build->plan_cache, node->id, node->merkle);
+            of->cached = plan_cache_same(build->plan_cache, node->id,
+                                         plan_seen(build, n, scratch));
         if (!of->cached)
             of->kept_under = segments_name(build, node->own, scratch);
     }

@@ -1,8 +1,8 @@
 /* The plan of a manual's memories, known before any is made: the segments of
  * every node, and the names of all that is encoded, by hashing alone.
  *
- *   memory of a segment   what its encoder sees: model, tokenizer, text, how
- *                         many tokens; when it recalls: L, what (by policy),
+ *   memory of a segment   what its encoder sees: model, tokenizer, heading,
+ *                         text, how many tokens; when it recalls: L, what (by policy),
  *                         and the name of that
  *   c, of a whole node    its segments' memories and counts, and a's name
  *   a, of its children    how they are aggregated, and the names of their c
@@ -25,8 +25,10 @@ struct build {
     struct memory_policy policy; /* recall as the model can */
     const atomic_bool *cancel;
     const struct plan_cache_manual
-        *plan_cache; /* of the vectors before; NULL: nothing */
-    bool only_look;  /* segments that the store does not have are not cut: their
+        *plan_cache;   /* of the vectors before; NULL: nothing */
+    bool lacks_tokens; /* the store does not have all codes of tokens of the
+                          vectors before, of which nothing can be kept then */
+    bool only_look; /* segments that the store does not have are not cut: their
                        nodes have none */
 };
 
@@ -62,8 +64,20 @@ struct hash128 *plan_names(const struct plan *plan, uint32_t nodes,
 /* Segments of this node recall. */
 bool plan_recalls(const struct build *build, uint32_t node);
 
-/* Tokens of the segment that the encoder reads. */
+/* Appends what a model made to embed reads before a segment: the title of what the node
+ * stands in and, but for the first segment, which begins with it, the node's own, each cut
+ * to some 15 tokens; else the middle of a section does not say what it is about.  Nothing
+ * for other models. */
+enum { PLAN_HEADING_TOKENS = 32 };
+void plan_put_heading(const struct build *build, uint32_t node, size_t segment,
+                      struct buf *ret);
+
+/* Tokens of the segment that the encoder reads, behind its heading. */
 size_t plan_reads(const struct build *build, const struct segment *segment);
+
+/* The name of all of a node, and below it, that its memories depend on. */
+struct hash128 plan_seen(const struct build *build, uint32_t node,
+                         struct buf *scratch);
 
 /* ERR_CANCELLED when it was asked for. */
 int build_poll(const struct build *build, struct err *err);

@@ -74,13 +74,13 @@ static int by_id(const void *a, const void *b)
 }
 
 const struct cached_node *plan_cache_same(const struct plan_cache_manual *of,
-                                          uint64_t id, struct hash128 merkle)
+                                          uint64_t id, struct hash128 seen)
 {
     struct cached_node key = {.id = id};
     const struct cached_node *found =
         of->count ? bsearch(&key, of->nodes, of->count, sizeof key, by_id)
                   : NULL;
-    return found && hash_equal(found->merkle, merkle) ? found : NULL;
+    return found && hash_equal(found->seen, seen) ? found : NULL;
 }
 
 void plan_cache_put(struct plan_cache *plan_cache, struct plan_cache_manual *of)

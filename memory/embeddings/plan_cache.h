@@ -11,8 +11,7 @@
 
 struct cached_node {
     uint64_t id;
-    struct hash128
-        merkle;           /* of the outline's node: its content and all below */
+    struct hash128 seen;  /* of the outline's node (plan.h) */
     struct hash128 whole; /* name of c (plan.h) */
     uint64_t own;         /* tokens of its segments */
     uint32_t segments;
@@ -42,7 +41,7 @@ const struct plan_cache_manual *plan_cache_find(struct plan_cache *plan_cache,
                                                 struct hash128 policy);
 /* NULL: no such node, or another content. */
 const struct cached_node *plan_cache_same(const struct plan_cache_manual *of,
-                                          uint64_t id, struct hash128 merkle);
+                                          uint64_t id, struct hash128 seen);
 
 /* Takes over what `of` points to, its nodes in any order, in place of what it had
  * of the manual; forgets other manuals, or this one, for lack of room. */

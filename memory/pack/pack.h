@@ -102,6 +102,8 @@ struct pack {
                                 outline's, in its order */
     size_t file_count;
     struct pack_record *segments, *memories; /* by name */
+    struct pack_record *tokens; /* [token_count] codes of those of memories */
+    size_t token_count;
     size_t segment_count, memory_count;
     struct vector_table vectors; /* of nodes 1...; width 0: none */
     bool has_bytes;              /* of every indexed file */

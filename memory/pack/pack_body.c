@@ -8,7 +8,8 @@
  *            varint 1 and string bytes (0: they are left out) ..., by path
  *   segments: 16 name, string value ..., by name
  *   memories: 16 name, string value ..., by name
- *   string   vectors as vector_table_encode has them; empty: none */
+ *   string   vectors as vector_table_encode has them; empty: none
+ *   tokens:  16 name of a memory, string codes ..., by name; where there are any */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,8 @@ void pack_encode(const struct pack *pack, struct buf *out)
         vector_table_encode(&pack->vectors, &vectors);
     buf_put_string(out, buf_slice(&vectors));
     buf_free(&vectors);
+    if (pack->token_count)
+        put_records(out, pack->tokens, pack->token_count);
 }
 
 /* ---- Reading ---- */
@@ -202,6 +205,10 @@ static int take_all(struct reader *in, struct pack *pack, struct err *err)
     pack->segments = take_records(in, &pack->segment_count);
     pack->memories = take_records(in, &pack->memory_count);
     code = take_vectors(in, pack, err);
+    if (!code && in->at != in->size) {
+        pack->tokens = take_records(in, &pack->token_count);
+        in->failed |= !pack->token_count; /* then they would be left out */
+    }
     if (!code && (in->failed || in->at != in->size || !pack->outline))
         code = pack_wrong(err, "its records do not fit at byte %zu", in->at);
     return code;
@@ -237,6 +244,7 @@ void pack_free(struct pack *pack)
     free(pack->trees);
     free(pack->segments);
     free(pack->memories);
+    free(pack->tokens);
     free(pack->name);
     free(pack->ignore);
     tree_free(pack->outline);

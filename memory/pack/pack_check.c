@@ -7,6 +7,7 @@
 #include "kernels/q8.h"
 #include "memory/embeddings/segment.h"
 #include "memory/pack/pack_internal.h"
+#include "memory/vectors/token_codes.h"
 
 enum {
     MAX_DEPTH = 512,
@@ -343,6 +344,18 @@ static int check_memories(const struct pack *pack, struct err *err)
                                   "in each");
 }
 
+static int check_tokens(const struct pack *pack, struct err *err)
+{
+    size_t code = token_code_size(1);
+    for (size_t i = 0; i < pack->token_count; i++) {
+        if (!find(pack->memories, pack->memory_count, pack->tokens[i].name))
+            return pack_wrong(err, "it has tokens of a memory that is missing");
+        if (pack->tokens[i].value.size % code)
+            return pack_wrong(err, "the codes of a memory's tokens are cut");
+    }
+    return check_order(pack->tokens, pack->token_count, "tokens", err);
+}
+
 static int check_records(const struct pack *pack, struct err *err)
 {
     int code =
@@ -356,7 +369,9 @@ static int check_records(const struct pack *pack, struct err *err)
         else
             segments_free(&segments);
     }
-    return code ? code : check_memories(pack, err);
+    if (!code)
+        code = check_memories(pack, err);
+    return code ? code : check_tokens(pack, err);
 }
 
 /* What they name is there, and nothing besides. */

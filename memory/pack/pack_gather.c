@@ -190,6 +190,8 @@ static int add_name(struct gathering *g, struct hash128 name, struct err *err)
                        "a memory of %s is missing: lectern verify",
                        g->manual.name);
     pack->memories[pack->memory_count++] = (struct pack_record){name, value};
+    if (!store_get_tokens(g->txn, name, &value, NULL))
+        pack->tokens[pack->token_count++] = (struct pack_record){name, value};
     return 0;
 }
 
@@ -227,6 +229,7 @@ static int gather_vectors(struct gathering *g, struct err *err)
     size_t count = pack->vectors.name_count;
     pack->segments = mem_alloc(count * sizeof *pack->segments);
     pack->memories = mem_alloc(count * sizeof *pack->memories);
+    pack->tokens = mem_alloc(count * sizeof *pack->tokens);
     for (size_t i = 0; i < count && !code; i++)
         code = add_name(g, pack->vectors.names[i], err);
     return code;

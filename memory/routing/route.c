@@ -314,6 +314,7 @@ static void give_hits(struct routing *routing, const struct fused *fused,
                                .node = item->node,
                                .score = item->score,
                                .coverage = coverage(query, row, false),
+                               .tokens = item->tokens,
                                .block = TREE_NONE};
         for (int r = 0; r < ROUTE_RANKINGS; r++)
             result->hits[i].by[r] = item->by[r];
@@ -417,6 +418,7 @@ int route_question(const struct snapshot *snapshot,
         prefer_manual(&routing, fused, count);
         prefer_named(&routing, fused, count);
         take_turns(&routing, fused, count);
+        match_tokens(&routing, fused, count);
         give_hits(&routing, fused, count);
         give_confidence(&routing, fused, count);
         give_terms(&routing);

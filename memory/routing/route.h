@@ -10,6 +10,9 @@
  * The last two need the question's vector, and take part of each manual that
  * has vectors of the same policy.
  *
+ * Then the thirty best of mode auto may be put in order anew by the question's tokens
+ * (route_tokens.c).
+ *
  * Fused score = sum of weight times score, each ranking's scores scaled so that
  * its best is 1 and 0 (cosines: its 100th) is 0; depth 100 or the hits wanted,
  * absent = 0.  (Reciprocal ranks forget how sure the words are, and lose at the
@@ -78,6 +81,7 @@ struct route_request {
     size_t max;          /* hits wanted */
     const float *vector; /* the question in key space; NULL: no model */
     struct hash128 policy; /* of the vectors that it may be compared with */
+    const struct token_query *tokens; /* of the question; NULL: none */
     bool embeds; /* the vector is of a model made to embed texts: its cosines
                     count more in mode auto */
     bool typing; /* the query is still being typed: its last word may go on */
@@ -102,6 +106,7 @@ struct route_hit {
     uint32_t block;  /* with `kinds`: the best of them, an index in the node's
                         content; else TREE_NONE */
     struct route_place by[ROUTE_RANKINGS];
+    struct route_place tokens; /* by its match with the question's tokens */
 };
 
 /* One node that a descent looked at. */

@@ -68,6 +68,7 @@ struct fused {
     double score;
     double ranked; /* the score before any rule added to it */
     struct route_place by[ROUTE_RANKINGS];
+    struct route_place tokens;
 };
 
 /* ret: best first, without nodes that only rankings of weight 0 hold; freed by
@@ -116,6 +117,14 @@ void demote_history(const struct routing *routing, struct fused *fused,
  * in mode auto with the standard weights, with a model made to embed. */
 void take_turns(const struct routing *routing, struct fused *fused,
                 size_t count);
+
+/* ---- Late interaction: route_tokens.c ---- */
+
+/* Puts the thirty best in the order of their scores and of how near the question's tokens
+ * come to theirs; in mode auto with the standard weights, where the store has codes of
+ * tokens. */
+void match_tokens(const struct routing *routing, struct fused *fused,
+                  size_t count);
 
 /* ---- Confidence: route_confidence.c ---- */
 

@@ -183,6 +183,7 @@ static const struct {
     {TABLE_UNFINISHED, 4, keep_of_manual}, {TABLE_OUTLINES, 12, keep_outline},
     {TABLE_POSTINGS, 8, keep_postings},    {TABLE_TREES, 16, keep_tree},
     {TABLE_SEGMENTS, 16, keep_made_of},    {TABLE_MEMORIES, 16, keep_made_of},
+    {TABLE_TOKENS, 16, keep_made_of},
 };
 
 enum { COLLECTED = sizeof collected / sizeof collected[0] };

@@ -12,7 +12,7 @@
 #include "memory/store/store_internal.h"
 
 enum {
-    SCHEMA = 6,
+    SCHEMA = 7,        /* with it comes the table of tokens */
     SUMS_SCHEMA = 6,   /* from then on values have checksums */
     OLDEST_SCHEMA = 1, /* that is read as it is */
     MAX_READERS = 126
@@ -25,8 +25,8 @@ static const uint64_t default_map = (uint64_t)256 << 30;
 #endif
 
 const char *const table_names[TABLES] = {
-    "meta",     "manuals",  "files",    "trees",   "outlines",
-    "postings", "segments", "memories", "vectors", "makings"};
+    "meta",     "manuals",  "files",   "trees",   "outlines", "postings",
+    "segments", "memories", "vectors", "makings", "tokens"};
 
 int store_error(int mdb_code, const char *what, struct err *err)
 {

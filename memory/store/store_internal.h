@@ -20,6 +20,7 @@ enum table {
     TABLE_MEMORIES,
     TABLE_VECTORS,
     TABLE_UNFINISHED,
+    TABLE_TOKENS, /* a table keeps its number: checksums are made with it */
     TABLES
 };
 

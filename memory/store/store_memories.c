@@ -108,6 +108,24 @@ bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width)
     return whole;
 }
 
+int store_put_tokens(struct store_txn *txn, struct hash128 name,
+                     struct slice codes, struct err *err)
+{
+    unsigned char key[16];
+    return table_put(txn, TABLE_TOKENS, name_key(key, name), codes, err);
+}
+
+int store_get_tokens(struct store_txn *txn, struct hash128 name,
+                     struct slice *ret_codes, struct err *err)
+{
+    unsigned char key[16];
+    int code =
+        table_get(txn, TABLE_TOKENS, name_key(key, name), ret_codes, err);
+    return code == ERR_NOT_FOUND
+               ? err_set(err, code, "no codes of that memory's tokens")
+               : code;
+}
+
 /* The base's key, and a byte more for the delta's. */
 enum { BASE_KEY = 4, DELTA_KEY = 5 };
 

@@ -157,6 +157,57 @@ static int add_mean(struct model *m, const struct share *share, float *ret,
     return code;
 }
 
+/* ---- What a pass says of an input's tokens ---- */
+
+/* The states of `some` rows from `row` on, which are those of ids [at, at + some). */
+static int take_run(struct model *m, const struct embed_input *input,
+                    size_t row, size_t at, size_t some, struct err *err)
+{
+    size_t width = m->config.width, end = input->first + input->tokens;
+    size_t from = at > input->first ? at : input->first;
+    size_t to = at + some < end ? at + some : end;
+    if (from >= to)
+        return 0;
+    float *out = input->ret_tokens + (from - input->first) * width;
+    int code = forward_run_states(m, row + from - at, to - from, out, err);
+    for (size_t i = 0; i < to - from && !code; i++)
+        vector_unit(out + i * width, width);
+    return code;
+}
+
+/* Of the part that begins at `row` of the pass.  To be asked before its vector is,
+ * which may be made where the states are. */
+static int take_tokens(struct model *m, const struct embed_input *input,
+                       const struct forward_part *part, size_t row,
+                       struct err *err)
+{
+    size_t begin = part->host_before ? 1 : 0;
+    size_t end = forward_rows(part) - (part->host_after ? 1 : 0);
+    size_t at = (size_t)(part->ids - input->ids);
+    int code = 0;
+    for (size_t i = begin, some; i < end && !code; i += some + 1) {
+        some = run_of_tokens(part, i);
+        some = some < end - i ? some : end - i;
+        code = take_run(m, input, row + i, at, some, err);
+        at += some;
+    }
+    return code;
+}
+
+static int take_all_tokens(struct model *m, const struct embed_input *inputs,
+                           const struct pass *pass, struct err *err)
+{
+    int code = 0;
+    for (size_t i = 0, row = 0; i < pass->count && !code; i++) {
+        if (inputs[i].ret_tokens)
+            code = take_tokens(m, &inputs[i], &pass->parts[i], row, err);
+        row += forward_rows(&pass->parts[i]);
+    }
+    return code;
+}
+
+/* ---- What follows the pooling ---- */
+
 static void multiply(const float *matrix, size_t rows, size_t columns,
                      const float *in, float *out)
 {
@@ -180,7 +231,6 @@ static void through_dense(const struct model *m, float *vector)
     free(wide);
 }
 
-/* What follows the pooling. */
 static void finish(const struct model *m, float *ret)
 {
     through_dense(m, ret);
@@ -260,8 +310,9 @@ static int pool_together(struct model *m, const struct pass *pass, float *ret,
     return code;
 }
 
-static int embed_pass(struct model *m, struct pass *pass,
-                      const struct cancel *cancel, float *ret, struct err *err)
+static int embed_pass(struct model *m, const struct embed_input *inputs,
+                      struct pass *pass, const struct cancel *cancel,
+                      float *ret, struct err *err)
 {
     int code = 0;
     for (size_t i = 0; i < pass->count && !code; i++)
@@ -271,6 +322,8 @@ static int embed_pass(struct model *m, struct pass *pass,
     if (!code)
         code = forward(m, pass->parts, pass->count, m->config.memory_layers,
                        cancel, err);
+    if (!code)
+        code = take_all_tokens(m, inputs, pass, err);
     if (!code)
         code =
             (are_alike(m, pass) ? pool_together : pool_each)(m, pass, ret, err);
@@ -324,6 +377,8 @@ static int embed_long(struct model *m, const struct embed_input *input,
                               .first = !from,
                               .last = some == left};
         code = forward(m, &part, 1, m->config.memory_layers, cancel, err);
+        if (!code && input->ret_tokens)
+            code = take_tokens(m, input, &part, 0, err);
         if (!code)
             code = add_share(m, &share, ret, err);
         cache.length += forward_rows(&part);
@@ -345,7 +400,8 @@ int model_embed(struct model *m, const struct embed_input *inputs, size_t count,
     for (size_t from = 0; from < count && !code;) {
         fill_pass(m, inputs + from, count - from, &pass);
         if (pass.count)
-            code = embed_pass(m, &pass, cancel, ret + from * width, err);
+            code = embed_pass(m, inputs + from, &pass, cancel,
+                              ret + from * width, err);
         else
             code =
                 embed_long(m, &inputs[from], cancel, ret + from * width, err);

@@ -88,8 +88,9 @@ static struct embed_input asking(const struct hmt *hmt,
                                  size_t count)
 {
     size_t half = hmt->how.segment / 2;
-    return (struct embed_input){ids, count < half ? count : half,
-                                model_mem(model)};
+    return (struct embed_input){.ids = ids,
+                                .count = count < half ? count : half,
+                                .soft = model_mem(model)};
 }
 
 static int recall(const struct hmt *hmt, struct model *model,
@@ -134,7 +135,8 @@ static int read_segment(struct hmt *hmt, struct model *model,
                         struct err *err)
 {
     size_t before = hmt->tail_count;
-    struct embed_input input = {room->ids, before + count, room->recalled};
+    struct embed_input input = {
+        .ids = room->ids, .count = before + count, .soft = room->recalled};
     memcpy(room->ids, hmt->tail, before * sizeof *ids);
     memcpy(room->ids + before, ids, count * sizeof *ids);
     int code = recall(hmt, model, query, room->recalled, err);

@@ -159,6 +159,9 @@ int forward_norm_heads(struct model *model, float *x, const struct norm *norm,
 /* The last norm of work.x's row, if there is one, downloaded.  host_out [D] */
 int forward_state(struct model *model, size_t row, float *host_out,
                   struct err *err);
+/* The same of rows [from, from + rows), in one download; work.x stays.  host_out [rows, D] */
+int forward_run_states(struct model *model, size_t from, size_t rows,
+                       float *host_out, struct err *err);
 /* The same of `count` rows, ascending, in one download.  host_out [count, D] */
 int forward_states(struct model *model, const size_t *rows, size_t count,
                    float *host_out, struct err *err);

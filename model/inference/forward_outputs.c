@@ -13,14 +13,20 @@ static int last_norm(struct model *m, size_t from, size_t rows, float **ret)
     return forward_normalise(m, *ret, x, &m->weights.norm, rows, width);
 }
 
+int forward_run_states(struct model *m, size_t from, size_t rows,
+                       float *host_out, struct err *err)
+{
+    float *states;
+    int code = last_norm(m, from, rows, &states);
+    if (!code)
+        code = m->kernels->download(&m->run, host_out, states,
+                                    rows * m->config.width * sizeof *host_out);
+    return forward_error(code, err);
+}
+
 int forward_state(struct model *m, size_t row, float *host_out, struct err *err)
 {
-    float *state;
-    int code = last_norm(m, row, 1, &state);
-    if (!code)
-        code = m->kernels->download(&m->run, host_out, state,
-                                    m->config.width * sizeof *host_out);
-    return forward_error(code, err);
+    return forward_run_states(m, row, 1, host_out, err);
 }
 
 int forward_mean(struct model *m, size_t from, size_t rows, float *host_out,

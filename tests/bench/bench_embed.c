@@ -97,8 +97,8 @@ int main(int count, char **words)
     for (int i = 0; i < SEGMENT; i++)
         ids[i] = (int32_t)((size_t)(i * 37 + 11) % facts->vocabulary);
     for (int i = 0; i < MAX; i++)
-        batch.inputs[i] =
-            (struct embed_input){ids, SEGMENT, model_mem0(batch.model)};
+        batch.inputs[i] = (struct embed_input){
+            .ids = ids, .count = SEGMENT, .soft = model_mem0(batch.model)};
     double layers = (double)facts->parameters -
                     (double)facts->vocabulary * (double)facts->width;
     printf("{\n  \"model\": \"%s\", \"parameters\": %llu, \"type\": \"%s\", "

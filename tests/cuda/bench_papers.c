@@ -62,8 +62,9 @@ static void embed_leaves(void *argument)
     struct embed_input inputs[MAX];
     size_t count = 0;
     for (size_t at = 0; at < a->tree && count < MAX; at += a->segment)
-        inputs[count++] =
-            (struct embed_input){a->ids + at, a->segment, model_mem0(a->model)};
+        inputs[count++] = (struct embed_input){.ids = a->ids + at,
+                                               .count = a->segment,
+                                               .soft = model_mem0(a->model)};
     a->code = model_embed(a->model, inputs, count, NULL, a->memories, &a->err);
     ask_hmt(a, a->hmt);
 }
@@ -357,7 +358,8 @@ static void embed_texts(struct bench *b, enum bench_kind kind, size_t count,
     e.inputs = mem_alloc(count * sizeof *e.inputs);
     e.vectors = mem_alloc(count * shape.width * sizeof *e.vectors);
     for (size_t i = 0; i < count; i++)
-        e.inputs[i] = (struct embed_input){ids + i * length, length, NULL};
+        e.inputs[i] =
+            (struct embed_input){.ids = ids + i * length, .count = length};
     embed(&e);
     double time = bench_time(b, embed, &e);
     double rate = (double)(count * length) / time;

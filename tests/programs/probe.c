@@ -525,9 +525,10 @@ static int recall(const struct embed *embed, const struct ids *ids, float **ret,
                   struct err *err)
 {
     size_t width = model_facts(embed->model)->width;
-    struct embed_input asking = {ids->items,
-                                 ids->count < ASKING ? ids->count : ASKING,
-                                 model_mem(embed->model)};
+    struct embed_input asking = {.ids = ids->items,
+                                 .count =
+                                     ids->count < ASKING ? ids->count : ASKING,
+                                 .soft = model_mem(embed->model)};
     float *query = mem_alloc(width * sizeof *query);
     float *recalled = mem_alloc(width * sizeof *recalled);
     int code = model_embed(embed->model, &asking, 1, NULL, query, err);
@@ -546,8 +547,9 @@ static int embed_ids(struct embed *embed, const struct ids *ids,
                      struct err *err)
 {
     size_t width = model_facts(embed->model)->width;
-    struct embed_input input = {ids->items, ids->count,
-                                model_mem0(embed->model)};
+    struct embed_input input = {.ids = ids->items,
+                                .count = ids->count,
+                                .soft = model_mem0(embed->model)};
     float *recalled = NULL;
     int code = embed->memories ? recall(embed, ids, &recalled, err) : 0;
     if (code)

@@ -59,11 +59,9 @@ int verify_plan(struct verification *v, struct err *err)
     v->build = (struct build){.snapshot = v->snapshot,
                               .view = v->view,
                               .facts = *o->facts,
-                              .policy = o->policy,
+                              .policy = memories_can(&o->policy, o->facts),
                               .cancel = o->cancel,
                               .only_look = true};
-    if (!o->facts->recalls)
-        v->build.policy.recall = RECALL_OFF;
     v->report.by_model = true;
     return plan_make(&v->build, &v->plan, err);
 }

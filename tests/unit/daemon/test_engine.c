@@ -95,8 +95,12 @@ static void memories_are_those_of_the_model(void **state)
     for (size_t i = 0; i < TEXTS; i++) {
         size_t count = 1 + i % ids.count;
         const float *softs[] = {model_mem(model), model_mem0(model), recalled};
-        texts[i] = (struct embed_text){ids.ids, count, (int)(i % 3), recalled};
-        inputs[i] = (struct embed_input){ids.ids, count, softs[i % 3]};
+        texts[i] = (struct embed_text){.ids = ids.ids,
+                                       .count = count,
+                                       .soft = (int)(i % 3),
+                                       .recall = recalled};
+        inputs[i] = (struct embed_input){
+            .ids = ids.ids, .count = count, .soft = softs[i % 3]};
     }
     float *got = mem_alloc(TEXTS * facts.width * sizeof *got);
     float *want = mem_alloc(TEXTS * facts.width * sizeof *want);
@@ -160,10 +164,83 @@ static void embed_whole(struct model *model, const char *prefix,
     assert_int_equal(tokenizer_encode(model_tokenizer(model), buf_slice(&whole),
                                       true, &ids, NULL),
                      0);
-    struct embed_input input = {ids.items, ids.count, NULL};
+    struct embed_input input = {.ids = ids.items, .count = ids.count};
     assert_int_equal(model_embed(model, &input, 1, NULL, ret, NULL), 0);
     buf_free(&whole);
     ids_free(&ids);
+}
+
+/* The vectors of `count` tokens of prefix and text, as the tokenizer frames them, from the
+ * `first` on. */
+static void embed_tokens(struct model *model, const char *prefix,
+                         const char *text, size_t first, size_t count,
+                         float *ret)
+{
+    struct buf whole = {0};
+    struct ids ids = {0};
+    float vector[MAX_WIDTH];
+    buf_put_text(&whole, prefix);
+    buf_put_text(&whole, text);
+    assert_int_equal(tokenizer_encode(model_tokenizer(model), buf_slice(&whole),
+                                      true, &ids, NULL),
+                     0);
+    struct embed_input input = {.ids = ids.items,
+                                .count = ids.count,
+                                .first = first,
+                                .tokens = count,
+                                .ret_tokens = ret};
+    assert_int_equal(ids.count, first + count + 1); /* and [SEP] */
+    assert_int_equal(model_embed(model, &input, 1, NULL, vector, NULL), 0);
+    buf_free(&whole);
+    ids_free(&ids);
+}
+
+/* Those of the text or the question itself, read behind [CLS] and the prefix; among
+ * texts of which no tokens are wanted. */
+static void tokens_are_without_prefix(void **state)
+{
+    (void)state;
+    enum { MAX_TOKENS = 32 };
+    static const char text[] = "A vacuum frees dead rows.";
+    const char *folder = make_encoder();
+    struct engine *engine = start(folder);
+    struct model *model = open_model(folder);
+    struct engine_embedder e;
+    engine_embedder(engine, true, NULL, &e);
+    struct embedder_facts facts;
+    assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
+    struct embed_ids ids = tokens_of(&e.embedder, text);
+    struct embed_ids prefix = tokens_of(&e.embedder, "passage:");
+    assert_in_range(ids.count, 3, MAX_TOKENS);
+    float got[MAX_TOKENS * MAX_WIDTH], want[MAX_TOKENS * MAX_WIDTH];
+    float vectors[3 * MAX_WIDTH], key[MAX_WIDTH];
+    struct embed_text texts[] = {
+        {.ids = ids.ids, .count = 2, .soft = EMBED_ALONE},
+        {.ids = ids.ids,
+         .count = ids.count,
+         .soft = EMBED_ALONE,
+         .ret_tokens = got},
+        {.soft = EMBED_ALONE}};
+    assert_int_equal(e.embedder.embed(&e, texts, 3, vectors, NULL), 0);
+    embed_tokens(model, "passage: ", text, 1 + prefix.count, ids.count, want);
+    check_near(got, want, ids.count * facts.width);
+    struct token_vectors tokens = {0};
+    free(prefix.ids);
+    prefix = tokens_of(&e.embedder, "query:");
+    assert_int_equal(e.embedder.question(&e, text, key, &tokens, NULL), 0);
+    assert_int_equal(tokens.count, ids.count);
+    assert_int_equal(tokens.width, facts.width);
+    embed_tokens(model, "query: ", text, 1 + prefix.count, ids.count, want);
+    check_near(tokens.vectors, want, ids.count * facts.width);
+    struct slice first;
+    assert_int_equal(e.embedder.spell(&e, ids.ids[0], &first, NULL), 0);
+    assert_true(slice_is(first, " a"));
+    token_vectors_free(&tokens);
+    free(ids.ids);
+    free(prefix.ids);
+    model_close(model);
+    stop(engine);
+    unit_folder_remove(folder);
 }
 
 static void encoders_embed_with_their_prefixes(void **state)
@@ -189,14 +266,14 @@ static void encoders_embed_with_their_prefixes(void **state)
     for (size_t i = 0; i < TEXTS; i++) {
         assert_int_equal(
             e.embedder.tokenize(&e, slice_of(texts[i]), &ids[i], NULL), 0);
-        inputs[i] =
-            (struct embed_text){ids[i].ids, ids[i].count, EMBED_ALONE, NULL};
+        inputs[i] = (struct embed_text){
+            .ids = ids[i].ids, .count = ids[i].count, .soft = EMBED_ALONE};
     }
     assert_int_equal(e.embedder.embed(&e, inputs, TEXTS, got, NULL), 0);
     for (size_t i = 0; i < TEXTS; i++) {
         embed_whole(model, "passage: ", texts[i], want);
         check_near(got + i * facts.width, want, facts.width);
-        assert_int_equal(e.embedder.question(&e, texts[i], got, NULL), 0);
+        assert_int_equal(e.embedder.question(&e, texts[i], got, NULL, NULL), 0);
         embed_whole(model, "query: ", texts[i], want);
         check_near(got, want, facts.width);
     }
@@ -204,10 +281,17 @@ static void encoders_embed_with_their_prefixes(void **state)
     int32_t many[200];
     for (size_t i = 0; i < 200; i++)
         many[i] = ids[0].ids[i % ids[0].count];
-    struct embed_text longer[] = {{many, 200, EMBED_ALONE, NULL},
-                                  {many, facts.context, EMBED_ALONE, NULL}};
+    float *cut = mem_alloc(200 * facts.width * sizeof *cut);
+    memset(cut, 1, 200 * facts.width * sizeof *cut);
+    struct embed_text longer[] = {
+        {.ids = many, .count = 200, .soft = EMBED_ALONE, .ret_tokens = cut},
+        {.ids = many, .count = facts.context, .soft = EMBED_ALONE}};
     assert_int_equal(e.embedder.embed(&e, longer, 2, got, NULL), 0);
     check_near(got, got + facts.width, facts.width);
+    check_unit(cut + (facts.context - 1) * facts.width, facts.width);
+    for (size_t i = facts.context * facts.width; i < 200 * facts.width; i++)
+        assert_true(cut[i] <= 0 && cut[i] >= 0);
+    free(cut);
     struct engine_prompt prompt = {.text = slice_of("hello"), .max = 3};
     struct engine_answer answer = {0};
     struct err err = {0};
@@ -267,8 +351,8 @@ static void keys_are_those_of_recall(void **state)
             keys[m * p + i] = (float)((double)keys[m * p + i] / ratio);
     }
     check_near(unit, keys, MEMORIES * p);
-    assert_int_equal(e.embedder.question(&e, "How are rows freed?", key, NULL),
-                     0);
+    assert_int_equal(
+        e.embedder.question(&e, "How are rows freed?", key, NULL, NULL), 0);
     check_unit(key, p);
     model_close(model);
     stop(engine);
@@ -298,7 +382,7 @@ static void plain_models_embed_by_their_last_token(void **state)
     assert_int_equal(e.embedder.embed(&e, &input, 1, got, NULL), 0);
     assert_int_equal(model_embed(model, &whole, 1, NULL, want, NULL), 0);
     check_near(got, want, facts.width);
-    struct embed_text empty = {0};
+    struct embed_text empty = {.ids = NULL};
     assert_int_equal(e.embedder.embed(&e, &empty, 1, got, NULL), 0);
     for (size_t i = 0; i < facts.width && all.count == plain.count; i++)
         assert_true(got[i] <= 0 && got[i] >= 0);
@@ -353,7 +437,8 @@ static void *index_much(void *context)
         ids[i] = i + 1;
     struct embed_text *texts = mem_alloc(TEXTS * sizeof *texts);
     for (size_t i = 0; i < TEXTS; i++)
-        texts[i] = (struct embed_text){ids, COUNT, EMBED_ALONE, NULL};
+        texts[i] = (struct embed_text){
+            .ids = ids, .count = COUNT, .soft = EMBED_ALONE};
     float *out = mem_alloc(TEXTS * MAX_WIDTH * sizeof *out);
     indexing->code = e.embedder.embed(&e, texts, TEXTS, out, NULL);
     free(out);
@@ -372,11 +457,12 @@ static void questions_overtake_indexing(void **state)
     float key[MAX_WIDTH], want[MAX_WIDTH];
     engine_embedder(indexing.engine, false, NULL, &e);
     assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
-    assert_int_equal(e.embedder.question(&e, "dead rows", want, NULL), 0);
+    assert_int_equal(e.embedder.question(&e, "dead rows", want, NULL, NULL), 0);
     pthread_create(&thread, NULL, index_much, &indexing);
     for (int i = 0; i < 20; i++) {
         usleep(2000);
-        assert_int_equal(e.embedder.question(&e, "dead rows", key, NULL), 0);
+        assert_int_equal(e.embedder.question(&e, "dead rows", key, NULL, NULL),
+                         0);
         check_near(key, want, facts.key_width);
     }
     assert_false(atomic_load(&indexing.done));
@@ -529,7 +615,7 @@ static void *ask_once(void *context)
     float key[MAX_WIDTH];
     engine_embedder(asking->engine, false, NULL, &e);
     atomic_store(&asking->answered,
-                 !e.embedder.question(&e, "dead rows", key, NULL));
+                 !e.embedder.question(&e, "dead rows", key, NULL, NULL));
     return NULL;
 }
 
@@ -868,6 +954,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memories_are_those_of_the_model),
+        cmocka_unit_test(tokens_are_without_prefix),
         cmocka_unit_test(encoders_embed_with_their_prefixes),
         cmocka_unit_test(keys_are_those_of_recall),
         cmocka_unit_test(plain_models_embed_by_their_last_token),

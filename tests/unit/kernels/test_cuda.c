@@ -62,7 +62,7 @@ static void check_embedder(const char *kind, const struct kernels *table)
         snprintf(name, sizeof name, "ids.%zu", i);
         int32_t *ids = golden(file, name);
         struct embed_input input = {
-            ids, tensor_values(safetensors_find(file, name)), NULL};
+            .ids = ids, .count = tensor_values(safetensors_find(file, name))};
         snprintf(name, sizeof name, "embedding.%zu", i);
         float *wanted = golden(file, name);
         assert_int_equal(model_embed(model, &input, 1, NULL, got, NULL), 0);
@@ -90,7 +90,8 @@ static void check_made_for_hils(const char *kind, const struct kernels *table)
     size_t width = model_facts(model)->width;
     float *got = mem_alloc(TEXTS * width * sizeof *got);
     for (size_t i = 0; i < TEXTS; i++)
-        inputs[i] = (struct embed_input){ids, (size_t)lengths[i], soft};
+        inputs[i] = (struct embed_input){
+            .ids = ids, .count = (size_t)lengths[i], .soft = soft};
     assert_int_equal(model_embed(model, inputs, TEXTS, NULL, got, NULL), 0);
     check_near(kind, got, wanted, TEXTS * width, bound_of(model));
     free(got);
@@ -147,8 +148,10 @@ static void check_batch(const char *kind, const struct kernels *table,
     fill_ids(ids, IDS, 60, 5);
     for (size_t i = 0; i < TEXTS; i++) {
         size_t count = LONGEST - i % 7;
-        inputs[i] = (struct embed_input){ids + from, count,
-                                         soft ? model_mem(model) : NULL};
+        inputs[i] =
+            (struct embed_input){.ids = ids + from,
+                                 .count = count,
+                                 .soft = soft ? model_mem(model) : NULL};
         from += count;
     }
     texts_asked = 0;

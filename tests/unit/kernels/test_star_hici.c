@@ -79,7 +79,7 @@ static void such_models_neither_embed_nor_are_exact(void **state)
     (void)state;
     const char *const kinds_of[] = {star[0], hici[0]};
     int32_t ids[] = {1, 2};
-    struct embed_input input = {ids, 2, NULL};
+    struct embed_input input = {.ids = ids, .count = 2};
     float out[WIDE_D];
     for (size_t k = 0; k < 2; k++) {
         char path[128];

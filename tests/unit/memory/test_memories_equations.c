@@ -43,14 +43,18 @@ static void memory_of(struct expected *x, struct slice text,
     float *recalled = mem_alloc(x->facts.width * sizeof *query);
     assert_int_equal(e->tokenize(e->context, text, &ids, NULL), 0);
     assert_true(ids.count <= L);
-    struct embed_text input = {ids.ids, ids.count, EMBED_ALONE, NULL};
+    struct embed_text input = {
+        .ids = ids.ids, .count = ids.count, .soft = EMBED_ALONE};
     if (count) {
         input.soft = EMBED_SUMMARY;
         input.count = ids.count < L / 2 ? ids.count : L / 2;
         assert_int_equal(e->embed(e->context, &input, 1, query, NULL), 0);
         assert_int_equal(
             e->recall(e->context, query, memories, count, recalled, NULL), 0);
-        input = (struct embed_text){ids.ids, ids.count, EMBED_RECALL, recalled};
+        input = (struct embed_text){.ids = ids.ids,
+                                    .count = ids.count,
+                                    .soft = EMBED_RECALL,
+                                    .recall = recalled};
     }
     assert_int_equal(e->embed(e->context, &input, 1, ret, NULL), 0);
     unsigned char *bytes = mem_alloc(q8_size(x->facts.width));
@@ -249,10 +253,11 @@ static int real_embed(void *context, const struct embed_text *texts,
     struct embed_input *inputs = mem_alloc(count * sizeof *inputs);
     for (size_t i = 0; i < count; i++)
         inputs[i] = (struct embed_input){
-            texts[i].ids, texts[i].count,
-            texts[i].soft == EMBED_SUMMARY ? model_mem(real->model)
-            : texts[i].soft == EMBED_ALONE ? model_mem0(real->model)
-                                           : texts[i].recall};
+            .ids = texts[i].ids,
+            .count = texts[i].count,
+            .soft = texts[i].soft == EMBED_SUMMARY ? model_mem(real->model)
+                    : texts[i].soft == EMBED_ALONE ? model_mem0(real->model)
+                                                   : texts[i].recall};
     int code = model_embed(real->model, inputs, count, NULL, ret, err);
     free(inputs);
     return code;

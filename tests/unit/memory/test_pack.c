@@ -23,6 +23,25 @@ static void open_made(struct test_library *lib)
     check_update(lib, &toy, &policies[1], SEGMENTS);
 }
 
+/* By a model made to embed, with codes of tokens. */
+static struct memory_policy with_tokens(bool tokens)
+{
+    struct memory_policy policy = policies[0];
+    policy.tokens = tokens;
+    return policy;
+}
+
+static void open_embedded(struct test_library *lib, bool tokens)
+{
+    struct toy toy;
+    const struct memory_policy policy = with_tokens(tokens);
+    toy_open(&toy, false);
+    toy.facts.embeds = true;
+    test_library_open(lib);
+    test_publish(lib, pages, PAGES);
+    check_update(lib, &toy, &policy, SEGMENTS);
+}
+
 static int give_page(void *context, const struct manual *manual,
                      const struct file *file, struct buf *ret, struct err *err)
 {
@@ -147,6 +166,52 @@ static void it_is_read_as_where_it_was_made(void **state)
     buf_free(&body);
     test_library_close(&a);
     test_library_close(&b);
+}
+
+static size_t count_tokens(struct test_library *lib)
+{
+    struct vector_table table;
+    struct store_txn *txn;
+    struct slice codes;
+    size_t count = 0;
+    read_table(lib, &table);
+    assert_int_equal(store_read(lib->store, &txn, NULL), 0);
+    for (uint32_t i = 0; i < table.name_count; i++)
+        count += !store_get_tokens(txn, table.names[i], &codes, NULL);
+    store_end(txn);
+    vector_table_free(&table);
+    return count;
+}
+
+/* Codes of tokens come with the pack; one that has none is not completed here. */
+static void tokens_come_with_the_memories(void **state)
+{
+    (void)state;
+    const struct pack_place here = {.root = "", .name = "manual"};
+    const struct memory_policy wanted = with_tokens(true);
+    for (int with = 0; with < 2; with++) {
+        struct test_library a, b;
+        struct memories_report report;
+        struct toy toy;
+        open_embedded(&a, with);
+        test_library_open(&b);
+        struct buf body = gather(&a, "manual");
+        put_well(&b, &body, &here);
+        struct buf second = gather(&b, "manual");
+        assert_int_equal(count_tokens(&b), with ? SEGMENTS : 0);
+        struct pack pack = decode(&second);
+        assert_int_equal(pack.token_count, with ? SEGMENTS : 0);
+        pack_free(&pack);
+        toy_open(&toy, false);
+        toy.facts.embeds = true;
+        assert_int_equal(update(&b, &toy, &wanted, &report, NULL), 0);
+        assert_int_equal(report.encoded, 0);
+        assert_false(report.changed);
+        buf_free(&body);
+        buf_free(&second);
+        test_library_close(&a);
+        test_library_close(&b);
+    }
 }
 
 static void without_memories_they_are_made_here(void **state)
@@ -438,6 +503,14 @@ static void memories_swapped(struct pack *p)
     p->memories[0] = p->memories[1];
     p->memories[1] = memory;
 }
+static void tokens_foreign(struct pack *p) { p->tokens[0].name.high ^= 1; }
+static void tokens_cut(struct pack *p) { p->tokens[0].value.size--; }
+static void tokens_swapped(struct pack *p)
+{
+    struct pack_record of = p->tokens[0];
+    p->tokens[0] = p->tokens[1];
+    p->tokens[1] = of;
+}
 static void segment_gone(struct pack *p) { p->segment_count--; }
 static void segment_short(struct pack *p) { p->segments[0].value.size--; }
 static void segment_strange(struct pack *p) { p->segments[0].name.high = 0; }
@@ -476,6 +549,9 @@ static const struct {
     {memory_gone, "is missing"},
     {memory_short, "not as many in each"},
     {memories_swapped, "its memories are not in order"},
+    {tokens_foreign, "tokens of a memory that is missing"},
+    {tokens_cut, "tokens are cut"},
+    {tokens_swapped, "its tokens are not in order"},
     {segment_gone, "is missing"},
     {segment_short, "segments of a node are damaged"},
     {segment_strange, "is missing"},
@@ -490,7 +566,7 @@ static void what_is_wrong_inside_is_named(void **state)
 {
     (void)state;
     struct test_library lib;
-    open_made(&lib);
+    open_embedded(&lib, true);
     struct buf body = gather(&lib, "manual");
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct pack pack = decode(&body), got;
@@ -513,7 +589,7 @@ static void bytes_of_any_kind_end_well(void **state)
     struct test_library lib, other;
     uint64_t random = 3;
     size_t taken = 0;
-    open_made(&lib);
+    open_embedded(&lib, true);
     test_library_open(&other);
     struct buf body = gather(&lib, "manual");
     for (int i = 0; i < 3000; i++) {
@@ -549,6 +625,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_generation_is_the_same_bytes_from_any_store),
         cmocka_unit_test(it_is_read_as_where_it_was_made),
+        cmocka_unit_test(tokens_come_with_the_memories),
         cmocka_unit_test(without_memories_they_are_made_here),
         cmocka_unit_test(names_are_taken_once),
         cmocka_unit_test(what_cannot_be_packed_is_said),

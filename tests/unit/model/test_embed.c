@@ -1,5 +1,6 @@
 /* Vectors of texts by models made for HiLS, against a plain reading of the paper
  * (tests/experiments/model/make_hils_memory.py), and who makes none. */
+#include "base/vector.h"
 #include "tests/unit/support/models.h"
 
 static const char *const made[] = {"hils-olmo", "hils-qwen", "hils-shared",
@@ -56,7 +57,8 @@ static void check_vectors(struct model *model, const struct wanted *w,
     size_t width = w->width, bytes = w->count * width * sizeof(float);
     float *together = mem_alloc(bytes), *other = mem_alloc(bytes);
     for (size_t i = 0; i < w->count; i++) {
-        inputs[i] = (struct embed_input){w->ids, (size_t)w->lengths[i], soft};
+        inputs[i] = (struct embed_input){
+            .ids = w->ids, .count = (size_t)w->lengths[i], .soft = soft};
         turned[w->count - 1 - i] = inputs[i];
     }
     embed(model, inputs, w->count, together);
@@ -110,7 +112,7 @@ static void check_as_session(struct model *model, const float *head,
                              const int32_t *ids, size_t count)
 {
     const struct model_facts *facts = model_facts(model);
-    struct embed_input input = {ids, count, NULL};
+    struct embed_input input = {.ids = ids, .count = count};
     float *vector = mem_alloc(facts->width * sizeof *vector);
     float *logits = mem_alloc(facts->vocabulary * sizeof *logits);
     struct session *session = open_session(model);
@@ -156,6 +158,103 @@ static void vectors_are_as_sessions_read(void **state)
     }
 }
 
+/* ---- Vectors of tokens ---- */
+
+/* A token of a text that is read forwards alone has the vector of the text that ends with
+ * it, whichever part of the text's tokens is asked for. */
+static void check_tokens(struct model *model, const struct wanted *w,
+                         const float *soft, const float *want)
+{
+    size_t width = w->width, all = 0;
+    for (size_t i = 0; i < w->count; i++)
+        all = (size_t)w->lengths[i] > all ? (size_t)w->lengths[i] : all;
+    float *tokens = mem_alloc(all * width * sizeof *tokens);
+    float *ends = mem_alloc(3 * width * sizeof *ends);
+    float *vectors = mem_alloc(3 * width * sizeof *vectors);
+    struct embed_input inputs[] = {{.ids = w->ids, .count = 2, .soft = soft},
+                                   {.ids = w->ids,
+                                    .count = all,
+                                    .soft = soft,
+                                    .tokens = all,
+                                    .ret_tokens = tokens},
+                                   {.ids = w->ids,
+                                    .count = all,
+                                    .soft = soft,
+                                    .first = all - 3,
+                                    .tokens = 3,
+                                    .ret_tokens = ends}};
+    embed(model, inputs, 3, vectors);
+    check_near("its end", ends, tokens + (all - 3) * width, 3 * width, 1e-5);
+    for (size_t i = 0; i < w->count && want; i++) {
+        float *unit = mem_alloc(width * sizeof *unit);
+        memcpy(unit, want + i * width, width * sizeof *unit);
+        vector_unit(unit, width);
+        check_near("as the text that it ends",
+                   tokens + ((size_t)w->lengths[i] - 1) * width, unit, width,
+                   1e-5);
+        free(unit);
+    }
+    embed(model, inputs, 1, vectors + 2 * width);
+    check_near("beside others", vectors, vectors + 2 * width, width, 1e-5);
+    free(tokens);
+    free(ends);
+    free(vectors);
+}
+
+static void tokens_have_vectors(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < MADE; k++) {
+        struct wanted w = open_wanted(made[k]);
+        for (size_t b = 0; b < BACKENDS; b++) {
+            struct model *model = open_kind(made[k], backend(b));
+            check_tokens(model, &w, NULL, w.last);
+            check_tokens(model, &w, w.soft, NULL);
+            model_close(model);
+        }
+        close_wanted(&w);
+    }
+}
+
+/* Of an encoder, whose tokens see all of the text: the mean of one is that token, and
+ * what is asked of tokens changes no text's vector. */
+static void an_encoders_tokens_have_vectors(void **state)
+{
+    (void)state;
+    enum { COUNT = 60 };
+    struct model *model = open_at(MODELS "bert", kernels_cpu(), false, true);
+    size_t width = model_facts(model)->width;
+    int32_t ids[COUNT];
+    float *tokens = mem_alloc((COUNT + 1) * width * sizeof *tokens);
+    float *with = mem_alloc(2 * width * sizeof *with);
+    float *without = mem_alloc(2 * width * sizeof *without);
+    fill_ids(ids, COUNT, model_facts(model)->vocabulary, 5);
+    struct embed_input inputs[] = {
+        {.ids = ids, .count = COUNT, .tokens = COUNT, .ret_tokens = tokens},
+        {.ids = ids,
+         .count = 1,
+         .tokens = 1,
+         .ret_tokens = tokens + COUNT * width}};
+    embed(model, inputs, 2, with);
+    inputs[0].ret_tokens = inputs[1].ret_tokens = NULL;
+    embed(model, inputs, 2, without);
+    assert_memory_equal(with, without, 2 * width * sizeof *with);
+    vector_unit(with + width, width);
+    check_near("of one token", tokens + COUNT * width, with + width, width,
+               1e-5);
+    for (size_t i = 0; i < COUNT; i++) {
+        double length = 0;
+        for (size_t j = 0; j < width; j++)
+            length +=
+                (double)tokens[i * width + j] * (double)tokens[i * width + j];
+        assert_true(fabs(length - 1) < 1e-4);
+    }
+    free(tokens);
+    free(with);
+    free(without);
+    model_close(model);
+}
+
 /* The vectors have the same bits for any number of threads. */
 static void threads_do_not_matter(void **state)
 {
@@ -164,7 +263,8 @@ static void threads_do_not_matter(void **state)
     struct embed_input inputs[MAX_LENGTHS];
     float *vectors[2];
     for (size_t i = 0; i < w.count; i++)
-        inputs[i] = (struct embed_input){w.ids, (size_t)w.lengths[i], w.soft};
+        inputs[i] = (struct embed_input){
+            .ids = w.ids, .count = (size_t)w.lengths[i], .soft = w.soft};
     for (size_t t = 0; t < 2; t++) {
         struct model *model =
             open_at(MODELS "hils-memory", kernels_cpu(), false, t);
@@ -193,7 +293,9 @@ static void a_cancelled_batch_leaves_no_trace(void **state)
     struct wanted w = open_wanted("hils-memory");
     struct model *model =
         open_at(MODELS "hils-memory", kernels_cpu(), false, true);
-    struct embed_input inputs[] = {{w.ids, 99, w.soft}, {w.ids, 700, w.soft}};
+    struct embed_input inputs[] = {
+        {.ids = w.ids, .count = 99, .soft = w.soft},
+        {.ids = w.ids, .count = 700, .soft = w.soft}};
     float *out = mem_alloc(2 * w.width * sizeof *out);
     for (int layers = 0; layers < 6; layers++) {
         int left = layers;
@@ -221,7 +323,7 @@ static void check_same_logits(struct model *a, struct model *b)
     float *of_a = mem_alloc(COUNT * vocabulary * sizeof *of_a);
     float *of_b = mem_alloc(COUNT * vocabulary * sizeof *of_b);
     float *vector = mem_alloc(width * sizeof *vector);
-    struct embed_input input = {ids, COUNT, NULL};
+    struct embed_input input = {.ids = ids, .count = COUNT};
     fill_ids(ids, COUNT, vocabulary, 5);
     struct session *one = read_all(a, ids, COUNT, STEPS, of_a);
     struct session *other = read_all(b, ids, COUNT, STEPS, of_b);
@@ -276,7 +378,8 @@ static void other_layers_might_not_be_there(void **state)
                 save_first_layer(some[k]);
             struct model *model = open_at(folder, kernels_cpu(), false, true);
             fill_ids(ids, 60, model_facts(model)->vocabulary, 5);
-            struct embed_input inputs[] = {{ids, 60, NULL}, {ids, 1, NULL}};
+            struct embed_input inputs[] = {{.ids = ids, .count = 60},
+                                           {.ids = ids, .count = 1}};
             assert_true(model_facts(model)->width <= 64);
             memset(vectors[t], 0, sizeof vectors[t]);
             embed(model, inputs, 2, vectors[t][0]);
@@ -294,7 +397,7 @@ static void models_of_star_and_hici_do_not_embed(void **state)
     for (size_t k = 0; k < 2; k++) {
         char path[128];
         int32_t ids[] = {1, 2};
-        struct embed_input input = {ids, 2, NULL};
+        struct embed_input input = {.ids = ids, .count = 2};
         float out[64] = {0};
         struct err err = {0};
         snprintf(path, sizeof path, MODELS "%s", others[k]);
@@ -316,6 +419,8 @@ int main(void)
                                         end_folder),
         cmocka_unit_test_setup_teardown(vectors_are_as_sessions_read,
                                         make_folder, end_folder),
+        cmocka_unit_test(tokens_have_vectors),
+        cmocka_unit_test(an_encoders_tokens_have_vectors),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(a_cancelled_batch_leaves_no_trace),
         cmocka_unit_test_setup_teardown(the_first_layers_make_vectors,

@@ -42,7 +42,8 @@ static void read_inputs(const char *name, struct inputs *ret)
         snprintf(key, sizeof key, "ids.%zu", i);
         ret->ids[i] = golden(file, key);
         ret->inputs[i] = (struct embed_input){
-            ret->ids[i], tensor_values(safetensors_find(file, key)), NULL};
+            .ids = ret->ids[i],
+            .count = tensor_values(safetensors_find(file, key))};
         snprintf(key, sizeof key, "embedding.%zu", i);
         ret->wanted[i] = golden(file, key);
     }

@@ -115,7 +115,8 @@ static void one_segment_is_plain_reading(void **state)
     struct hmt *hmt = open_hmt(model, &(struct hmt_options){0});
     size_t count, width = model_facts(model)->width;
     float *plain = mem_alloc(width * sizeof *plain);
-    struct embed_input input = {ids, TOKENS, model_mem0(model)};
+    struct embed_input input = {
+        .ids = ids, .count = TOKENS, .soft = model_mem0(model)};
     assert_int_equal(hmt_segment(hmt), 256);
     assert_int_equal(hmt_read(hmt, model, ids, TOKENS, NULL, NULL), 0);
     assert_int_equal(model_embed(model, &input, 1, NULL, plain, NULL), 0);
@@ -154,7 +155,8 @@ static void the_first_layers_remember(void **state)
                         KEPT * width * sizeof *memories);
     float *query = mem_alloc(width * sizeof *query);
     float *recalled = mem_alloc(width * sizeof *recalled);
-    struct embed_input asks = {question, SEGMENT / 2, model_mem(first)};
+    struct embed_input asks = {
+        .ids = question, .count = SEGMENT / 2, .soft = model_mem(first)};
     struct session *session = NULL, *plain = open_session(all);
     assert_int_equal(model_embed(first, &asks, 1, NULL, query, NULL), 0);
     assert_int_equal(model_recall(first, query, memories, KEPT, recalled, NULL),

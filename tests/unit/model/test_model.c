@@ -53,7 +53,8 @@ static void same_embeddings_as_the_reference(void **state)
             snprintf(name, sizeof name, "ids.%zu", i);
             ids[i] = golden(file, name);
             inputs[i] = (struct embed_input){
-                ids[i], tensor_values(safetensors_find(file, name)), NULL};
+                .ids = ids[i],
+                .count = tensor_values(safetensors_find(file, name))};
             snprintf(name, sizeof name, "embedding.%zu", i);
             wanted[i] = golden(file, name);
         }
@@ -101,13 +102,13 @@ static void encoders_do_not_write(void **state)
         /* bert: of its 80 positions sentence_bert_config.json allows 64;
          * xlm-roberta: 82, but for the two below the first */
         assert_int_equal(facts->context, contexts[k]);
-        struct embed_input input = {ids, facts->context + 1, NULL};
+        struct embed_input input = {.ids = ids, .count = facts->context + 1};
         if (k != 2) {
             assert_int_equal(model_embed(model, &input, 1, NULL, out, &err),
                              ERR_LIMIT);
             input.count--;
             assert_int_equal(model_embed(model, &input, 1, NULL, out, &err), 0);
-            input = (struct embed_input){ids, 3, soft};
+            input = (struct embed_input){.ids = ids, .count = 3, .soft = soft};
             assert_int_equal(model_embed(model, &input, 1, NULL, out, &err),
                              ERR_USAGE);
         } else {
@@ -132,7 +133,7 @@ static void older_keys_say_the_same(void **state)
                 "1s/{/{\"global_rope_theta\": 160000.0, \"local_rope_theta\": "
                 "10000.0, \"global_attn_every_n_layers\": 3,/");
     struct model *model = open_at(folder, kernels_cpu(), false, true);
-    struct embed_input input = {ids, count, NULL};
+    struct embed_input input = {.ids = ids, .count = count};
     assert_int_equal(model_embed(model, &input, 1, NULL, got, NULL), 0);
     check_near("older keys", got, wanted, model_facts(model)->width, 1e-4);
     model_close(model);
@@ -157,11 +158,11 @@ static void same_memories_as_the_reference(void **state)
         const struct model_facts *facts = model_facts(model);
         assert_true(facts->soft_tokens && facts->recall && facts->pool);
         const struct embed_input inputs[] = {
-            {ids, count, model_mem(model)},
-            {ids, count, model_mem0(model)},
-            {ids, count, NULL},
-            {ids, 0, model_mem(model)},
-            {ids, count, model_mem(model)},
+            {.ids = ids, .count = count, .soft = model_mem(model)},
+            {.ids = ids, .count = count, .soft = model_mem0(model)},
+            {.ids = ids, .count = count},
+            {.ids = ids, .count = 0, .soft = model_mem(model)},
+            {.ids = ids, .count = count, .soft = model_mem(model)},
         };
         static const char *const names[] = {"embed_mem", "embed_mem0",
                                             "embed_plain"};
@@ -301,8 +302,10 @@ static void long_inputs_are_embedded(void **state)
         float out[2 * 64];
         ids[count + 1] = ids[0];
         const struct embed_input inputs[] = {
-            {ids + 1, count, embedding + (size_t)ids[0] * width},
-            {ids, count, NULL}};
+            {.ids = ids + 1,
+             .count = count,
+             .soft = embedding + (size_t)ids[0] * width},
+            {.ids = ids, .count = count}};
         assert_int_equal(model_embed(model, inputs, 2, NULL, out, NULL), 0);
         check_state(model, out, embedding, ids, count + 2);
         check_state(model, out + width, embedding, ids, count);
@@ -321,7 +324,7 @@ static void shared_models_embed_long_inputs(void **state)
     struct model *model = NULL;
     int32_t ids[COUNT];
     float want[MAX], got[MAX];
-    const struct embed_input input = {ids, COUNT, NULL};
+    const struct embed_input input = {.ids = ids, .count = COUNT};
     lengthen_context();
     assert_int_equal(try_open(folder, kernels_cpu(), &model, NULL), 0);
     struct model *sharing = model_share(model, (struct kernel_pool){0});

@@ -212,7 +212,8 @@ static void others_do_not_score(void **state)
     assert_int_equal(
         model_score(model, pairs.inputs, pairs.count, NULL, got, &err),
         ERR_USAGE);
-    const struct embed_input input = {pairs.inputs[1].ids.items, 2, NULL};
+    const struct embed_input input = {.ids = pairs.inputs[1].ids.items,
+                                      .count = 2};
     assert_int_equal(model_embed(model, &input, 1, NULL, got, &err), ERR_USAGE);
     assert_non_null(strstr(err.message, "reranker"));
     model_close(model);

@@ -174,7 +174,8 @@ static void wrong_ids_are_refused(void **state)
     struct model *model = open_kind("memory", kernels_ref());
     struct session *session = open_session(model);
     int32_t wrong[] = {1, (int32_t)model_facts(model)->vocabulary, -1};
-    struct embed_input input = {wrong, 2, NULL}, none = {wrong, 0, NULL};
+    struct embed_input input = {.ids = wrong, .count = 2},
+                       none = {.ids = wrong, .count = 0};
     float out[64];
     struct answer answer = {.max = MAX_IDS};
     struct generate_options options = {.max = 1};
@@ -226,7 +227,8 @@ static void work_is_cancelled(void **state)
     assert_int_equal(answer.count, 4);
     assert_int_equal(session_length(session), 4 + 3);
     left = 0;
-    struct embed_input input = {ids, 4, model_mem(model)};
+    struct embed_input input = {
+        .ids = ids, .count = 4, .soft = model_mem(model)};
     assert_int_equal(model_embed(model, &input, 1, &cancel, out, &err),
                      ERR_CANCELLED);
     session_close(session);

@@ -188,7 +188,7 @@ static float *said(const char *name, const struct kernels *kernels,
     if (facts->writes) {
         session_close(read_all(model, ids, IDS, IDS - 24, out));
     } else {
-        struct embed_input input = {ids, IDS, NULL};
+        struct embed_input input = {.ids = ids, .count = IDS};
         if (model_embed(model, &input, 1, NULL, out, &err))
             fail_msg("%s", err.message);
     }

@@ -16,8 +16,9 @@
 #include "memory/snapshot/library.h"
 #include "memory/store/store.h"
 
-static const struct memory_policy policy = {AGGREGATE_MEAN, RECALL_AGGREGATE,
-                                            8};
+static const struct memory_policy policy = {.aggregate = AGGREGATE_MEAN,
+                                            .recall = RECALL_AGGREGATE,
+                                            .segment_tokens = 8};
 
 struct house {
     char folder[256], root[300];

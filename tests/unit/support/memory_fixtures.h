@@ -27,12 +27,22 @@ static const struct test_page pages[PAGES] = {
 };
 
 static const struct memory_policy policies[] = {
-    {AGGREGATE_MEAN, RECALL_OFF, L},
-    {AGGREGATE_MEAN, RECALL_AGGREGATE, L},
-    {AGGREGATE_MEAN, RECALL_CHILDREN, L},
-    {AGGREGATE_ATTENTION, RECALL_OFF, L},
-    {AGGREGATE_ATTENTION, RECALL_AGGREGATE, L},
-    {AGGREGATE_ATTENTION, RECALL_CHILDREN, L},
+    {.aggregate = AGGREGATE_MEAN, .recall = RECALL_OFF, .segment_tokens = L},
+    {.aggregate = AGGREGATE_MEAN,
+     .recall = RECALL_AGGREGATE,
+     .segment_tokens = L},
+    {.aggregate = AGGREGATE_MEAN,
+     .recall = RECALL_CHILDREN,
+     .segment_tokens = L},
+    {.aggregate = AGGREGATE_ATTENTION,
+     .recall = RECALL_OFF,
+     .segment_tokens = L},
+    {.aggregate = AGGREGATE_ATTENTION,
+     .recall = RECALL_AGGREGATE,
+     .segment_tokens = L},
+    {.aggregate = AGGREGATE_ATTENTION,
+     .recall = RECALL_CHILDREN,
+     .segment_tokens = L},
 };
 enum { POLICIES = sizeof policies / sizeof policies[0] };
 
