@@ -214,7 +214,7 @@ int session_open(struct model *model, struct session **ret, struct err *err);
  * of full attention.  With `top_k` of all chunks that is what it is. */
 enum session_rerank {
     SESSION_BY_MEANS, /* chunks are chosen by these alone */
-    SESSION_RERANKED, /* twice as many, of these by their keys */
+    SESSION_RERANKED, /* three times as many, of these by their keys */
     SESSION_BY_KEYS   /* by their keys: finds what means miss, and each token
                        reads all keys (of what is chosen the values alone) */
 };

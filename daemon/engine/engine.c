@@ -396,7 +396,7 @@ int engine_start(const struct engine_options *options, struct engine **ret,
     engine->find_device = options->find_device;
     engine->exact_from = options->exact_from ? options->exact_from : EXACT_FROM;
     engine->prefixes.how = options->how;
-    engine->prefixes.how.read = PREFIX_LONG_FROM;
+    engine->prefixes.how.read = PREFIX_READ_IN_FULL;
     engine->device_only = options->device_only;
     engine->check = options->check;
     engine->look_again = options->check.stands;

@@ -29,7 +29,7 @@ struct engine_options {
     bool exact; /* read long texts with `exact` attention (model.h), if the
                    model can: */
     struct session_exact
-        how;           /* so; the first 8,192 tokens of prompts are read in
+        how;           /* so; the first 14,336 tokens of prompts are read in
                                  full all the same (`read`) */
     bool keys_int8;    /* keep keys and values in eight bits, if the model can
                        (model.h) */

@@ -11,12 +11,15 @@
 #include "daemon/engine/prompt_files.h"
 #include "model/model.h"
 
+/* Tokens.  A prompt is read in pieces, between which others have their turn: short ones,
+ * and behind LONG_FROM, where each may choose what it reads, long ones, which take less
+ * time.  Up to READ_IN_FULL choosing is no sooner: nobody does. */
 enum {
-    PREFIX_PIECE = 128,      /* tokens, between which others have their turn */
-    PREFIX_LONG_FROM = 8192, /* where each chooses what it reads, longer ones */
-    PREFIX_LONG_PIECE = 2048, /* follow: a long prompt takes less time so; what
-                                 is before is read in full (engine) */
-    PREFIXES = 16             /* most that are kept */
+    PREFIX_PIECE = 128,
+    PREFIX_LONG_FROM = 8192,
+    PREFIX_LONG_PIECE = 2048,
+    PREFIX_READ_IN_FULL = 14336,
+    PREFIXES = 16 /* most that are kept */
 };
 
 /* What a prompt was made of. */

@@ -26,22 +26,6 @@ struct room {
     int32_t *best;
 };
 
-/* What a query head has met: the highest score, and the sum of exp(score - max). */
-struct mass {
-    float max;
-    double total;
-};
-
-static void meet(struct mass *mass, float *score, size_t count)
-{
-    float most = mass->max;
-    for (size_t k = 0; k < count; k++)
-        most = score[k] > most ? score[k] : most;
-    mass->total = mass->total * exp((double)mass->max - (double)most) +
-                  (double)cpu_lanes->exp_sum(score, most, count);
-    mass->max = most;
-}
-
 /* ret [group] = the logarithm of what slots [from, to) weigh for each query head of
  * the row's key-value head: keys are read once for all. */
 static void log_masses(const struct rerank *r, size_t row, size_t from,
@@ -51,10 +35,11 @@ static void log_masses(const struct rerank *r, size_t row, size_t from,
     const struct kernel_hils *z = r->sizes;
     size_t step, slots = r->pages->slots, kv = row % z->hkv;
     const float *q = r->q + (row / z->hkv * z->hq + kv * r->group) * z->d;
-    struct mass mass[MAX_GROUP];
-    float score[KEYS];
-    for (size_t g = 0; g < r->group; g++)
-        mass[g] = (struct mass){LANES_LEAST, 0};
+    float max[MAX_GROUP], total[MAX_GROUP], score[KEYS];
+    for (size_t g = 0; g < r->group; g++) {
+        max[g] = LANES_LEAST;
+        total[g] = 0;
+    }
     for (size_t j = from, some; j < to; j += some) {
         some = to - j < KEYS ? to - j : KEYS;
         some = slots - j % slots < some ? slots - j % slots : some;
@@ -63,12 +48,12 @@ static void log_masses(const struct rerank *r, size_t row, size_t from,
         for (size_t g = 0; g < r->group; g++) {
             cpu_lanes->dots(score, q + g * z->d, key, step, z->d, some,
                             1 / sqrtf((float)z->d), 0);
-            meet(&mass[g], score, some);
+            cpu_lanes->fold_row(score, some, &max[g], &total[g]);
         }
     }
     for (size_t g = 0; g < r->group; g++)
-        ret[g] = mass[g].total > 0 ? (double)mass[g].max + log(mass[g].total)
-                                   : (double)-INFINITY;
+        ret[g] = total[g] > 0 ? (double)max[g] + log((double)total[g])
+                              : (double)-INFINITY;
 }
 
 /* value [many] = the most that a query head gives each chunk of all that it met. */

@@ -36,11 +36,15 @@ struct hils_use forward_hils_use(const struct model *m)
                              .softmax1 = h->softmax1};
 }
 
+/* Of those that are read at last, so many times as many are looked at by their keys:
+ * with twice as many heavy ones are missed (docs/log/engine.md). */
+enum { RERANK_TIMES = 3 };
+
 /* How many chunks are looked at by their keys. */
 static size_t looked_at(const struct hils_use *h, size_t chunks)
 {
     return h->rerank == SESSION_BY_KEYS    ? (chunks ? chunks : 1)
-           : h->rerank == SESSION_RERANKED ? 2 * h->top_k
+           : h->rerank == SESSION_RERANKED ? RERANK_TIMES * h->top_k
                                            : 0;
 }
 

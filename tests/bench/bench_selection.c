@@ -15,7 +15,7 @@
  *
  *     exact      as the engine chooses first: by the means of runs of a chunk's keys
  *     mean_keys  by the mean of all of a chunk's keys
- *     rerank     twice as many by `exact`, of these the heaviest
+ *     rerank     three times as many by `exact`, of these the heaviest
  *     sink       `exact`, the first chunk always among them
  *     both       the first chunk, and `rerank` for the others
  *     oracle     the heaviest
@@ -33,6 +33,7 @@
 #include "tests/bench/choices.h"
 
 enum {
+    TIMES = 3, /* as forward_hils.c */
     WINDOW = 512,
     TOP_K = 32,
     FIRST = 8192,
@@ -180,7 +181,7 @@ static void measure(struct kernel_run *run, struct layer *layer,
     size_t k = watch.top_k, group = all->hq / all->hkv, d = all->d;
     int32_t *own = choose(run, all, &layer->own, k);
     int32_t *fewer = choose(run, all, &layer->own, k - 1);
-    int32_t *twice = choose(run, all, &layer->own, 2 * k);
+    int32_t *wide = choose(run, all, &layer->own, TIMES * k);
     int32_t *mean = choose(run, all, &layer->mean, k);
     struct weights w = {.group = group};
     w.of = mem_alloc(group * watch.max * sizeof *w.of);
@@ -193,7 +194,7 @@ static void measure(struct kernel_run *run, struct layer *layer,
         w.chunks = (position + 1 - watch.window) / CHUNK;
         weigh(&w, all->q + at * all->hq * d + head * group * d, all->pages,
               position, head, all->hkv, d);
-        struct chosen more = chosen_at(twice, row, 2 * k), by[CHOICES];
+        struct chosen more = chosen_at(wide, row, TIMES * k), by[CHOICES];
         by[EXACT] = chosen_at(own, row, k);
         by[MEAN_KEYS] = chosen_at(mean, row, k);
         by[RERANK] = heaviest(&more, w.best, k);
@@ -212,7 +213,7 @@ static void measure(struct kernel_run *run, struct layer *layer,
     free(w.sum);
     free(own);
     free(fewer);
-    free(twice);
+    free(wide);
     free(mean);
 }
 

@@ -10,7 +10,8 @@
  * before the last WINDOW (512) of a key-value head; shares are of the weight of all
  * of these, means over queries, layers and query heads:
  *
- *     fixed    chunks of 64, by their summaries, as the engine does
+ *     fixed    chunks of 64, by their summaries (a head's keys, weighed by the chunk's
+ *              mean query, and the entropy of that)
  *     two      groups of 8 such chunks by pooled summaries, chunks within the best
  *     blocks   whole blocks of one section, together up to 64 tokens, longer ones cut
  *     tree     sections by summaries pooled from these, chunks within the best

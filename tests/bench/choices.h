@@ -74,7 +74,7 @@ static inline void weigh(struct weights *w, const float *q,
 /* ---- Choices ---- */
 
 struct chosen {
-    int32_t items[2 * MAX_TOP_K];
+    int32_t items[3 * MAX_TOP_K];
     size_t count;
 };
 

@@ -240,7 +240,7 @@ static void chunks_may_be_chosen_by_their_keys(void **state)
     model_close(ref);
 }
 
-/* Looking at all chunks by their keys is what re-ranking twice as many is where these
+/* Looking at all chunks by their keys is what re-ranking some is where these
  * are all, and not where they are some; plain kernels choose alike. */
 static void all_chunks_may_be_looked_at(void **state)
 {
@@ -249,14 +249,14 @@ static void all_chunks_may_be_looked_at(void **state)
     int32_t ids[LONG];
     fill_ids(ids, LONG, 60, 7);
     const struct session_exact
-        twice = {.top_k = 4, .window = 1, .rerank = SESSION_RERANKED},
+        some_first = {.top_k = 4, .window = 1, .rerank = SESSION_RERANKED},
         all = {.top_k = 4, .window = 1, .rerank = SESSION_BY_KEYS},
         few = {.top_k = 1, .window = 1, .rerank = SESSION_RERANKED},
         one = {.top_k = 1, .window = 1, .rerank = SESSION_BY_KEYS};
     struct model *cpu = open_exact("llama2", kernels_cpu());
     struct model *ref = open_exact("llama2", kernels_ref());
     size_t vocabulary = model_facts(cpu)->vocabulary;
-    struct session *const sessions[] = {open_by(cpu, &twice),
+    struct session *const sessions[] = {open_by(cpu, &some_first),
                                         open_by(cpu, &all), open_by(cpu, &few),
                                         open_by(cpu, &one), open_by(ref, &one)};
     for (size_t i = 0; i < 5; i++)
