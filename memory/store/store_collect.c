@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "memory/store/store_internal.h"
+#include "memory/vectors/token_codes.h"
 #include "memory/vectors/vectors.h"
 
 enum { BATCH = 2000 };
@@ -173,17 +174,24 @@ static bool keep_made_of(const struct references *refs, const char *key)
     return refs->unknown || has_name(&refs->made_of, key);
 }
 
+/* Of this version; nobody reads others. */
+static bool keep_tokens(const struct references *refs, const char *key)
+{
+    return keep_made_of(refs, key) &&
+           key[TOKENS_KEY - 1] == TOKEN_CODES_VERSION;
+}
+
 /* The first `group` bytes of a key decide; a group that is kept is skipped. */
 static const struct {
     int table;
     size_t group;
     bool (*keep)(const struct references *refs, const char *key);
 } collected[] = {
-    {TABLE_FILES, 4, keep_of_manual},      {TABLE_VECTORS, 4, keep_of_manual},
-    {TABLE_UNFINISHED, 4, keep_of_manual}, {TABLE_OUTLINES, 12, keep_outline},
-    {TABLE_POSTINGS, 8, keep_postings},    {TABLE_TREES, 16, keep_tree},
-    {TABLE_SEGMENTS, 16, keep_made_of},    {TABLE_MEMORIES, 16, keep_made_of},
-    {TABLE_TOKENS, 16, keep_made_of},
+    {TABLE_FILES, 4, keep_of_manual},        {TABLE_VECTORS, 4, keep_of_manual},
+    {TABLE_UNFINISHED, 4, keep_of_manual},   {TABLE_OUTLINES, 12, keep_outline},
+    {TABLE_POSTINGS, 8, keep_postings},      {TABLE_TREES, 16, keep_tree},
+    {TABLE_SEGMENTS, 16, keep_made_of},      {TABLE_MEMORIES, 16, keep_made_of},
+    {TABLE_TOKENS, TOKENS_KEY, keep_tokens},
 };
 
 enum { COLLECTED = sizeof collected / sizeof collected[0] };
@@ -206,7 +214,7 @@ static int note_next(struct table_cursor *cursor, size_t which,
                      struct slice *key, struct err *err)
 {
     size_t group = collected[which].group;
-    char next[16];
+    char next[TOKENS_KEY];
     struct slice value;
     if (key->size < group || !collected[which].keep(refs, key->data)) {
         buf_put_string(&doomed->keys, *key);

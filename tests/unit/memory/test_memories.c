@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "memory/vectors/dense.h"
+#include "memory/store/store_internal.h"
 #include "memory/vectors/token_codes.h"
 #include "memory/routing/route.h"
 
@@ -223,6 +224,27 @@ static void embedded_segments_have_headings(void **state)
     kept_of_test = NULL;
 }
 
+/* Codes of the next version under a name that has some of this one. */
+static void put_other_version(struct test_library *lib)
+{
+    struct vector_table table;
+    struct store_txn *txn;
+    unsigned char key[TOKENS_KEY];
+    uint32_t i = 0;
+    read_table(lib, &table);
+    assert_int_equal(store_write(lib->store, &txn, NULL), 0);
+    while (!store_has_tokens(txn, table.names[i]))
+        i++;
+    tokens_key(key, table.names[i]);
+    key[TOKENS_KEY - 1]++;
+    assert_int_equal(table_put(txn, TABLE_TOKENS,
+                               (struct slice){(const char *)key, sizeof key},
+                               slice_of("codes"), NULL),
+                     0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    vector_table_free(&table);
+}
+
 static void an_edit_makes_tokens_of_its_segment(void **state)
 {
     (void)state;
@@ -240,6 +262,7 @@ static void an_edit_makes_tokens_of_its_segment(void **state)
     edited[0].nodes[2].text = "second text|a2c goes on with others";
     test_publish(&lib, edited, PAGES);
     check_update(&lib, &toy, &wanted, 1);
+    put_other_version(&lib);
     assert_int_equal(store_collect(lib.store, NULL), 0);
     struct kept_tokens kept = kept_tokens(&lib, &toy);
     assert_int_equal(kept.with, kept.memories);
