@@ -11,7 +11,7 @@
 
 enum { OPEN_MS = 150 }; /* that a question in mode auto waits for the model */
 
-static int embed(const struct call *call, const char *text,
+static int embed(const struct call *call, const char *text, int mode,
                  struct question *question, struct err *err)
 {
     struct engine_embedder e;
@@ -23,7 +23,8 @@ static int embed(const struct call *call, const char *text,
         return code;
     float *vector = mem_alloc(facts.key_width * sizeof *vector);
     struct token_vectors tokens = {0};
-    bool late = memories_can(&call->daemon->policy, &facts).tokens;
+    bool late = mode == ROUTE_AUTO &&
+                memories_can(&call->daemon->policy, &facts).tokens;
     code = e.embedder.question(&e, text, vector, late ? &tokens : NULL, err);
     if (code) {
         free(vector);
@@ -58,8 +59,9 @@ int question_embed(const struct call *call, const char *text, int mode,
     struct err why = {.position = -1};
     struct question question = {0};
     double start = clock_seconds();
-    int code =
-        is_asked(call, text, mode) ? embed(call, text, &question, &why) : 0;
+    int code = is_asked(call, text, mode)
+                   ? embed(call, text, mode, &question, &why)
+                   : 0;
     if (code && (mode == ROUTE_DENSE || code == ERR_CANCELLED)) {
         if (err)
             *err = why;

@@ -8,11 +8,12 @@
 #include "daemon/engine/engine_internal.h"
 
 enum {
-    PIECE_MS = 20,      /* of indexing, before it looks whether to go on */
-    MIN_PIECE = 256,    /* tokens: smaller passes are slower by the token */
-    FIRST_PIECE = 256,  /* before the speed is known */
-    MAX_TEXTS = 256,    /* of a piece */
-    KEYS_A_PIECE = 4096 /* memories */
+    PIECE_MS = 20,       /* of indexing, before it looks whether to go on */
+    MIN_PIECE = 256,     /* tokens: smaller passes are slower by the token */
+    FIRST_PIECE = 256,   /* before the speed is known */
+    MAX_TEXTS = 256,     /* of a piece */
+    KEYS_A_PIECE = 4096, /* memories */
+    MAX_QUESTION = 256   /* tokens of a question that are compared */
 };
 
 /* ---- What goes around a text ---- */
@@ -458,38 +459,57 @@ static int keys(void *context, const float *memories, size_t count, float *ret,
 }
 
 /* The question's ids behind those of the model's prefix: they are one text, as
- * the model was taught.  *ret_prefix: how many tokens the prefix is by itself. */
+ * the model was taught.  *ret_prefix: how many are the prefix's alone, as its last may go on
+ * into the question. */
 static int tokenize_question(struct engine_embedder *self, const char *text,
                              struct embed_ids *ids, size_t *ret_prefix,
                              struct err *err)
 {
     const struct model *model;
+    struct embed_ids prefix = {0};
     struct buf whole = {0};
-    *ret_prefix = 0;
+    size_t common = 0;
     int code = engine_model(self->engine, self->cancel, &model, err);
     if (code)
         return code;
     const struct model_facts *facts = model_facts(model);
-    if (facts->query_prefix && !facts->soft_tokens) {
+    if (facts->query_prefix && !facts->soft_tokens)
         buf_put_text(&whole, facts->query_prefix);
-        code = tokenize(self, buf_slice(&whole), ids, err);
-        *ret_prefix = ids->count;
-        ids->count = 0;
-    }
+    if (whole.size)
+        code = tokenize(self, buf_slice(&whole), &prefix, err);
     buf_put_text(&whole, text);
     if (!code)
         code = tokenize(self, buf_slice(&whole), ids, err);
+    while (common < prefix.count && common < ids->count &&
+           prefix.ids[common] == ids->ids[common])
+        common++;
+    *ret_prefix = common;
+    if (ids->count > facts->context) /* more is not read */
+        ids->count = facts->context;
+    free(prefix.ids);
     buf_free(&whole);
     return code;
 }
 
-static struct token_vectors without_prefix(float *vectors, size_t count,
-                                           size_t prefix, size_t width)
+static bool is_zero(const float *vector, size_t width)
 {
+    size_t i = 0;
+    while (i < width && !(vector[i] < 0) && !(vector[i] > 0))
+        i++;
+    return i == width;
+}
+
+/* Those that were read, the first MAX_QUESTION of them. */
+static struct token_vectors own_tokens(float *vectors, size_t count,
+                                       size_t prefix, size_t width)
+{
+    while (count && is_zero(vectors + (count - 1) * width, width))
+        count--;
     size_t own = count > prefix ? count - prefix : 0;
     memmove(vectors, vectors + (count - own) * width,
             own * width * sizeof *vectors);
-    return (struct token_vectors){vectors, own, width};
+    return (struct token_vectors){
+        vectors, own < MAX_QUESTION ? own : MAX_QUESTION, width};
 }
 
 static int question(void *context, const char *text, float *ret,
@@ -502,8 +522,10 @@ static int question(void *context, const char *text, float *ret,
     int code = get_facts(context, &facts, err);
     if (!code)
         code = tokenize_question(context, text, &ids, &prefix, err);
-    if (code)
+    if (code) {
+        free(ids.ids);
         return code;
+    }
     size_t count = ret_tokens ? ids.count : 0, width = facts.width;
     float *memory = mem_alloc(width * sizeof *memory);
     float *tokens = mem_alloc(count * width * sizeof *tokens);
@@ -515,7 +537,7 @@ static int question(void *context, const char *text, float *ret,
     if (!code)
         code = project(self, memory, 1, true, ret, err);
     if (!code && count)
-        *ret_tokens = without_prefix(tokens, count, prefix, width);
+        *ret_tokens = own_tokens(tokens, count, prefix, width);
     else
         free(tokens);
     free(memory);

@@ -99,7 +99,7 @@ struct embedder {
                 struct err *err);
 
     /* ret [key_width]: a question in key space, of length 1.  ret_tokens (NULL: not
-     * wanted) gets the vectors of its own tokens, without prefix. */
+     * wanted) gets the vectors of its own first 256 tokens, without prefix. */
     int (*question)(void *context, const char *text, float *ret,
                     struct token_vectors *ret_tokens, struct err *err);
 };

@@ -53,7 +53,6 @@ struct encode_pass {
     size_t count;
     struct batch batch;
     struct unsaved unsaved;
-    struct telling_tokens telling;
 };
 
 /* ---- What is missing ---- */
@@ -95,7 +94,7 @@ static bool is_there(const struct encode_pass *e, struct store_txn *txn,
     struct slice codes;
     return store_has_memory(txn, name, e->width) &&
            (!e->build->policy.tokens ||
-            !store_get_tokens(txn, name, &codes, NULL));
+            !store_get_tokens(txn, name, &codes, NULL)); /* damaged: no */
 }
 
 static int find_missing(struct encode_pass *e, size_t node_count,
@@ -172,7 +171,7 @@ static const float *keep_tokens(struct encode_pass *e, size_t i,
     buf_clear(ret);
     const struct embed_text *text = &e->batch.texts[i];
     for (size_t t = 0; t < text->count; t++) {
-        if (token_tells(&e->telling, text->ids[t]))
+        if (token_tells(&e->encoder->telling, text->ids[t]))
             token_code_put(tokens, e->width, ret);
         tokens += e->width;
     }
@@ -290,38 +289,46 @@ static int run_batch(struct encode_pass *e, struct err *err)
     return 0;
 }
 
-/* The ids of the batch's next text behind its heading.  One that the tokenizer gives
- * up on is read as empty: its node keeps its other segments. */
-static int take_ids(struct encode_pass *e, struct slice heading,
-                    struct slice text, size_t reads, struct err *err)
+/* Appends ids, of which `most` are kept.  What the tokenizer gives up on is read as
+ * empty. */
+static int append_ids(const struct encode_pass *e, struct slice text,
+                      size_t most, struct embed_ids *ids, struct err *err)
 {
     const struct embedder *embedder = e->build->embedder;
-    struct batch *batch = &e->batch;
-    struct embed_ids *ids = &batch->ids[batch->count];
-    struct buf whole = {0};
-    ids->count = 0;
-    int code = heading.size
-                   ? embedder->tokenize(embedder->context, heading, ids, err)
-                   : 0;
-    size_t most = e->build->facts.context, of_heading = ids->count;
-    ids->count = 0;
-    buf_put_slice(&whole, heading);
-    buf_put_slice(&whole, text);
-    if (!code || code == ERR_LIMIT)
-        code =
-            embedder->tokenize(embedder->context, buf_slice(&whole), ids, err);
-    buf_free(&whole);
+    size_t before = ids->count;
+    int code =
+        text.size ? embedder->tokenize(embedder->context, text, ids, err) : 0;
     if (code && code != ERR_LIMIT)
         return code;
-    if (code)
+    if (code) {
+        ids->count = before;
         log_warn("%s: a line is left out of what is embedded: the tokenizer "
                  "gives up on it",
                  e->build->view->manual.name);
-    most = reads + of_heading < most ? reads + of_heading : most;
-    size_t count = ids->count < most ? ids->count : most;
+    }
+    if (ids->count > before + most)
+        ids->count = before + most;
+    return 0;
+}
+
+/* The ids of the batch's next text, behind its heading.  A node of which a segment is
+ * empty keeps its other segments. */
+static int take_ids(struct encode_pass *e, struct slice heading,
+                    struct slice text, size_t reads, struct err *err)
+{
+    const struct embedder_facts *facts = &e->build->facts;
+    struct batch *batch = &e->batch;
+    struct embed_ids *ids = &batch->ids[batch->count];
+    ids->count = 0;
+    int code = append_ids(e, heading, plan_heading_tokens(facts), ids, err);
+    size_t left = facts->context - ids->count;
+    if (!code)
+        code = append_ids(e, text, reads < left ? reads : left, ids, err);
+    if (code)
+        return code;
     batch->texts[batch->count] =
-        (struct embed_text){.count = count, .soft = EMBED_ALONE};
-    batch->tokens += count;
+        (struct embed_text){.count = ids->count, .soft = EMBED_ALONE};
+    batch->tokens += ids->count;
     return 0;
 }
 
@@ -339,8 +346,9 @@ static int add_missing(struct encode_pass *e, const struct missing *missing,
     text =
         (struct slice){text.data + segment->from, segment->to - segment->from};
     size_t reads = plan_reads(e->build, segment);
+    size_t all = reads + plan_heading_tokens(&e->build->facts);
     int code = batch->count == BATCH_SEGMENTS ||
-                       (batch->count && batch->tokens + reads > BATCH_TOKENS)
+                       (batch->count && batch->tokens + all > BATCH_TOKENS)
                    ? run_batch(e, err)
                    : 0;
     struct buf heading = {0};
@@ -411,8 +419,7 @@ int encode_nodes(struct encoder *encoder, const uint32_t *nodes, size_t count,
                              .build = encoder->build,
                              .width = encoder->build->facts.width,
                              .nodes = nodes,
-                             .recalled = recalled,
-                             .telling = {.embedder = encoder->build->embedder}};
+                             .recalled = recalled};
     e->unsaved.memories = mem_alloc((SAVE_SEGMENTS + BATCH_SEGMENTS) *
                                     e->width * sizeof *e->unsaved.memories);
     int code = find_missing(e, count, err);
@@ -420,7 +427,6 @@ int encode_nodes(struct encoder *encoder, const uint32_t *nodes, size_t count,
         code = encode_missing(e, err);
     free(e->missing);
     free(e->unsaved.memories);
-    telling_tokens_free(&e->telling);
     for (size_t i = 0; i < SAVE_SEGMENTS + BATCH_SEGMENTS; i++)
         buf_free(&e->unsaved.codes[i]);
     free(e);

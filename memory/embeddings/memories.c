@@ -19,13 +19,11 @@ struct memory_policy memories_can(const struct memory_policy *policy,
                                   const struct embedder_facts *facts)
 {
     struct memory_policy can = *policy;
-    size_t room = facts->context > 2 * PLAN_HEADING_TOKENS
-                      ? facts->context - PLAN_HEADING_TOKENS
-                      : facts->context;
+    size_t room = facts->context - plan_heading_tokens(facts);
     if (!facts->recalls)
         can.recall = RECALL_OFF;
     if (facts->embeds && can.segment_tokens > room)
-        can.segment_tokens = room;
+        can.segment_tokens = room ? room : 1;
     can.tokens = can.tokens && facts->embeds && facts->keys_are_memories &&
                  facts->width <= TOKEN_MAX_WIDTH;
     return can;
@@ -259,15 +257,43 @@ static bool are_damaged(const struct view *view)
     return view->manual.vectors && !view->vectors;
 }
 
-/* Whether the store lacks codes of tokens that the memories among `names` were made of. */
-static bool lacks_tokens(struct store_txn *txn, const struct vector_table *head)
+/* Whether memories among `names` have codes of their tokens, and whether others have
+ * none. */
+struct token_census {
+    bool some, lacking;
+};
+
+static int count_tokens(const struct build *build, struct store_txn *txn,
+                        const struct vector_table *head,
+                        struct token_census *ret, struct err *err)
 {
-    struct slice value;
-    for (uint32_t i = 0; i < head->name_count; i++)
-        if (store_get_tokens(txn, head->names[i], &value, NULL) &&
-            !store_get_memory_bytes(txn, head->names[i], &value, NULL))
-            return true;
-    return false;
+    enum { POLL = 4096 };
+    int code = 0;
+    for (uint32_t i = 0; i < head->name_count && !code; i++) {
+        if (i % POLL == 0)
+            code = build_poll(build, err);
+        if (store_has_tokens(txn, head->names[i]))
+            ret->some = true;
+        else if (store_has_memory_value(txn, head->names[i]))
+            ret->lacking = true;
+    }
+    return code;
+}
+
+/* What came in a pack without any is as complete as it was where it was made. */
+static int find_lacking(struct build *build, struct store_txn *txn,
+                        const struct vector_table *base,
+                        const struct vector_table *delta, struct err *err)
+{
+    struct token_census census = {0};
+    int code = 0;
+    if (build->policy.tokens)
+        code = count_tokens(build, txn, base, &census, err);
+    if (!code && build->policy.tokens)
+        code = count_tokens(build, txn, delta, &census, err);
+    build->lacks_tokens =
+        census.lacking && (census.some || build->view->manual.root[0]);
+    return code;
 }
 
 /* ERR_NOT_FOUND: there are none, or they are not of this generation. */
@@ -281,10 +307,8 @@ static int find_current(struct build *build, struct memories_report *report,
     if (code)
         return code;
     code = vectors_heads(txn, manual->id, &base, &delta, err);
-    /* What came in a pack is as complete as it was where it was made. */
-    build->lacks_tokens =
-        !code && build->policy.tokens && manual->root[0] &&
-        (lacks_tokens(txn, &base) || lacks_tokens(txn, &delta));
+    if (!code)
+        code = find_lacking(build, txn, &base, &delta, err);
     store_end(txn);
     const struct vector_table *newest = vectors_newest(&base, &delta);
     if (code == ERR_FORMAT ||
@@ -350,6 +374,7 @@ static int renew(struct build *build, struct plan_cache *plan_cache,
         return code;
     work.encoder = (struct encoder){.build = build,
                                     .plan = &work.plan,
+                                    .telling = {.embedder = build->embedder},
                                     .progress = progress,
                                     .context = context};
     code = make(&work, plan_cache, err);
@@ -359,6 +384,7 @@ static int renew(struct build *build, struct plan_cache *plan_cache,
                                  .encoded = work.encoder.encoded,
                                  .encoded_tokens = work.encoder.encoded_tokens,
                                  .changed = true};
+    telling_tokens_free(&work.encoder.telling);
     plan_free(&work.plan, build->view);
     return code;
 }

@@ -6,7 +6,11 @@
 /* Change them when the same input comes to give other segments or memories. */
 enum { SEGMENTS_VERSION = 1, MEMORIES_VERSION = 1 };
 
-enum { AT_ONCE = 500 /* nodes a transaction */, TITLE_BYTES = 60 };
+enum {
+    AT_ONCE = 500 /* nodes a transaction */,
+    TITLE_BYTES = 60,
+    HEADING_TOKENS = 32
+};
 
 int build_poll(const struct build *build, struct err *err)
 {
@@ -67,8 +71,11 @@ static struct hash128 memory_name(const struct build *build, uint32_t node,
                                   struct buf *scratch)
 {
     const struct segment *segment = &plan->segments.items[s];
-    plan_put_heading(build, node, s, scratch);
-    struct hash128 heading = take_name(scratch);
+    struct hash128 heading = {0};
+    if (build->facts.embeds) {
+        plan_put_heading(build, node, s, scratch);
+        heading = take_name(scratch);
+    }
     buf_put_text(scratch, "memory");
     buf_put_varint(scratch, MEMORIES_VERSION);
     put_hash(scratch, build->facts.model);
@@ -144,6 +151,12 @@ static void put_title(struct slice title, struct buf *ret)
            ((unsigned char)title.data[size] & 0xC0) == 0x80)
         size--;
     buf_put(ret, title.data, size);
+}
+
+size_t plan_heading_tokens(const struct embedder_facts *facts)
+{
+    size_t half = facts->context / 2;
+    return half < HEADING_TOKENS ? half : HEADING_TOKENS;
 }
 
 void plan_put_heading(const struct build *build, uint32_t node, size_t segment,

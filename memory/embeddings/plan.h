@@ -64,11 +64,11 @@ struct hash128 *plan_names(const struct plan *plan, uint32_t nodes,
 /* Segments of this node recall. */
 bool plan_recalls(const struct build *build, uint32_t node);
 
+/* Tokens that a heading has at most: 32, or half of what the model reads. */
+size_t plan_heading_tokens(const struct embedder_facts *facts);
 /* Appends what a model made to embed reads before a segment: the title of what the node
- * stands in and, but for the first segment, which begins with it, the node's own, each cut
- * to some 15 tokens; else the middle of a section does not say what it is about.  Nothing
- * for other models. */
-enum { PLAN_HEADING_TOKENS = 32 };
+ * stands in and, but for the first segment, which begins with it, the node's own; else the
+ * middle of a section does not say what it is about.  Nothing for other models. */
 void plan_put_heading(const struct build *build, uint32_t node, size_t segment,
                       struct buf *ret);
 

@@ -48,11 +48,11 @@ bool token_tells(struct telling_tokens *tokens, int32_t id)
         MEM_RESERVE(tokens->known, &tokens->capacity, at + 1);
         memset(tokens->known + before, 0, tokens->capacity - before);
     }
-    if (!tokens->known[at])
-        tokens->known[at] =
-            embedder->spell(embedder->context, id, &token, NULL) || tells(token)
-                ? 1
-                : -1;
+    if (!tokens->known[at]) {
+        if (embedder->spell(embedder->context, id, &token, NULL))
+            return true;
+        tokens->known[at] = tells(token) ? 1 : -1;
+    }
     return tokens->known[at] > 0;
 }
 

@@ -9,13 +9,15 @@
  *   segments: 16 name, string value ..., by name
  *   memories: 16 name, string value ..., by name
  *   string   vectors as vector_table_encode has them; empty: none
- *   tokens:  16 name of a memory, string codes ..., by name; where there are any */
+ *   varint   version of the codes, then
+ *   tokens:  16 name, string codes ... of each memory, by name; where there are any */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory/pack/pack_internal.h"
+#include "memory/vectors/token_codes.h"
 
 enum {
     MIN_TREE = 9, /* bytes that the smallest takes */
@@ -98,8 +100,10 @@ void pack_encode(const struct pack *pack, struct buf *out)
         vector_table_encode(&pack->vectors, &vectors);
     buf_put_string(out, buf_slice(&vectors));
     buf_free(&vectors);
-    if (pack->token_count)
-        put_records(out, pack->tokens, pack->token_count);
+    if (!pack->token_count)
+        return;
+    buf_put_varint(out, TOKEN_CODES_VERSION);
+    put_records(out, pack->tokens, pack->token_count);
 }
 
 /* ---- Reading ---- */
@@ -193,6 +197,16 @@ static int take_vectors(struct reader *in, struct pack *pack, struct err *err)
     return 0;
 }
 
+/* Codes of another version are of no use. */
+static void take_tokens(struct reader *in, struct pack *pack)
+{
+    bool known = read_varint(in) == TOKEN_CODES_VERSION;
+    pack->tokens = take_records(in, &pack->token_count);
+    in->failed |= !pack->token_count; /* then they would be left out */
+    if (!known)
+        pack->token_count = 0;
+}
+
 static int take_all(struct reader *in, struct pack *pack, struct err *err)
 {
     pack->name = take_text(in);
@@ -205,10 +219,8 @@ static int take_all(struct reader *in, struct pack *pack, struct err *err)
     pack->segments = take_records(in, &pack->segment_count);
     pack->memories = take_records(in, &pack->memory_count);
     code = take_vectors(in, pack, err);
-    if (!code && in->at != in->size) {
-        pack->tokens = take_records(in, &pack->token_count);
-        in->failed |= !pack->token_count; /* then they would be left out */
-    }
+    if (!code && in->at != in->size)
+        take_tokens(in, pack);
     if (!code && (in->failed || in->at != in->size || !pack->outline))
         code = pack_wrong(err, "its records do not fit at byte %zu", in->at);
     return code;

@@ -346,7 +346,12 @@ static int check_memories(const struct pack *pack, struct err *err)
 
 static int check_tokens(const struct pack *pack, struct err *err)
 {
-    size_t code = token_code_size(1);
+    size_t width = pack->vectors.width, code = token_code_size(width);
+    if (!pack->token_count)
+        return 0;
+    if (!pack->vectors.row_names || !width || width > TOKEN_MAX_WIDTH ||
+        pack->token_count != pack->memory_count)
+        return pack_wrong(err, "it has tokens of other memories");
     for (size_t i = 0; i < pack->token_count; i++) {
         if (!find(pack->memories, pack->memory_count, pack->tokens[i].name))
             return pack_wrong(err, "it has tokens of a memory that is missing");
@@ -369,9 +374,7 @@ static int check_records(const struct pack *pack, struct err *err)
         else
             segments_free(&segments);
     }
-    if (!code)
-        code = check_memories(pack, err);
-    return code ? code : check_tokens(pack, err);
+    return code ? code : check_memories(pack, err);
 }
 
 /* What they name is there, and nothing besides. */
@@ -425,5 +428,5 @@ int pack_check(const struct pack *pack, struct err *err)
         code = check_records(pack, err);
     if (!code)
         code = check_vectors(pack, err);
-    return code;
+    return code ? code : check_tokens(pack, err);
 }

@@ -232,6 +232,8 @@ static int gather_vectors(struct gathering *g, struct err *err)
     pack->tokens = mem_alloc(count * sizeof *pack->tokens);
     for (size_t i = 0; i < count && !code; i++)
         code = add_name(g, pack->vectors.names[i], err);
+    if (pack->token_count < pack->memory_count) /* they are being made */
+        pack->token_count = 0;
     return code;
 }
 

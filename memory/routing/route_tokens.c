@@ -6,8 +6,9 @@
 #include "memory/routing/route_internal.h"
 #include "memory/vectors/token_codes.h"
 
-/* That are looked at, and what a match counts beside the fused score, each scaled to
- * 1 for the best of them; chosen on people's questions and on those of tests/questions/asked. */
+/* That are looked at, and what the best match of them counts beside the fused score, as
+ * a share of the best that rankings gave: what rules about names add to it decides as
+ * before; chosen on people's questions and on those of tests/questions/asked. */
 enum { DEPTH = 30 };
 static const double WEIGHT = 0.5;
 
@@ -66,10 +67,11 @@ static int by_score(const void *a, const void *b)
  * which and 1 of the best. */
 static size_t rate(struct fused *fused, size_t count, struct matched *ret)
 {
-    double low = HUGE_VAL, high = -HUGE_VAL, sum = 0;
+    double low = HUGE_VAL, high = -HUGE_VAL, sum = 0, most = 0;
     size_t known = 0;
     for (size_t i = 0; i < count; i++) {
         double score = fused[i].tokens.score;
+        most = fused[i].ranked > most ? fused[i].ranked : most;
         if (score <= UNKNOWN)
             continue;
         low = score < low ? score : low;
@@ -82,8 +84,8 @@ static size_t rate(struct fused *fused, size_t count, struct matched *ret)
         if (score <= UNKNOWN)
             score = sum / (double)known;
         double scaled = high > low ? (score - low) / (high - low) : 0;
-        ret[i] = (struct matched){
-            fused[i].score / fused[0].score + WEIGHT * scaled, i};
+        double share = most > 0 ? fused[i].score / most : 0;
+        ret[i] = (struct matched){share + WEIGHT * scaled, i};
     }
     return known;
 }
@@ -121,7 +123,7 @@ void match_tokens(const struct routing *routing, struct fused *fused,
     struct matched order[DEPTH];
     count = count < DEPTH ? count : DEPTH;
     if (request->mode != ROUTE_AUTO || request->weights || !request->tokens ||
-        !count || fused[0].score <= 0 || !match_each(routing, fused, count))
+        !count || !match_each(routing, fused, count))
         return;
     bool known = rate(fused, count, order) > 0;
     rank_matches(fused, count);

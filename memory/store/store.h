@@ -240,6 +240,10 @@ int store_put_tokens(struct store_txn *txn, struct hash128 name,
                      struct slice codes, struct err *err);
 int store_get_tokens(struct store_txn *txn, struct hash128 name,
                      struct slice *ret_codes, struct err *err);
+/* Whether there are any, and whether there is a memory of that name: values are not looked
+ * at, which of all of a manual would take as long as reading them. */
+bool store_has_tokens(struct store_txn *txn, struct hash128 name);
+bool store_has_memory_value(struct store_txn *txn, struct hash128 name);
 
 /* Replaces the manual's vectors and counts `manual.vectors` up; the making of
  * its segments and memories is done.

@@ -495,6 +495,12 @@ int table_get(struct store_txn *txn, int table, struct slice key,
     return 0;
 }
 
+bool table_has(struct store_txn *txn, int table, struct slice key)
+{
+    MDB_val k = {key.size, (void *)(uintptr_t)key.data}, v;
+    return !trap_get(txn, txn->env->tables[table], &k, &v);
+}
+
 int table_get_lenient(struct store_txn *txn, int table, struct slice key,
                       struct slice *ret_value, struct err *err)
 {

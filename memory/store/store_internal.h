@@ -130,6 +130,10 @@ int guard_check_size(MDB_env *env, const char *folder, struct err *err);
 /* The file was removed, or another one has taken its place. */
 bool guard_is_gone(MDB_env *env);
 
+/* store_memories.c: the key of a memory's tokens: its name, and the version of the codes. */
+enum { TOKENS_KEY = 17 };
+struct slice tokens_key(unsigned char key[TOKENS_KEY], struct hash128 name);
+
 /* store_sums.c: checksums of values. */
 enum { SUM_BYTES = 4 };
 bool table_has_sums(int table);
@@ -149,6 +153,9 @@ int table_put(struct store_txn *txn, int table, struct slice key,
 /* 0, ERR_NOT_FOUND (without a message) or ERR_STORE. */
 int table_get(struct store_txn *txn, int table, struct slice key,
               struct slice *ret_value, struct err *err);
+
+/* Whether there is a value, which is not looked at. */
+bool table_has(struct store_txn *txn, int table, struct slice key);
 
 /* The same; a value without its sum is empty, its data NULL. */
 int table_get_lenient(struct store_txn *txn, int table, struct slice key,

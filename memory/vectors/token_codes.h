@@ -18,7 +18,12 @@
 
 #include "base/buf.h"
 
-enum { TOKEN_MAX_WIDTH = 4096 };
+enum {
+    TOKEN_MAX_WIDTH = 4096,
+    TOKEN_CODES_VERSION =
+        1 /* changes with the codes, or with which tokens have one
+                               (memory/embeddings/telling_tokens.h) */
+};
 
 /* Bytes of a token's code; `width` at most TOKEN_MAX_WIDTH. */
 size_t token_code_size(size_t width);

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "memory/pack/pack_internal.h"
+#include "memory/store/store_internal.h"
 
 enum { HEAD = 152, KEY_AT = 16, HASH_AT = 112, SIZE_AT = 144 };
 
@@ -212,6 +213,58 @@ static void tokens_come_with_the_memories(void **state)
         test_library_close(&a);
         test_library_close(&b);
     }
+}
+
+static void lose_tokens(struct test_library *lib)
+{
+    struct vector_table table;
+    struct store_txn *txn;
+    unsigned char key[TOKENS_KEY];
+    bool lost = false;
+    read_table(lib, &table);
+    assert_int_equal(store_write(lib->store, &txn, NULL), 0);
+    for (uint32_t i = 0; i < table.name_count && !lost; i++) {
+        lost = store_has_tokens(txn, table.names[i]);
+        if (lost)
+            assert_int_equal(table_delete(txn, TABLE_TOKENS,
+                                          tokens_key(key, table.names[i]),
+                                          NULL),
+                             0);
+    }
+    assert_int_equal(store_commit(txn, NULL), 0);
+    assert_true(lost);
+    vector_table_free(&table);
+}
+
+/* A pack has codes of all memories or of none; where some have been lost they are made
+ * again, also of a manual that came in a pack. */
+static void tokens_are_complete_or_none(void **state)
+{
+    (void)state;
+    const struct pack_place here = {.root = "", .name = "manual"};
+    const struct memory_policy wanted = with_tokens(true);
+    struct test_library a, b;
+    struct memories_report report;
+    struct toy toy;
+    open_embedded(&a, true);
+    test_library_open(&b);
+    struct buf whole = gather(&a, "manual");
+    lose_tokens(&a);
+    struct buf body = gather(&a, "manual");
+    struct pack pack = decode(&body);
+    assert_int_equal(pack.token_count, 0);
+    pack_free(&pack);
+    put_well(&b, &whole, &here);
+    lose_tokens(&b);
+    toy_open(&toy, false);
+    toy.facts.embeds = true;
+    assert_int_equal(update(&b, &toy, &wanted, &report, NULL), 0);
+    assert_int_equal(report.encoded, 1);
+    assert_int_equal(count_tokens(&b), SEGMENTS);
+    buf_free(&body);
+    buf_free(&whole);
+    test_library_close(&a);
+    test_library_close(&b);
 }
 
 static void without_memories_they_are_made_here(void **state)
@@ -626,6 +679,7 @@ int main(void)
         cmocka_unit_test(a_generation_is_the_same_bytes_from_any_store),
         cmocka_unit_test(it_is_read_as_where_it_was_made),
         cmocka_unit_test(tokens_come_with_the_memories),
+        cmocka_unit_test(tokens_are_complete_or_none),
         cmocka_unit_test(without_memories_they_are_made_here),
         cmocka_unit_test(names_are_taken_once),
         cmocka_unit_test(what_cannot_be_packed_is_said),

@@ -453,15 +453,15 @@ static void put_codes(struct store_txn *txn, struct hash128 name, int said)
     buf_free(&codes);
 }
 
-/* The engine's manual with one memory a section, whose tokens say as much. */
-static void tokens_house(struct house *house, const int said[COUNT(engine)])
+/* A manual with one memory a section, whose tokens say as much. */
+static void tokens_of(struct house *house, const struct section *sections,
+                      uint32_t count, const int *said)
 {
     struct vector_table t = {.policy = policy, .generation = 1, .width = WIDTH};
     struct store_txn *txn;
     struct buf bytes = {0};
-    uint32_t count = COUNT(engine);
     open_house(house);
-    uint32_t id = add_manual(house, "engine", engine, count);
+    uint32_t id = add_manual(house, "engine", sections, count);
     open_snapshot(house);
     t.nodes = mem_alloc(count * sizeof *t.nodes);
     t.subtrees = mem_alloc(count * WIDTH * sizeof *t.subtrees);
@@ -473,10 +473,10 @@ static void tokens_house(struct house *house, const int said[COUNT(engine)])
     for (uint32_t n = 0; n < count; n++) {
         float memory[WIDTH] = {0};
         t.nodes[n] = first_id(house, "engine") + n;
-        put_cosine(t.subtrees + (size_t)n * WIDTH, engine[n].whole);
-        if (engine[n].own <= NONE)
+        put_cosine(t.subtrees + (size_t)n * WIDTH, sections[n].whole);
+        if (sections[n].own <= NONE)
             continue;
-        put_cosine(memory, engine[n].own);
+        put_cosine(memory, sections[n].own);
         t.names[t.name_count] = (struct hash128){n, 1};
         assert_int_equal(
             store_put_memory(txn, t.names[t.name_count], memory, WIDTH, NULL),
@@ -492,6 +492,11 @@ static void tokens_house(struct house *house, const int said[COUNT(engine)])
     buf_free(&bytes);
     vector_table_free(&t);
     refresh(house);
+}
+
+static void tokens_house(struct house *house, const int said[COUNT(engine)])
+{
+    tokens_of(house, engine, COUNT(engine), said);
 }
 
 static struct token_query *two_tokens(void)
@@ -544,6 +549,31 @@ static void tokens_decide_among_the_best(void **state)
         token_query_free(tokens);
         close_house(&house);
     }
+}
+
+/* What is called as the question is comes first all the same. */
+static void tokens_do_not_outweigh_names(void **state)
+{
+    (void)state;
+    static const struct section tank[] = {
+        {TREE_NONE, "Engine", "", 0.5F, -2},
+        {0, "Belts", "fuel belt tension", 0.2F, 0.3F},
+        {0, "Fuel", "fuel tank", 0.1F, 0.1F},
+        {0, "fuel", "pipe and filter", 0.1F, 0.1F},
+    };
+    static const int said[] = {SAYS_OTHER, SAYS_ALL, SAYS_OTHER, SAYS_OTHER};
+    struct house house;
+    struct token_query *tokens = two_tokens();
+    struct route_request request = request_of("Fuel", ROUTE_AUTO);
+    request.tokens = tokens;
+    tokens_of(&house, tank, COUNT(tank), said);
+    struct route_result result = routed(&house, &request);
+    assert_int_equal(result.hits[0].node + result.hits[1].node, 2 + 3);
+    assert_int_equal(result.hits[2].node, 1);
+    assert_int_equal(result.hits[2].tokens.rank, 1);
+    route_result_free(&result);
+    token_query_free(tokens);
+    close_house(&house);
 }
 
 /* A section whose tokens are not known stands between one that has what is looked for and
@@ -1038,6 +1068,7 @@ int main(void)
         cmocka_unit_test(models_made_to_embed_count_more),
         cmocka_unit_test(behind_five_results_meaning_has_its_turn),
         cmocka_unit_test(tokens_decide_among_the_best),
+        cmocka_unit_test(tokens_do_not_outweigh_names),
         cmocka_unit_test(unknown_tokens_are_as_the_mean),
         cmocka_unit_test(memories_count_less_where_words_find_all),
         cmocka_unit_test(explained_hits_add_up),
