@@ -506,21 +506,20 @@ struct kernels {
                          size_t chunks, size_t chunk, size_t hq, size_t hkv,
                          size_t d, bool landmark);
 
-    /* Averages the keys of the complete chunks [first, first + chunks) by runs
-     * (summaries->means): mean i, rounded to bf16, is that of its keys [i r, (i + 1) r), r =
-     * chunk / means.  Ours, for models that were not made for HiLS. */
+    /* Averages the keys of the complete chunks [first, first + chunks) by runs of r =
+     * chunk / means: mean i, rounded to bf16, is of its keys [i r, (i + 1) r).  Ours,
+     * for models that were not made for HiLS. */
     int (*chunk_means)(struct kernel_run *run,
                        const struct kernel_summaries *summaries,
                        const struct kernel_pages *pages, size_t first,
                        size_t chunks, size_t chunk, size_t hkv, size_t d);
 
     /* Chooses the chunks that each query reads (3, eq. 24): chunk c scores s = qhat .
-     * summary_key / sqrt(d) + summary_bias in each head, or the highest of its
-     * qhat . mean / sqrt(d) and ln r, less the logarithm of
-     * all exp(s) and of the window's exp(q . k / sqrt(d)) together; of a
-     * key-value head's query heads the highest counts.  chosen [m, hkv, top_k]:
-     * the best chunks, ties to the lower, in ascending order, then -1.  q, qhat
-     * [m, hq, d]; pages: n slots; position [m]; landmark [n], not 0: this slot's
+     * summary_key / sqrt(d) + summary_bias in each head, by means s = the highest
+     * qhat . mean / sqrt(d) + ln r; less the logarithm of all exp(s) and of the
+     * window's exp(q . k / sqrt(d)) together; of a key-value head's query heads
+     * the highest counts.  chosen [m, hkv, top_k]: the best chunks, ties to the
+     * lower, in ascending order, then -1.  q, qhat [m, hq, d]; pages: n slots; position [m]; landmark [n], not 0: this slot's
      * key and value are never attended to (NULL: there are none). */
     int (*hils_choose)(struct kernel_run *run, int32_t *chosen, const float *q,
                        const float *qhat, const struct kernel_pages *pages,

@@ -641,20 +641,6 @@ BODY void dots(float *score, const float *q, const float *key, size_t step,
         dots_in(score, q, key, step, d, keys, d / WIDTH, scale, shift);
 }
 
-INLINE float highest(vec v)
-{
-#if LANES_WIDTH == 16
-    v = LANES_MAX(v, __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15,
-                                             0, 1, 2, 3, 4, 5, 6, 7));
-    v = LANES_MAX(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12,
-                                             13, 14, 15, 8, 9, 10, 11));
-#elif LANES_WIDTH == 8
-    v = LANES_MAX(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));
-#endif
-    float a = v[0] > v[1] ? v[0] : v[1], b = v[2] > v[3] ? v[2] : v[3];
-    return a > b ? a : b;
-}
-
 /* Rows that share what they load of keys, and keys at a time. */
 enum { BEST_ROWS = WIDTH == 16 ? 2 : 1, BEST_KEYS = WIDTH / BEST_ROWS };
 
@@ -691,29 +677,51 @@ INLINE vec products_of(const float *const *q, const uint16_t *key, size_t d,
     return sums_of(acc);
 }
 
-/* The highest of BEST_KEYS lanes from `first` on. */
-INLINE float highest_of(const float *score, size_t first)
+INLINE float highest(vec v)
 {
-    float most = score[first];
-    for (size_t j = 1; j < BEST_KEYS; j++)
-        most = score[first + j] > most ? score[first + j] : most;
-    return most;
+#if LANES_WIDTH == 16
+    v = LANES_MAX(v, __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15,
+                                             0, 1, 2, 3, 4, 5, 6, 7));
+    v = LANES_MAX(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12,
+                                             13, 14, 15, 8, 9, 10, 11));
+#elif LANES_WIDTH == 8
+    v = LANES_MAX(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));
+#endif
+    float a = v[0] > v[1] ? v[0] : v[1], b = v[2] > v[3] ? v[2] : v[3];
+    return a > b ? a : b;
+}
+
+/* ret [BEST_ROWS] = the highest of each row's lanes. */
+INLINE void highest_of_rows(float *ret, vec v)
+{
+#if LANES_WIDTH == 16
+    v = LANES_MAX(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12,
+                                             13, 14, 15, 8, 9, 10, 11));
+    v = LANES_MAX(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10,
+                                             11, 8, 9, 14, 15, 12, 13));
+    v = LANES_MAX(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8,
+                                             11, 10, 13, 12, 15, 14));
+    ret[0] = v[0];
+    ret[1] = v[8];
+#else
+    ret[0] = highest(v);
+#endif
 }
 
 INLINE void best_in(float *best, const float *q, size_t rows,
                     const uint16_t *key, size_t d, size_t keys, size_t vecs,
                     float scale, float shift)
 {
-    float score[WIDTH];
+    float most[BEST_ROWS];
     for (size_t i = 0; i < rows; i += BEST_ROWS) {
         const float *two[] = {q + i * d, q + (i + 1 < rows ? i + 1 : i) * d};
         vec high = products_of(two, key, d, keys, vecs);
         for (size_t j = BEST_KEYS; j < keys; j += BEST_KEYS)
             high = LANES_MAX(products_of(two, key + j * d, d, keys - j, vecs),
                              high);
-        store(score, high);
+        highest_of_rows(most, high);
         for (size_t r = 0; r < BEST_ROWS && i + r < rows; r++)
-            best[i + r] = highest_of(score, r * BEST_KEYS) * scale + shift;
+            best[i + r] = most[r] * scale + shift;
     }
 }
 
