@@ -414,12 +414,11 @@ int encode_nodes(struct encoder *encoder, const uint32_t *nodes, size_t count,
                  const struct recalled *recalled, struct err *err)
 {
     struct encode_pass *e = mem_alloc(sizeof *e);
-    *e =
-        (struct encode_pass){.encoder = encoder,
-                             .build = encoder->build,
-                             .width = encoder->build->facts.width,
-                             .nodes = nodes,
-                             .recalled = recalled};
+    *e = (struct encode_pass){.encoder = encoder,
+                              .build = encoder->build,
+                              .width = encoder->build->facts.width,
+                              .nodes = nodes,
+                              .recalled = recalled};
     e->unsaved.memories = mem_alloc((SAVE_SEGMENTS + BATCH_SEGMENTS) *
                                     e->width * sizeof *e->unsaved.memories);
     int code = find_missing(e, count, err);
