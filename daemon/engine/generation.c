@@ -186,7 +186,7 @@ static int open_session(struct engine *engine, struct generation *g,
                         const struct cancel *cancel, struct err *err)
 {
     const struct engine_prompt *prompt = g->prompt;
-    struct prefixes none = {.count = 0};
+    struct prefixes none = {.how = engine->prefixes.how};
     int code =
         prompt->hmt
             ? hmt_session(prompt->hmt, engine->model, g->ids.items,

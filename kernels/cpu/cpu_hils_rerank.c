@@ -5,8 +5,8 @@
 
 enum {
     MAX_GROUP = 64, /* above, `ref` does it */
-    ON_STACK = 4096 /* masses: a token decoded allocates nothing, unless all
-                       chunks of a long text are looked at */
+    ON_STACK = 8192 /* masses: a token decoded allocates nothing, unless the
+                       chunks that are looked at, times a group and two, are more */
 };
 
 struct rerank {

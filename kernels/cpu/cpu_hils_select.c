@@ -107,7 +107,7 @@ struct lists {
     double total[MAX_QUERIES]; /* [head, query] the logarithm of all */
 };
 
-/* ---- One head ---- */
+/* ---- The heads of a group ---- */
 
 /* Some chunks: keys of one head's summaries, or means at one place of one key-value
  * head's, as columns, scaled, and biases. */

@@ -132,8 +132,8 @@ int forward_hils_calibrate(struct model *model, size_t layer, size_t rows);
  * elsewhere. */
 int forward_hils_means(struct model *model, const struct cache *cache,
                        size_t first, size_t end);
-/* A part's attention, its keys and values being in the cache: summaries of the
- * chunks that it completes, the choice, and what is chosen. */
+/* A part's attention, its keys and values being in the cache: means or
+ * summaries of the chunks that it completes, the choice, and what is chosen. */
 int forward_hils_attend(struct model *model, const struct cache *cache,
                         size_t row, size_t rows, size_t layer);
 

@@ -43,8 +43,9 @@ enum { RERANK_TIMES = 3 };
 /* How many chunks are looked at by their keys. */
 static size_t looked_at(const struct hils_use *h, size_t chunks)
 {
-    return h->rerank == SESSION_BY_KEYS    ? (chunks ? chunks : 1)
-           : h->rerank == SESSION_RERANKED ? RERANK_TIMES * h->top_k
+    size_t all = chunks ? chunks : 1, times = RERANK_TIMES * h->top_k;
+    return h->rerank == SESSION_BY_KEYS    ? all
+           : h->rerank == SESSION_RERANKED ? (times < all ? times : all)
                                            : 0;
 }
 

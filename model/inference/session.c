@@ -392,7 +392,7 @@ int session_prefill(struct session *s, const int32_t *ids, size_t count,
     return 0;
 }
 
-/* Reads again what a chunk forgotten in part needs. */
+/* Reads again what must be. */
 static int catch_up(struct session *s, const struct cancel *cancel,
                     struct err *err)
 {

@@ -7,9 +7,8 @@
 
 /* `logits` are those of the token at length - 1 when `fresh`; they stay on the
  * device until somebody asks for them, or for the likeliest of them.  The tokens
- * from `kept` on, if any, must be read again before the next: a chunk that was
- * forgotten in part has no summary, nor has it what its summary is made of.
- * With HiCI attention the first `text` tokens are read as a whole; as published
+ * from `kept` on, if any, must be read again before the next.  With HiCI
+ * attention the first `text` tokens are read as a whole; as published
  * all of them depend on its end, and are read again when that is forgotten. */
 struct session {
     struct model *model;

@@ -86,6 +86,7 @@ static void fill(struct model *m, struct cache *cache, size_t tokens)
         for (size_t i = 0; i < m->pages.floats; i++)
             cache->pages[p]->memory[i] = next_number(&state);
     cache->length = tokens;
+    must(forward_hils_means(m, cache, 0, tokens / CACHE_PAGE), &err);
 }
 
 struct job {

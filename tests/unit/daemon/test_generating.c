@@ -684,6 +684,58 @@ static void attention_is_chosen_by_length(void **state)
     }
 }
 
+/* Of the whole of a text behind which a question stands; what was kept is not gone on
+ * from. */
+static struct engine_answer answer_behind(struct engine *engine,
+                                          const struct ids *before, bool alone)
+{
+    struct engine_prompt prompt = {.before = before->items,
+                                   .before_count = before->count,
+                                   .text = slice_of("\n\nWhat frees rows?"),
+                                   .max = MAX_ANSWER,
+                                   .alone = alone};
+    struct engine_answer answer = answer_of(engine, &prompt);
+    assert_int_equal(answer.reused_tokens, 0);
+    return answer;
+}
+
+/* What is chosen, and from where on, is the engine's to say for a text that is read alone,
+ * too. */
+static void a_text_alone_is_chosen_from_as_others(void **state)
+{
+    (void)state;
+    make_long();
+    const struct session_exact how[] = {{.all = true, .window = 8},
+                                        {.top_k = 64, .window = 4096}};
+    struct engine_answer alone[2], among[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct engine_options options = {
+            .folder = folder, .exact = true, .exact_from = 1, .how = how[i]};
+        struct engine *engine = NULL;
+        struct ids ids = {0};
+        struct buf text = {0};
+        assert_int_equal(engine_start(&options, &engine, NULL), 0);
+        for (int s = 0; s < 16; s++)
+            buf_put_text(&text, "Vacuum frees rows that nobody sees. ");
+        assert_int_equal(engine_tokens(engine, buf_slice(&text), &ids, NULL),
+                         0);
+        alone[i] = answer_behind(engine, &ids, true);
+        among[i] = answer_behind(engine, &ids, false);
+        assert_string_equal(alone[i].attention, "exact");
+        assert_true(
+            slice_equal(buf_slice(&alone[i].text), buf_slice(&among[i].text)));
+        buf_free(&text);
+        ids_free(&ids);
+        stop(engine);
+    }
+    assert_false(
+        slice_equal(buf_slice(&alone[0].text), buf_slice(&alone[1].text)));
+    for (size_t i = 0; i < 2; i++) {
+        buf_free(&alone[i].text);
+        buf_free(&among[i].text);
+    }
+}
+
 /* A model that knows no end of an answer; it ends where nothing may follow. */
 static void a_copy_ends_without_a_stop(void **state)
 {
@@ -789,6 +841,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_copy_ends_without_a_stop, make_folder,
                                         end_folder),
         cmocka_unit_test_setup_teardown(attention_is_chosen_by_length,
+                                        make_folder, end_folder),
+        cmocka_unit_test_setup_teardown(a_text_alone_is_chosen_from_as_others,
                                         make_folder, end_folder),
         cmocka_unit_test_setup_teardown(the_limits_of_the_process_do_not_matter,
                                         make_folder, end_folder),

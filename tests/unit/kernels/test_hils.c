@@ -250,8 +250,8 @@ static void a_step_reads_as_a_pass(void **state)
         }
 }
 
-/* A chunk that was forgotten in part is read again. */
-static void what_is_forgotten_is_read_again(void **state)
+/* Also within a chunk. */
+static void what_is_forgotten_leaves_no_trace(void **state)
 {
     (void)state;
     int32_t ids[LONG];
@@ -399,7 +399,7 @@ int main(void)
                                         end_folder),
         cmocka_unit_test(all_chunks_are_full_attention),
         cmocka_unit_test(a_step_reads_as_a_pass),
-        cmocka_unit_test(what_is_forgotten_is_read_again),
+        cmocka_unit_test(what_is_forgotten_leaves_no_trace),
         cmocka_unit_test(cancelled_passes_leave_no_trace),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test_setup_teardown(long_passes_read_as_short_ones,

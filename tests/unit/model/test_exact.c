@@ -60,7 +60,7 @@ static void what_chooses_nothing_reads_all(void **state)
     }
 }
 
-/* What was read in full has the summaries from which others choose: with all chunks
+/* What was read in full has the means by which others choose: with all chunks
  * that is full attention, with few it is not. */
 static void a_session_chooses_from_what_it_read(void **state)
 {
@@ -200,7 +200,7 @@ static void the_first_layers_may_read_all(void **state)
 }
 
 /* Chosen by the keys themselves: of all chunks that is full attention; of some, plain
- * kernels choose alike, and other chunks than by summaries; one by one as at once. */
+ * kernels choose alike, and other chunks than by means; one by one as at once. */
 static void chunks_may_be_chosen_by_their_keys(void **state)
 {
     (void)state;
