@@ -70,8 +70,8 @@ struct sizes {
     int type;
 };
 
-/* n slots written in pages of `slots`, with room for a summary or two means in each; *ret_table:
- * their addresses. */
+/* n slots written in pages of `slots`, with room for a summary or two means in each;
+ * *ret_table: their addresses. */
 static struct kernel_pages make_pages(const struct sizes *z, size_t slots,
                                       float ***ret_table)
 {
@@ -125,9 +125,11 @@ static void run_hils(struct sizes z, struct kernel_hils how, bool landmarks)
 {
     float **addresses;
     struct kernel_pages pages = make_pages(&z, how.chunk, &addresses);
-    struct kernel_summaries summaries = {addresses, addresses,
-                                         2 * pages.value_at,
-                                         2 * pages.value_at + z.hq * z.d};
+    struct kernel_summaries summaries = {.keys = addresses,
+                                         .biases = addresses,
+                                         .key_at = 2 * pages.value_at,
+                                         .bias_at =
+                                             2 * pages.value_at + z.hq * z.d};
     size_t wide = z.m * z.hq * z.d;
     float *q = numbers(wide), *qhat = numbers(wide);
     int32_t *position = mem_alloc(z.m * sizeof *position);
