@@ -28,9 +28,8 @@ struct engine_options {
     const char *folder; /* of the model; NULL or "": none */
     bool exact; /* read long texts with `exact` attention (model.h), if the
                    model can: */
-    struct session_exact
-        how;           /* so; the first 14,336 tokens of prompts are read in
-                                 full all the same (`read`) */
+    /* so; the first 14,336 tokens of prompts are read in full all the same (`read`) */
+    struct session_exact how;
     bool keys_int8;    /* keep keys and values in eight bits, if the model can
                        (model.h) */
     size_t exact_from; /* where prompt and answer have so many tokens; 0: 4096,

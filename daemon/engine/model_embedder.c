@@ -142,6 +142,14 @@ static size_t wrap(const struct engine_wrapping *wrapping,
     return count;
 }
 
+/* Those that the model does not read stay so. */
+static void clear_tokens(const struct embed_text *text, size_t width)
+{
+    if (text->ret_tokens)
+        memset(text->ret_tokens, 0,
+               text->count * width * sizeof *text->ret_tokens);
+}
+
 /* The states of what the text itself has of its wrapped ids. */
 static struct embed_input wrapped_input(const struct engine_wrapping *wrapping,
                                         const struct embed_text *text,
@@ -149,9 +157,7 @@ static struct embed_input wrapped_input(const struct engine_wrapping *wrapping,
                                         size_t width)
 {
     size_t inside = size > around(wrapping) ? size - around(wrapping) : 0;
-    if (text->ret_tokens)
-        memset(text->ret_tokens, 0,
-               text->count * width * sizeof *text->ret_tokens);
+    clear_tokens(text, width);
     return (struct embed_input){.ids = ids,
                                 .count = size,
                                 .first = wrapping->before,
@@ -201,9 +207,7 @@ static int embed_soft(struct model *model, const struct embedding *e,
     for (size_t i = 0; i < e->count; i++) {
         const struct embed_text *text = &e->texts[i];
         size_t count = text->count < max ? text->count : max;
-        if (text->ret_tokens)
-            memset(text->ret_tokens, 0,
-                   text->count * facts->width * sizeof *text->ret_tokens);
+        clear_tokens(text, facts->width);
         inputs[i] = (struct embed_input){.ids = text->ids,
                                          .count = count,
                                          .soft = soft_of(model, text),

@@ -43,6 +43,16 @@ static void open_embedded(struct test_library *lib, bool tokens)
     check_update(lib, &toy, &policy, SEGMENTS);
 }
 
+static void update_embedded(struct test_library *lib,
+                            struct memories_report *ret)
+{
+    struct toy toy;
+    const struct memory_policy policy = with_tokens(true);
+    toy_open(&toy, false);
+    toy.facts.embeds = true;
+    assert_int_equal(update(lib, &toy, &policy, ret, NULL), 0);
+}
+
 static int give_page(void *context, const struct manual *manual,
                      const struct file *file, struct buf *ret, struct err *err)
 {
@@ -189,11 +199,9 @@ static void tokens_come_with_the_memories(void **state)
 {
     (void)state;
     const struct pack_place here = {.root = "", .name = "manual"};
-    const struct memory_policy wanted = with_tokens(true);
     for (int with = 0; with < 2; with++) {
         struct test_library a, b;
         struct memories_report report;
-        struct toy toy;
         open_embedded(&a, with);
         test_library_open(&b);
         struct buf body = gather(&a, "manual");
@@ -203,9 +211,7 @@ static void tokens_come_with_the_memories(void **state)
         struct pack pack = decode(&second);
         assert_int_equal(pack.token_count, with ? SEGMENTS : 0);
         pack_free(&pack);
-        toy_open(&toy, false);
-        toy.facts.embeds = true;
-        assert_int_equal(update(&b, &toy, &wanted, &report, NULL), 0);
+        update_embedded(&b, &report);
         assert_int_equal(report.encoded, 0);
         assert_false(report.changed);
         buf_free(&body);
@@ -242,10 +248,8 @@ static void tokens_are_complete_or_none(void **state)
 {
     (void)state;
     const struct pack_place here = {.root = "", .name = "manual"};
-    const struct memory_policy wanted = with_tokens(true);
     struct test_library a, b;
     struct memories_report report;
-    struct toy toy;
     open_embedded(&a, true);
     test_library_open(&b);
     struct buf whole = gather(&a, "manual");
@@ -256,9 +260,7 @@ static void tokens_are_complete_or_none(void **state)
     pack_free(&pack);
     put_well(&b, &whole, &here);
     lose_tokens(&b);
-    toy_open(&toy, false);
-    toy.facts.embeds = true;
-    assert_int_equal(update(&b, &toy, &wanted, &report, NULL), 0);
+    update_embedded(&b, &report);
     assert_int_equal(report.encoded, 1);
     assert_int_equal(count_tokens(&b), SEGMENTS);
     buf_free(&body);
