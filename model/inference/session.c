@@ -470,7 +470,5 @@ int session_decode_batch(struct session *const *sessions, const int32_t *ids,
         sessions[i]->length++;
         have_logits(sessions[i]);
     }
-    for (size_t i = 0; i < count && code; i++) /* means may have moved on */
-        keep_first(sessions[i], cached_of(sessions[i], sessions[i]->kept));
     return code;
 }
