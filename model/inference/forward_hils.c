@@ -227,7 +227,7 @@ static int summarise(struct model *m, const struct cache *cache, size_t row,
         return code;
     return m->kernels->chunk_summary(&m->run, &summaries, &pages, first,
                                      end - first, h->chunk, c->heads,
-                                     c->key_heads, c->head, true);
+                                     c->key_heads, c->head);
 }
 
 /* ---- Attention ---- */
@@ -263,7 +263,7 @@ static int choose(struct model *m, const float *q, const float *qhat,
                                        slots, landmarks, &more);
     return code ? code
                 : m->kernels->hils_rerank(&m->run, w->chosen, wide, more.top_k,
-                                          q, pages, slots, landmarks, sizes);
+                                          q, pages, slots, sizes);
 }
 
 int forward_hils_attend(struct model *m, const struct cache *cache, size_t row,
