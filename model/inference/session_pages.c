@@ -44,7 +44,7 @@ struct hash128 session_kind(const struct session *s)
     put_number(&text, h->exact ? CACHE_MEANS : 0);
     put_number(&text, h->full);
     put_number(&text, h->read);
-    put_number(&text, (uint64_t)h->rerank);
+    put_number(&text, h->looks);
     put_number(&text, h->all);
     struct hash128 kind = hash_bytes(text.data, text.size);
     buf_free(&text);

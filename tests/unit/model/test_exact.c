@@ -1,7 +1,7 @@
 /* Sessions of models made for full attention that choose what they read, in some
  * layers, or from some token on. */
 #include "base/mem.h"
-#include "model/inference/forward.h"
+#include "model/inference/session_internal.h"
 #include "tests/unit/support/models.h"
 
 enum { LENGTH = 330, MORE = 5 };
@@ -271,6 +271,27 @@ static void all_chunks_may_be_looked_at(void **state)
     model_close(ref);
 }
 
+/* What is kept of a session is of use to those alone that look at as many chunks. */
+static void another_number_looked_at_is_another_kind(void **state)
+{
+    (void)state;
+    struct session_exact how = {
+        .top_k = 2, .window = 1, .rerank = SESSION_RERANKED};
+    struct model *model = open_exact("llama2", kernels_cpu());
+    struct session *one = open_by(model, &how), *other = open_by(model, &how);
+    assert_true(hash_equal(session_kind(one), session_kind(other)));
+    other->cache.hils.looks++;
+    assert_false(hash_equal(session_kind(one), session_kind(other)));
+    for (how.rerank = 0; how.rerank <= SESSION_BY_KEYS; how.rerank++) {
+        session_exact_change(other, &how);
+        assert_int_equal(hash_equal(session_kind(one), session_kind(other)),
+                         how.rerank == SESSION_RERANKED);
+    }
+    session_close(one);
+    session_close(other);
+    model_close(model);
+}
+
 static void a_budget_is_a_window_and_chunks(void **state)
 {
     (void)state;
@@ -295,6 +316,7 @@ int main(void)
         cmocka_unit_test(the_first_layers_may_read_all),
         cmocka_unit_test(chunks_may_be_chosen_by_their_keys),
         cmocka_unit_test(all_chunks_may_be_looked_at),
+        cmocka_unit_test(another_number_looked_at_is_another_kind),
         cmocka_unit_test(a_budget_is_a_window_and_chunks),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
