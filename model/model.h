@@ -76,6 +76,8 @@ struct model_facts {
     size_t key_width; /* p: of keys */
     uint64_t parameters;
     bool writes;              /* has logits; an encoder has none */
+    bool bag;                 /* has no layers: a token's vector is the same in
+                                 every text */
     bool chats;               /* has a chat template that can be used */
     const char *chat_refused; /* why it has one that cannot; NULL: it has not */
     bool scores;              /* tells how well a passage answers a question; it

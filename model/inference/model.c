@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "model/json_members.h"
 #include "model/inference/forward.h"
 #include "model/weights/gguf_config.h"
 
@@ -39,6 +40,21 @@ static void err_in(struct err *err, const char *folder, const char *name)
     buf_free(&path);
 }
 
+/* A bag's folder is for embedding alone, whether or not it has sentence-transformers'
+ * files. */
+static int bag_pooling(struct slice config, struct pooling *ret,
+                       struct err *err)
+{
+    cJSON *root;
+    int code = json_parse(config, &root, err);
+    if (code)
+        return code;
+    ret->only = true;
+    code = member_bool(root, "normalize", &ret->unit, err);
+    cJSON_Delete(root);
+    return code;
+}
+
 /* What an encoder was not made for it does not read. */
 static int open_pooling(struct model *m, const char *folder,
                         struct slice config, struct err *err)
@@ -48,6 +64,8 @@ static int open_pooling(struct model *m, const char *folder,
     int code = m->gguf
                    ? pooling_of_gguf(m->gguf, c->architecture, &m->pooling, err)
                    : pooling_from(folder, config, encoder, &m->pooling, err);
+    if (!code && c->architecture->bag)
+        code = bag_pooling(config, &m->pooling, err);
     c->writes = c->writes && !m->pooling.only;
     if (!code && encoder && m->pooling.max && m->pooling.max < c->context)
         c->max = m->pooling.max;
@@ -122,8 +140,12 @@ static int open_tokenizer(struct model *m, const char *folder, struct err *err)
         return code ? code : check_tokenizer(m, err);
     }
     file_join(&path, folder, "tokenizer.json");
-    if (stat(path.data, &st) == 0) {
+    if (m->config.architecture->bag || stat(path.data, &st) == 0) {
         code = tokenizer_open(path.data, &m->tokenizer, err);
+        if (!code && m->config.architecture->bag) {
+            tokenizer_leave_bare(m->tokenizer);
+            m->config.vocabulary = tokenizer_count(m->tokenizer);
+        }
         if (!code && (code = check_tokenizer(m, err)) && err)
             err_at(err, path.data);
         if (!code)
@@ -244,6 +266,7 @@ static void set_facts(struct model *m, const char *folder)
         .key_width = w->recalls ? w->recall.p : c->width,
         .parameters = w->parameters,
         .writes = c->writes,
+        .bag = c->architecture->bag,
         .chats = c->writes && m->chat && !chat_refused(m->chat),
         .chat_refused = m->chat ? chat_refused(m->chat) : NULL,
         .attention = attention_name(c->attention.kind),

@@ -54,6 +54,11 @@ static bool known(const struct tokenizer *tokenizer, int32_t id)
     return id >= 0 && (size_t)id < tokenizer->vocabulary.count;
 }
 
+void tokenizer_leave_bare(struct tokenizer *tokenizer)
+{
+    tokenizer->before.count = tokenizer->after.count = 0;
+}
+
 bool tokenizer_is_special(const struct tokenizer *tokenizer, int32_t id)
 {
     return known(tokenizer, id) &&

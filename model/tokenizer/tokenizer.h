@@ -39,6 +39,9 @@ int tokenizer_of_gguf(const struct gguf *gguf, struct tokenizer **ret,
                       struct err *err);
 void tokenizer_close(struct tokenizer *tokenizer); /* NULL: ok */
 
+/* From here on nothing is put around a text. */
+void tokenizer_leave_bare(struct tokenizer *tokenizer);
+
 /* Returns the largest id plus one. */
 size_t tokenizer_count(const struct tokenizer *tokenizer);
 /* Whether it makes capital letters small. */

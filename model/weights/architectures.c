@@ -135,6 +135,9 @@ static const struct tensor_names gguf_bert_names =
                                      .inner_norm = "layer_output_norm",
 };
 
+static const struct tensor_names model2vec_names = {.whole = true,
+                                                    .embedding = "embeddings"};
+
 #define DECODER .gate = GATE_SILU, .eps_name = "rms_norm_eps"
 
 #define BERT                                                                   \
@@ -269,6 +272,14 @@ static const struct architecture architectures[] = {
         .eps = 1e-5,
         .theta = 160000,
         .names = &modernbert_names,
+    },
+    {
+        .type = "model2vec",
+        .encoder = true,
+        .bag = true,
+        .positions = POSITIONS_NONE,
+        .context = 512,
+        .names = &model2vec_names,
     },
     {.type = "gemma3",
      GEMMA3,

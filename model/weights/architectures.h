@@ -32,7 +32,8 @@ enum head_norm {
 
 enum positions {
     POSITIONS_ROTARY,
-    POSITIONS_LEARNED /* a vector for each, added to the token's */
+    POSITIONS_LEARNED, /* a vector for each, added to the token's */
+    POSITIONS_NONE     /* a token's vector is the same everywhere */
 };
 
 /* Which layers look only at a window of keys, where `layer_types` does not say
@@ -58,6 +59,7 @@ enum gate {
 
 /* Names of tensors without ".weight" and ".bias"; NULL: there is none. */
 struct tensor_names {
+    bool whole; /* the embedding's name has no ".weight" behind it */
     const char *prefixes[3]; /* one of them, or "", precedes all but `head` */
     const char *embedding, *positions, *types, *embedding_norm;
     const char *norm, *head;
@@ -87,6 +89,8 @@ struct tensor_names {
 struct architecture {
     const char *type; /* `model_type` in config.json */
     bool encoder;     /* every token sees all others; nothing is generated */
+    bool bag;         /* an encoder without layers: a text is the mean of its
+                         tokens' vectors, and nothing is put around it */
     int norm, norm_place, head_norm, positions, windows; /* the enums above */
     int gate;                                            /* enum gate */
     bool scaled_embedding; /* times the root of the width */

@@ -21,10 +21,26 @@ static int64_t absent_size(const struct model_config *c, int64_t absent)
     return absent == WIDTH_BY_HEADS ? (int64_t)(c->width / c->heads) : absent;
 }
 
+/* Of a bag: one width, and rows for all that its tokenizer has. */
+static int take_bag(const cJSON *root, struct model_config *c, struct err *err)
+{
+    size_t most = c->architecture->context;
+    c->heads = c->key_heads = c->head = c->inner = 1;
+    int code =
+        member_size(root, "hidden_dim", 1, 1 << 20, REQUIRED, &c->width, err);
+    if (!code)
+        code = member_size(root, "seq_length", 1, 1 << 30, (int64_t)most,
+                           &c->context, err);
+    c->context = c->context < most ? c->context : most;
+    return code;
+}
+
 static int take_sizes(const cJSON *root, struct model_config *c,
                       struct err *err)
 {
     const struct architecture *a = c->architecture;
+    if (a->bag)
+        return take_bag(root, c, err);
     const struct {
         const char *name;
         int64_t max, absent;
@@ -110,6 +126,8 @@ static int take_positions(const cJSON *root, struct model_config *c,
         member_size(root, "type_vocab_size", 1, 1 << 16, 2, &c->types, err);
     if (code)
         return code;
+    if (a->positions == POSITIONS_NONE)
+        return 0;
     if (a->positions == POSITIONS_LEARNED)
         return take_learned(root, c, err);
     if (c->head % 2)
@@ -122,6 +140,8 @@ static int take_positions(const cJSON *root, struct model_config *c,
 static int take_eps(const cJSON *root, struct model_config *c, struct err *err)
 {
     double eps = c->architecture->eps;
+    if (!c->architecture->eps_name)
+        return 0;
     int code = member_number(root, c->architecture->eps_name, &eps, err);
     c->eps = (float)eps;
     if (!code && (!(c->eps >= 0) || !isfinite(c->eps)))

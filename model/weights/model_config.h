@@ -50,9 +50,11 @@ struct scoring_config {
 struct model_config {
     const struct architecture *architecture;
     const struct tensor_names *names; /* of its weights */
-    size_t vocabulary; /* ids, and logits; the embedding may have more rows */
-    size_t width;      /* D */
-    size_t inner;      /* width of the feed-forward part */
+    size_t
+        vocabulary; /* ids, and logits; the embedding may have more rows; of a
+                          bag 0, until its tokenizer is open */
+    size_t width;   /* D */
+    size_t inner;   /* width of the feed-forward part */
     size_t layers;
     size_t memory_layers; /* the first so many make the vectors of texts, those
                              after them only write */

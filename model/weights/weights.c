@@ -255,6 +255,14 @@ static bool loader_projections(struct loader *loader, const char *wq,
     return true;
 }
 
+static const char *embedding_name(const struct loader *loader,
+                                  const struct tensor_names *names,
+                                  struct part_name *ret)
+{
+    *ret = part_name(loader, names->embedding);
+    return names->whole ? ret->text : part_name_end(ret, ".weight");
+}
+
 /* A matrix with a row an id; not `all`: without what follows them. */
 static struct kernel_weight *id_rows(struct loader *loader,
                                      const struct model_config *c,
@@ -278,9 +286,8 @@ static struct kernel_weight *id_rows(struct loader *loader,
 static void loader_ids(struct loader *loader, const struct model_config *c,
                        struct model_weights *w)
 {
-    struct part_name part = part_name(loader, c->names->embedding);
-    const char *name = part_name_end(&part, ".weight");
-    struct part_name head = {0};
+    struct part_name part, head = {0};
+    const char *name = embedding_name(loader, c->names, &part);
     struct matrix_data data = {0};
     w->embedding = id_rows(loader, c, name, true, &data);
     if (c->architecture->hils)
@@ -355,9 +362,9 @@ static void loader_all(struct loader *loader, const struct model_config *c,
 static void describe(struct model_weights *w, const struct loader *loader,
                      const struct tensor_names *names)
 {
-    struct part_name name = part_name(loader, names->embedding);
+    struct part_name name;
     const struct named *embedding =
-        weight_files_find(w->files, part_name_end(&name, ".weight"));
+        weight_files_find(w->files, embedding_name(loader, names, &name));
     static const char *const types[] = {[TENSOR_F32] = "f32",
                                         [TENSOR_F16] = "f16",
                                         [TENSOR_BF16] = "bf16",
@@ -384,17 +391,17 @@ static const char *prefix_of(const struct loader *loader,
                              const struct tensor_names *names)
 {
     struct loader under = *loader;
+    struct part_name name;
     for (size_t i = 0; i < PREFIXES && names->prefixes[i]; i++) {
         under.prefix = names->prefixes[i];
-        struct part_name name = part_name(&under, names->embedding);
-        if (weight_files_find(loader->files, part_name_end(&name, ".weight")))
+        if (weight_files_find(loader->files,
+                              embedding_name(&under, names, &name)))
             return under.prefix;
     }
     under.prefix = "";
-    struct part_name name = part_name(&under, names->embedding);
-    return weight_files_find(loader->files, part_name_end(&name, ".weight"))
-               ? ""
-               : names->prefixes[0];
+    bool bare =
+        weight_files_find(loader->files, embedding_name(&under, names, &name));
+    return bare || !names->prefixes[0] ? "" : names->prefixes[0];
 }
 
 /* Reads every byte, and lets go of them: rows of an embedding that never come up,
