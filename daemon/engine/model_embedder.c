@@ -315,6 +315,7 @@ static int get_facts(void *context, struct embedder_facts *ret, struct err *err)
         .key_width = facts->key_width,
         .keys_are_memories = !facts->recall,
         .embeds = !facts->writes,
+        .bag = facts->bag,
         .context = facts->context > added ? facts->context - added : 0,
         .recalls = facts->soft_tokens && facts->recall,
         .model = facts->fingerprint,

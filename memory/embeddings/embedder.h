@@ -55,12 +55,13 @@ static inline void token_vectors_free(struct token_vectors *tokens)
 }
 
 struct embedder_facts {
-    size_t width;                    /* D: of memories */
-    size_t key_width;                /* p: of keys, where routing happens */
-    size_t context;                  /* most tokens of a text */
-    bool recalls;                    /* trained to recall: else RECALL_OFF */
-    bool keys_are_memories;          /* a key is its memory, made unit length */
-    bool embeds;                     /* made to embed texts, and nothing else */
+    size_t width;           /* D: of memories */
+    size_t key_width;       /* p: of keys, where routing happens */
+    size_t context;         /* most tokens of a text */
+    bool recalls;           /* trained to recall: else RECALL_OFF */
+    bool keys_are_memories; /* a key is its memory, made unit length */
+    bool embeds;            /* made to embed texts, and nothing else */
+    bool bag;               /* a token's vector is the same in every text */
     struct hash128 model, tokenizer; /* fingerprints */
 };
 

@@ -24,8 +24,8 @@ struct memory_policy memories_can(const struct memory_policy *policy,
         can.recall = RECALL_OFF;
     if (facts->embeds && can.segment_tokens > room)
         can.segment_tokens = room ? room : 1;
-    can.tokens = can.tokens && facts->embeds && facts->keys_are_memories &&
-                 facts->width <= TOKEN_MAX_WIDTH;
+    can.tokens = can.tokens && facts->embeds && !facts->bag &&
+                 facts->keys_are_memories && facts->width <= TOKEN_MAX_WIDTH;
     return can;
 }
 
