@@ -76,7 +76,8 @@ static const struct key {
                                 64, 1 << 20},
     [CONFIG_LOG] = {"log", KIND_CHOICE, "info", NULL, 0, 0, log_levels},
     [CONFIG_MODEL] = {"model", KIND_PATH, NULL, config_default_model, 0, 0},
-    [CONFIG_MEMORY_MODEL] = {"memory_model", KIND_PATH, "", NULL, 0, 0},
+    [CONFIG_MEMORY_MODEL] = {"memory_model", KIND_PATH, NULL,
+                             config_default_memories, 0, 0},
     [CONFIG_ANSWER_MODEL] = {"answer_model", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_RERANK_MODEL] = {"rerank_model", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_DEVICE] = {"device", KIND_DEVICE, "cpu", NULL, 0, 0},
@@ -154,20 +155,33 @@ static void default_parser(struct buf *out)
     config_beside("lectern-parse", out);
 }
 
-/* As it is built, then as it is installed. */
-void config_default_model(struct buf *out)
+/* As it is built, then as it is installed; nothing where it is neither. */
+static void put_included(const char *name, struct buf *out)
 {
-    static const char *const places[] = {"quill", "../share/lectern/quill"};
-    struct buf path = {0};
+    static const char *const places[] = {"", "../share/lectern/"};
+    struct buf path = {0}, place = {0};
     for (size_t i = 0; i < 2 && !out->size; i++) {
         buf_clear(&path);
-        config_beside(places[i], &path);
+        buf_clear(&place);
+        buf_printf(&place, "%s%s", places[i], name);
+        config_beside(place.data, &path);
         if (access(path.data, F_OK) == 0)
             buf_put_slice(out, buf_slice(&path));
     }
+    buf_free(&path);
+    buf_free(&place);
+}
+
+void config_default_model(struct buf *out)
+{
+    put_included("quill", out);
     if (!out->size)
         buf_put_text(out, no_model);
-    buf_free(&path);
+}
+
+void config_default_memories(struct buf *out)
+{
+    put_included("nib", out);
 }
 
 static int check_number(const struct key *key, const char *text,
@@ -565,9 +579,11 @@ enum config_role config_role(const char *name)
 const char *config_model(const struct config *config, enum config_role role)
 {
     enum config_key key = config_role_key(role);
-    bool flag = config->values[CONFIG_MODEL].source == CONFIG_FROM_FLAG &&
-                config->values[key].source != CONFIG_FROM_FLAG;
-    if (role != ROLE_RERANKING && (flag || !config->values[key].text[0]))
+    enum config_source all = config->values[CONFIG_MODEL].source,
+                       own = config->values[key].source;
+    bool before =
+        all > own && (all == CONFIG_FROM_FLAG || own == CONFIG_FROM_DEFAULT);
+    if (role != ROLE_RERANKING && (before || !config->values[key].text[0]))
         key = CONFIG_MODEL;
     const char *folder = config->values[key].text;
     return strcmp(folder, no_model) != 0 ? folder : "";

@@ -136,6 +136,8 @@ void config_default_socket(struct buf *out);
 
 /* Appends the folder of the model that comes with Lectern, or "none". */
 void config_default_model(struct buf *out);
+/* Nib, where it is beside the programs or installed; else nothing. */
+void config_default_memories(struct buf *out);
 
 /* Appends $VARIABLE/lectern, else ~/FALLBACK/lectern: a folder of ours by the
  * XDG rules. */

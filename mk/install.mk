@@ -34,7 +34,7 @@ FORCE:
 
 install: all man $(COMPLETION) build/systemd/lectern.service  ## install into $(DESTDIR)$(prefix)
 	install -Dm755 -t $(DESTDIR)$(prefix)/bin $(addprefix build/,$(PROGRAMS))
-	$(if $(QUILL),install -Dm644 -t $(DESTDIR)$(prefix)/share/lectern/quill $(wildcard model/quill/*.json model/quill/*.safetensors))
+	$(foreach name,$(notdir $(MODELS)),install -Dm644 -t $(DESTDIR)$(prefix)/share/lectern/$(name) $(wildcard model/$(name)/*.json model/$(name)/*.safetensors)$(newline))
 	install -Dm644 build/completion/bash $(DESTDIR)$(prefix)/share/bash-completion/completions/lectern
 	install -Dm644 build/completion/fish $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/lectern.fish
 	install -Dm644 build/completion/zsh $(DESTDIR)$(prefix)/$(ZSH_DIR)/_lectern

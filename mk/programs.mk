@@ -2,9 +2,9 @@
 
 PROGRAMS := lecternd lectern lectern-parse lectern-get lectern-web lectern-fleet
 TOOLS := op probe chats stands trees html5lib  # for tests and scripts, not installed
-QUILL := $(if $(wildcard model/quill/config.json),build/quill)
+MODELS := $(patsubst model/%/config.json,build/%,$(wildcard model/quill/config.json model/nib/config.json))
 
-all: $(addprefix build/,$(PROGRAMS) $(TOOLS)) $(QUILL)
+all: $(addprefix build/,$(PROGRAMS) $(TOOLS)) $(MODELS)
 
 ifeq ($(BUILD),release)
 build/%: $O/%
@@ -14,9 +14,9 @@ else
 $(addprefix build/,$(PROGRAMS) $(TOOLS)): build/%: $O/%
 endif
 
-# Our own small model: what a daemon finds beside itself is its default.
-build/quill:
-	@ln -sfn ../model/quill $@
+# Our own small models: those that a daemon finds beside itself are its defaults.
+$(MODELS): build/%:
+	@ln -sfn ../model/$* $@
 
 $O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS) $(BASE) $(FAISS_C)
 	$(call link,-luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS))

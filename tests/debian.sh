@@ -95,7 +95,9 @@ answer=$(as_user lectern ask "what is the impeller primed with")
 echo "$answer"
 echo "$answer" | grep -q 'clean water. \[1\]' || fail "the question is not answered"
 as_user lectern status --json >"$work/log"
-grep -q 'share/lectern/quill"' "$work/log" || fail "Quill is not used: $(cat "$work/log")"
+for model in quill nib; do
+    grep -q "share/lectern/$model\"" "$work/log" || fail "$model is not used: $(cat "$work/log")"
+done
 # Packed, and taken back under another name by who trusts the key.
 as_user sh -e -c 'cd; mkdir -p .config/lectern
     lectern pack pumps pumps.pack --key key --json | sed "s/.*signer\":\"\([0-9a-f]*\).*/\1/" > .config/lectern/trusted-keys

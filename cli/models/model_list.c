@@ -188,10 +188,14 @@ void model_list_find(const struct config *config, struct model_list *list)
     buf_clear(&place);
     put_cache(&place);
     each_within(add_place(list, &place), "models--", try_cached, list);
-    buf_clear(&place);
-    config_default_model(&place);
-    if (place.data[0] == '/')
-        try_folder(list, place.data);
+    static void (*const included[])(struct buf *) = {config_default_model,
+                                                     config_default_memories};
+    for (size_t i = 0; i < 2; i++) {
+        buf_clear(&place);
+        included[i](&place);
+        if (place.size && place.data[0] == '/')
+            try_folder(list, place.data);
+    }
     for (int role = 0; role < ROLES; role++)
         if (config_model(config, role)[0])
             try_beside(list, config_model(config, role));

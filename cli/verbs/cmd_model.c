@@ -284,7 +284,8 @@ static int write_roles(const struct cli *cli, const char *model,
                             model, err);
     int code = config_write(&cli->config, CONFIG_MODEL, model, err);
     for (int role = 0; role < ROLE_RERANKING && !code; role++)
-        if (config_text(&cli->config, config_role_key(role))[0])
+        if (cli->config.values[config_role_key(role)].source !=
+            CONFIG_FROM_DEFAULT)
             code =
                 config_write(&cli->config, config_role_key(role), model, err);
     return code;
