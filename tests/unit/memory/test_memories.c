@@ -127,7 +127,7 @@ static bool begins_with(const struct toy *toy, struct slice codes)
         float vector[TOY_WIDTH];
         struct buf code = {0};
         toy_token(toy->firsts[i], vector);
-        token_code_put(vector, TOY_WIDTH, &code);
+        token_codes_put(vector, 1, TOY_WIDTH, &code);
         found |= !memcmp(code.data, codes.data, code.size);
         buf_free(&code);
     }
@@ -227,6 +227,35 @@ static void embedded_segments_have_headings(void **state)
     test_library_close(&lib);
     plan_cache_free(kept_of_test);
     kept_of_test = NULL;
+}
+
+/* What several segments are read behind is tokenized once. */
+static void headings_are_tokenized_once(void **state)
+{
+    (void)state;
+    static const struct test_page page[] = {
+        {"a.html",
+         {{-1, "A", NULL},
+          {0, "A1",
+           "one two three four five|six seven eight nine ten|"
+           "more and more and more words|to be read by themselves"},
+          {0, "A2", "five"}}}};
+    struct test_library lib;
+    struct toy toy;
+    struct memories_report report;
+    toy_open(&toy, false);
+    toy.facts.embeds = true;
+    test_library_open(&lib);
+    test_publish(&lib, page, 1);
+    assert_int_equal(update(&lib, &toy, &policies[0], &report, NULL), 0);
+    assert_true(report.segments > 6); /* A1's are several */
+    toy.facts.model.low++;            /* they are cut already */
+    toy.tokenized = 0;
+    assert_int_equal(update(&lib, &toy, &policies[0], &report, NULL), 0);
+    assert_int_equal(report.encoded, report.segments);
+    /* "A: ", "A: A1", "A: " and "manual: "; nothing stands over the manual */
+    assert_int_equal(toy.tokenized, report.segments + 4);
+    test_library_close(&lib);
 }
 
 /* Codes of the next version under a name that has some of this one. */
@@ -724,6 +753,7 @@ int main(void)
         cmocka_unit_test(damaged_vectors_are_made_again),
         cmocka_unit_test(tokens_are_kept_where_they_are_wanted),
         cmocka_unit_test(embedded_segments_have_headings),
+        cmocka_unit_test(headings_are_tokenized_once),
         cmocka_unit_test(an_edit_makes_tokens_of_its_segment),
         cmocka_unit_test(another_policy_encodes_what_it_concerns),
         cmocka_unit_test(what_was_encoded_stays),

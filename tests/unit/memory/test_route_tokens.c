@@ -13,7 +13,7 @@ static void put_codes(struct store_txn *txn, struct hash128 name, int said)
     static const int first[] = {0, 0, 2, 1}, end[] = {0, 2, 3, 2};
     struct buf codes = {0};
     for (int t = first[said]; t < end[said]; t++)
-        token_code_put(tokens[t], WIDTH, &codes);
+        token_codes_put(tokens[t], 1, WIDTH, &codes);
     if (said != SAYS_NOTHING)
         assert_int_equal(store_put_tokens(txn, name, buf_slice(&codes), NULL),
                          0);
