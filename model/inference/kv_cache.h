@@ -116,6 +116,8 @@ bool cache_has_summaries(const struct model *model, size_t layer);
 
 /* Bytes of a page. */
 size_t cache_page_bytes(const struct model *model);
+/* Floats of a layer's keys and values in a page, which stand first. */
+size_t cache_layer_floats(const struct model *model);
 /* Gives the spare pages back. */
 void page_pool_free(struct model *model);
 
