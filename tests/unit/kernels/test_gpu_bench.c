@@ -92,7 +92,7 @@ static const struct {
     {"embed", {"vectors of texts", "vectors of texts", "vectors of texts"}},
     {"products",
      {"copy", "product", "product", "product", "product", "product", "product",
-      "product"}},
+      "product", "product", "product", "product", "product", "product"}},
     {"attention",
      {"attention, dense", "attention, HiLS", "attention, dense",
       "attention, HiLS"}},
