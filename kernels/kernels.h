@@ -498,13 +498,13 @@ struct kernels {
     /* Summarises the complete chunks [first, first + chunks), for each query head
      * (eq. 8): over a chunk's keys p = softmax(k . proxy / sqrt(d)), its
      * summary key = p . k, its bias = -sum p ln p (nats).  The proxies
-     * [hq, d] lie where the summary keys go.  With `landmark` the last key of
-     * each chunk is left out (chunk >= 2). */
+     * [hq, d] lie where the summary keys go.  The last key of each chunk, its
+     * landmark's, is left out (chunk >= 2). */
     int (*chunk_summary)(struct kernel_run *run,
                          const struct kernel_summaries *summaries,
                          const struct kernel_pages *pages, size_t first,
                          size_t chunks, size_t chunk, size_t hq, size_t hkv,
-                         size_t d, bool landmark);
+                         size_t d);
 
     /* Averages the keys of the complete chunks [first, first + chunks) by runs of r =
      * chunk / means: mean i, rounded to bf16, is of its keys [i r, (i + 1) r).  Ours,
@@ -530,11 +530,12 @@ struct kernels {
     /* Chooses again, by the keys themselves: of the chunks wide [m, hkv, many], as
      * hils_choose gives them, the top_k with the most of exp(q . k / sqrt(d)), as a
      * part of all these and the window's; of a key-value head's query heads the
-     * highest counts.  chosen, q, pages, position and landmark as above. */
+     * highest counts.  Every slot counts: models with landmarks were not trained so.
+     * chosen, q, pages and position as above. */
     int (*hils_rerank)(struct kernel_run *run, int32_t *chosen,
                        const int32_t *wide, size_t many, const float *q,
                        const struct kernel_pages *pages,
-                       const int32_t *position, const int32_t *landmark,
+                       const int32_t *position,
                        const struct kernel_hils *sizes);
 
     /* Computes attention to the window and the chosen chunks (eq. 24): a token of the

@@ -271,8 +271,9 @@ size_t session_bytes(const struct session *session);
 /* Returns the tokens of a page; 0: the session's pages cannot lie elsewhere, since its
  * model was made for other attention than full, or a vector stands before its tokens. */
 size_t session_page_tokens(const struct session *session);
+/* Returns the bytes of a page's keys and values, one layer's behind the other's. */
 size_t session_page_bytes(const struct session *session);
-/* Hashes what the bytes of a page depend on besides the tokens up to its end: model,
+/* Hashes what these bytes depend on besides the tokens up to the page's end: model,
  * program, backend, layout, choice. */
 struct hash128 session_kind(const struct session *session);
 /* Copies the pages of `count` tokens from the one at `from` on, both multiples of a
@@ -280,7 +281,8 @@ struct hash128 session_kind(const struct session *session);
 int session_export(struct session *session, size_t from, size_t count,
                    void *ret, struct err *err);
 /* Appends tokens by their pages instead of reading them: what a session of the same
- * kind exported after the same tokens.  The last logits are then not there.  ERR_USAGE:
+ * kind exported after the same tokens.  What chunks are chosen by is made of these keys.
+ * The last logits are then not there.  ERR_USAGE:
  * no whole pages, or an id that is none. */
 int session_import(struct session *session, const int32_t *ids, size_t count,
                    const void *pages, struct err *err);

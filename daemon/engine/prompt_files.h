@@ -8,11 +8,12 @@
  *   file    8 bytes of magic, length of the header (4), its hash (16), header, body
  *   header  varints: rounded or not, ids, plain bytes, bytes of the body; the body's hash; the ids;
  *           the sections, each its node and hash
- *   body    one zstd frame: the pages' bytes, every fourth one first (floats'
- *           exponents lie together); rounded: the pages' floats in groups of 32 as
- *           integers of 8 bits, behind the scale of each group, its largest / 127
+ *   body    one zstd frame: the bytes of the pages' keys and values (session_export), every
+ *           fourth one first (floats' exponents lie together); rounded: these floats in
+ *           groups of 32 as integers of 8 bits, behind the scale of each group, its largest / 127
  *
- * Nothing is synced: a file that is cut off or altered fails its hash and is removed.
+ * Nothing is synced: a file that is cut off or altered fails its hash and is removed, as one
+ * of another version's magic is.
  * Bounded in bytes, the piece used longest ago goes first; of a prompt the last one.
  * Any thread. */
 #ifndef DAEMON_ENGINE_PROMPT_FILES_H

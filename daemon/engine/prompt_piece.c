@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "daemon/engine/prompt_files_internal.h"
 
-static const char magic[8] = "lectkv1\n";
+static const char magic[8] = "lectkv2\n";
 
 enum { HEAD = sizeof magic + 4 + 16, LEVEL = 1, MAX_HEADER = 1 << 17 };
 static const size_t max_plain = (size_t)1 << 30;

@@ -115,12 +115,11 @@ static void rerank(void *argument, size_t begin, size_t end)
 static int hils_rerank(struct kernel_run *run, int32_t *chosen,
                        const int32_t *wide, size_t many, const float *q,
                        const struct kernel_pages *pages,
-                       const int32_t *position, const int32_t *landmark,
-                       const struct kernel_hils *z)
+                       const int32_t *position, const struct kernel_hils *z)
 {
-    if (landmark || z->d > MAX_D || z->hq / z->hkv > MAX_GROUP)
+    if (z->d > MAX_D || z->hq / z->hkv > MAX_GROUP)
         return kernels_ref()->hils_rerank(run, chosen, wide, many, q, pages,
-                                          position, landmark, z);
+                                          position, z);
     struct rerank r = {.sizes = z,
                        .q = q,
                        .pages = pages,

@@ -78,16 +78,16 @@ static int chunk_summary(struct kernel_run *run,
                          const struct kernel_summaries *summaries,
                          const struct kernel_pages *pages, size_t first,
                          size_t chunks, size_t chunk, size_t hq, size_t hkv,
-                         size_t d, bool landmark)
+                         size_t d)
 {
     if (chunk > MAX_KEYS || d > MAX_D)
-        return kernels_ref()->chunk_summary(
-            run, summaries, pages, first, chunks, chunk, hq, hkv, d, landmark);
+        return kernels_ref()->chunk_summary(run, summaries, pages, first,
+                                            chunks, chunk, hq, hkv, d);
     struct summaries job = {.to = summaries,
                             .pages = pages,
                             .first = first,
                             .chunk = chunk,
-                            .keys = landmark ? chunk - 1 : chunk,
+                            .keys = chunk - 1,
                             .hq = hq,
                             .hkv = hkv,
                             .d = d};

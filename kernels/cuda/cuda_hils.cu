@@ -22,7 +22,7 @@ struct hils_args {
 /* What was gathered of a row before the chunk at hand. */
 template <unsigned ROWS> struct gathered {
     float max[ROWS], total[ROWS]; /* of weights: exp(log - most) */
-    float log[ROWS];               /* of the chunk at hand */
+    float log[ROWS];              /* of the chunk at hand */
     float old_factor[ROWS], new_factor[ROWS];
 };
 
@@ -32,8 +32,8 @@ static __device__ void weigh_own(const struct tile_memory<ROWS, Number> *t,
                                  struct gathered<ROWS> *g)
 {
     for (unsigned r = threadIdx.x; r < ROWS; r += blockDim.x)
-        g->log[r] = t->total[r] == 0 ? minus_infinity()
-                                     : t->max[r] + logf(t->total[r]);
+        g->log[r] =
+            t->total[r] == 0 ? minus_infinity() : t->max[r] + logf(t->total[r]);
 }
 
 /* log: it weighs exp(the chunk's score); a warp a row. */
@@ -306,8 +306,7 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
 /* Not there: sessions do without (`reranks`). */
 static int cuda_hils_rerank(struct kernel_run *, int32_t *, const int32_t *,
                             size_t, const float *, const struct kernel_pages *,
-                            const int32_t *, const int32_t *,
-                            const struct kernel_hils *)
+                            const int32_t *, const struct kernel_hils *)
 {
     return KERNEL_UNSUPPORTED;
 }

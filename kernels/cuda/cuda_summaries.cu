@@ -36,7 +36,7 @@ static int chunk_proxies(struct kernel_run *run,
 /* ---- Summaries ---- */
 
 struct summary_sizes {
-    size_t first, chunk, keys; /* keys: of a chunk that count */
+    size_t first, chunk, keys; /* keys: of a chunk but its landmark's */
     size_t group, hkv, d;
     float scale;
 };
@@ -106,12 +106,11 @@ static int chunk_summary(struct kernel_run *run,
                          const struct kernel_summaries *summaries,
                          const struct kernel_pages *pages, size_t first,
                          size_t chunks, size_t chunk, size_t hq, size_t hkv,
-                         size_t d, bool landmark)
+                         size_t d)
 {
     const struct dense_sizes sizes = dense_sizes_of(1, hq, hkv, d);
-    const struct summary_sizes z = {
-        first, chunk,      landmark ? chunk - 1 : chunk, sizes.group, hkv,
-        d,     sizes.scale};
+    const struct summary_sizes z = {first, chunk, chunk - 1,  sizes.group,
+                                    hkv,   d,     sizes.scale};
     if (chunk > CUDA_MAX_SHARED || d > CUDA_MAX_SHARED ||
         first + chunks > INT32_MAX / chunk || !are_known(pages))
         return KERNEL_UNSUPPORTED;

@@ -167,14 +167,13 @@ static int hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
 
 /* ---- By the keys themselves ---- */
 
-/* The logarithm of what the real slots [from, to) weigh. */
+/* The logarithm of what the slots [from, to) weigh. */
 static double log_mass(const struct hils *h, size_t i, size_t head, size_t from,
                        size_t to)
 {
     double mass = -INFINITY;
     for (size_t j = from; j < to; j++)
-        if (real(h, j))
-            mass = ref_log_add(mass, slot_score(h, i, head, j));
+        mass = ref_log_add(mass, slot_score(h, i, head, j));
     return mass;
 }
 
@@ -206,15 +205,11 @@ void ref_rerank(const int32_t *wide, const double *value, size_t many,
 static int hils_rerank(struct kernel_run *run, int32_t *chosen,
                        const int32_t *wide, size_t many, const float *q,
                        const struct kernel_pages *pages,
-                       const int32_t *position, const int32_t *landmark,
-                       const struct kernel_hils *sizes)
+                       const int32_t *position, const struct kernel_hils *sizes)
 {
     (void)run;
-    const struct hils h = {.sizes = sizes,
-                           .q = q,
-                           .pages = pages,
-                           .position = position,
-                           .landmark = landmark};
+    const struct hils h = {
+        .sizes = sizes, .q = q, .pages = pages, .position = position};
     size_t group = sizes->hq / sizes->hkv;
     int32_t *best = calloc(sizes->top_k + 1, sizeof *best);
     double *score = calloc(sizes->top_k + 1, sizeof *score);

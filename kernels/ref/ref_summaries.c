@@ -74,7 +74,7 @@ static int chunk_summary(struct kernel_run *run,
                          const struct kernel_summaries *summaries,
                          const struct kernel_pages *pages, size_t first,
                          size_t chunks, size_t chunk, size_t hq, size_t hkv,
-                         size_t d, bool landmark)
+                         size_t d)
 {
     (void)run;
     double *score = calloc(chunk, sizeof *score);
@@ -84,7 +84,7 @@ static int chunk_summary(struct kernel_run *run,
         for (size_t head = 0; head < hq; head++) {
             float *key = summaries->keys[c] + summaries->key_at + head * d;
             summaries->biases[c][summaries->bias_at + head] =
-                summarise(key, pages, c * chunk, landmark ? chunk - 1 : chunk,
+                summarise(key, pages, c * chunk, chunk - 1,
                           ref_at(pages, head / (hq / hkv), d),
                           ref_step(pages, hkv, d), d, score);
         }

@@ -43,6 +43,12 @@ struct batch {
     size_t token_capacity;
 };
 
+/* What a segment is read behind; no bytes: nothing. */
+struct heading {
+    struct buf text;
+    struct embed_ids ids;
+};
+
 struct encode_pass {
     struct encoder *encoder;
     const struct build *build;
@@ -51,6 +57,7 @@ struct encode_pass {
     const struct recalled *recalled;
     struct missing *missing;
     size_t count;
+    struct heading heading; /* of the segment added last */
     struct batch batch;
     struct unsaved unsaved;
 };
@@ -164,24 +171,23 @@ static int check_memory(const float *memory, size_t width, struct err *err)
     return 0;
 }
 
-/* Those of the batch's text `i`, which stand at `tokens`; returns where the next's do. */
-static const float *keep_tokens(struct encode_pass *e, size_t i,
-                                const float *tokens, struct buf *ret)
+/* Those of the batch's text `i` that tell, which move together. */
+static void keep_tokens(struct encode_pass *e, size_t i, struct buf *ret)
 {
-    buf_clear(ret);
     const struct embed_text *text = &e->batch.texts[i];
-    for (size_t t = 0; t < text->count; t++) {
+    float *tokens = text->ret_tokens;
+    size_t kept = 0, width = e->width;
+    for (size_t t = 0; t < text->count; t++)
         if (token_tells(&e->encoder->telling, text->ids[t]))
-            token_code_put(tokens, e->width, ret);
-        tokens += e->width;
-    }
-    return tokens;
+            memmove(tokens + kept++ * width, tokens + t * width,
+                    width * sizeof *tokens);
+    buf_clear(ret);
+    token_codes_put(tokens, kept, width, ret);
 }
 
 static int keep_batch(struct encode_pass *e, struct err *err)
 {
     struct unsaved *unsaved = &e->unsaved;
-    const float *tokens = e->batch.token_vectors;
     int64_t now = clock_ms();
     if (!unsaved->count)
         unsaved->since = now;
@@ -193,7 +199,7 @@ static int keep_batch(struct encode_pass *e, struct err *err)
         memcpy(unsaved->memories + unsaved->count * e->width, memory,
                e->width * sizeof *memory);
         if (e->build->policy.tokens)
-            tokens = keep_tokens(e, i, tokens, &unsaved->codes[unsaved->count]);
+            keep_tokens(e, i, &unsaved->codes[unsaved->count]);
         unsaved->names[unsaved->count++] = e->batch.names[i];
     }
     if (unsaved->count >= SAVE_SEGMENTS || now - unsaved->since >= SAVE_MS)
@@ -311,19 +317,43 @@ static int append_ids(const struct encode_pass *e, struct slice text,
     return 0;
 }
 
+/* Segments of a node and nodes side by side mostly stand behind the same heading, which
+ * is tokenized once then. */
+static int take_heading(struct encode_pass *e, uint32_t node, size_t segment,
+                        struct err *err)
+{
+    struct heading *heading = &e->heading;
+    struct buf text = {0};
+    int code = 0;
+    plan_put_heading(e->build, node, segment, &text);
+    if (!slice_equal(buf_slice(&text), buf_slice(&heading->text))) {
+        heading->ids.count = 0;
+        buf_clear(&heading->text);
+        code = append_ids(e, buf_slice(&text),
+                          plan_heading_tokens(&e->build->facts), &heading->ids,
+                          err);
+        if (!code)
+            buf_put_slice(&heading->text, buf_slice(&text));
+    }
+    buf_free(&text);
+    return code;
+}
+
 /* The ids of the batch's next text, behind its heading.  A node of which a segment is
  * empty keeps its other segments. */
-static int take_ids(struct encode_pass *e, struct slice heading,
-                    struct slice text, size_t reads, struct err *err)
+static int take_ids(struct encode_pass *e, struct slice text, size_t reads,
+                    struct err *err)
 {
+    const struct embed_ids *heading = &e->heading.ids;
     const struct embedder_facts *facts = &e->build->facts;
     struct batch *batch = &e->batch;
     struct embed_ids *ids = &batch->ids[batch->count];
-    ids->count = 0;
-    int code = append_ids(e, heading, plan_heading_tokens(facts), ids, err);
+    MEM_RESERVE(ids->ids, &ids->capacity, heading->count);
+    if (heading->count)
+        memcpy(ids->ids, heading->ids, heading->count * sizeof *ids->ids);
+    ids->count = heading->count;
     size_t left = facts->context - ids->count;
-    if (!code)
-        code = append_ids(e, text, reads < left ? reads : left, ids, err);
+    int code = append_ids(e, text, reads < left ? reads : left, ids, err);
     if (code)
         return code;
     batch->texts[batch->count] =
@@ -351,12 +381,10 @@ static int add_missing(struct encode_pass *e, const struct missing *missing,
                        (batch->count && batch->tokens + all > BATCH_TOKENS)
                    ? run_batch(e, err)
                    : 0;
-    struct buf heading = {0};
-    plan_put_heading(e->build, e->nodes[missing->at], missing->segment,
-                     &heading);
     if (!code)
-        code = take_ids(e, buf_slice(&heading), text, reads, err);
-    buf_free(&heading);
+        code = take_heading(e, e->nodes[missing->at], missing->segment, err);
+    if (!code)
+        code = take_ids(e, text, reads, err);
     if (code)
         return code;
     batch->recalled[batch->count] =
@@ -407,6 +435,8 @@ static int encode_missing(struct encode_pass *e, struct err *err)
     free(e->batch.token_vectors);
     for (size_t i = 0; i < BATCH_SEGMENTS; i++)
         free(e->batch.ids[i].ids);
+    free(e->heading.ids.ids);
+    buf_free(&e->heading.text);
     return code ? code : saved;
 }
 

@@ -280,10 +280,12 @@ static int count_tokens(const struct build *build, struct store_txn *txn,
     return code;
 }
 
-/* What came in a pack without any is as complete as it was where it was made. */
-static int find_lacking(struct build *build, struct store_txn *txn,
+/* Whether some memories have no codes of their tokens but should; what came in a pack
+ * without any is as complete as it was where it was made. */
+static int find_lacking(const struct build *build, struct store_txn *txn,
                         const struct vector_table *base,
-                        const struct vector_table *delta, struct err *err)
+                        const struct vector_table *delta, bool *ret,
+                        struct err *err)
 {
     struct token_census census = {0};
     int code = 0;
@@ -291,15 +293,17 @@ static int find_lacking(struct build *build, struct store_txn *txn,
         code = count_tokens(build, txn, base, &census, err);
     if (!code && build->policy.tokens)
         code = count_tokens(build, txn, delta, &census, err);
-    build->lacks_tokens =
-        census.lacking && (census.some || build->view->manual.root[0]);
+    *ret = census.lacking && (census.some || build->view->manual.root[0]);
     return code;
 }
 
-/* ERR_NOT_FOUND: there are none, or they are not of this generation. */
-static int find_current(struct build *build, struct memories_report *report,
-                        struct err *err)
+/* ERR_NOT_FOUND: there are none, they are not of this generation, or codes of tokens are
+ * lacking; of such ones nothing can be kept. */
+static int find_current(const struct build *build,
+                        struct plan_cache *plan_cache,
+                        struct memories_report *report, struct err *err)
 {
+    bool lacking = false;
     const struct manual *manual = &build->view->manual;
     struct store_txn *txn;
     struct vector_table base = {0}, delta = {0};
@@ -308,12 +312,14 @@ static int find_current(struct build *build, struct memories_report *report,
         return code;
     code = vectors_heads(txn, manual->id, &base, &delta, err);
     if (!code)
-        code = find_lacking(build, txn, &base, &delta, err);
+        code = find_lacking(build, txn, &base, &delta, &lacking, err);
     store_end(txn);
+    if (lacking)
+        plan_cache_forget(plan_cache, manual->id);
     const struct vector_table *newest = vectors_newest(&base, &delta);
     if (code == ERR_FORMAT ||
         (!code &&
-         (are_damaged(build->view) || build->lacks_tokens ||
+         (are_damaged(build->view) || lacking ||
           newest->generation != manual->generation ||
           !hash_equal(newest->policy,
                       memories_policy(&build->policy, &build->facts)))))
@@ -352,7 +358,7 @@ static int plan_all(struct build *build, struct plan_cache *plan_cache,
                     struct plan *ret, struct err *err)
 {
     const struct view *view = build->view;
-    if (view->vectors && !build->lacks_tokens)
+    if (view->vectors)
         build->plan_cache =
             plan_cache_find(plan_cache, view->manual.id, view->manual.vectors,
                             memories_policy(&build->policy, &build->facts));
@@ -406,7 +412,7 @@ int memories_update(const struct snapshot *snapshot, const struct view *view,
     if (code)
         return code;
     build.policy = memories_can(policy, &build.facts);
-    code = find_current(&build, &report, err);
+    code = find_current(&build, plan_cache, &report, err);
     if (code == ERR_NOT_FOUND)
         code = renew(&build, plan_cache, progress, context, &report, err);
     if (code)

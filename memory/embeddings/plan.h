@@ -25,10 +25,8 @@ struct build {
     struct memory_policy policy; /* recall as the model can */
     const atomic_bool *cancel;
     const struct plan_cache_manual
-        *plan_cache;   /* of the vectors before; NULL: nothing */
-    bool lacks_tokens; /* the store does not have all codes of tokens of the
-                          vectors before, of which nothing can be kept then */
-    bool only_look; /* segments that the store does not have are not cut: their
+        *plan_cache; /* of the vectors before; NULL: nothing */
+    bool only_look;  /* segments that the store does not have are not cut: their
                        nodes have none */
 };
 

@@ -272,7 +272,8 @@ static void gathering_free(struct gathering *g)
 }
 
 int pack_gather(struct store *store, const char *manual, pack_read_file *read,
-                void *context, struct buf *ret_body, struct err *err)
+                void *context, struct buf *ret_body,
+                enum pack_version *ret_version, struct err *err)
 {
     struct gathering g = {.read = read, .context = context};
     int code = store_read(store, &g.txn, err);
@@ -283,6 +284,7 @@ int pack_gather(struct store *store, const char *manual, pack_read_file *read,
         g.pack.name = mem_strdup(g.manual.name);
         g.pack.ignore = mem_strdup(g.manual.ignore);
         pack_encode(&g.pack, ret_body);
+        *ret_version = g.pack.token_count ? PACK_WITH_TOKENS : PACK_PLAIN;
     }
     store_end(g.txn);
     gathering_free(&g);

@@ -76,33 +76,48 @@ static void rotate(float *x, size_t words, float *scratch)
     }
 }
 
-static float *rotated(const float *vector, size_t width)
+/* Room for a vector that is rotated, and as much beside it. */
+static float *room_of(size_t width)
 {
-    size_t words = words_of(width), n = words * BLOCK;
-    float *x = mem_alloc(2 * n * sizeof *x); /* zeros */
-    memcpy(x, vector, width * sizeof *x);
-    rotate(x, words, x + n);
-    return x;
+    return mem_alloc(2 * words_of(width) * BLOCK * sizeof(float));
 }
 
-void token_code_put(const float *vector, size_t width, struct buf *ret)
+/* x [words * BLOCK] of room_of = the vector, rotated. */
+static void put_rotated(float *x, const float *vector, size_t width)
 {
-    float *x = rotated(vector, width);
-    for (size_t byte = 0; byte < token_code_size(width); byte++) {
+    size_t words = words_of(width), n = words * BLOCK;
+    memcpy(x, vector, width * sizeof *x);
+    memset(x + width, 0, (n - width) * sizeof *x);
+    rotate(x, words, x + n);
+}
+
+static void put_signs(const float *x, size_t bytes, struct buf *ret)
+{
+    for (size_t byte = 0; byte < bytes; byte++) {
         unsigned bits = 0;
         for (unsigned i = 0; i < 8; i++)
             bits |= (unsigned)(x[8 * byte + i] > 0) << i;
         buf_put_byte(ret, (int)bits);
+    }
+}
+
+void token_codes_put(const float *vectors, size_t count, size_t width,
+                     struct buf *ret)
+{
+    float *x = room_of(width);
+    for (size_t i = 0; i < count; i++) {
+        put_rotated(x, vectors + i * width, width);
+        put_signs(x, token_code_size(width), ret);
     }
     free(x);
 }
 
 /* ---- A question ---- */
 
-static void add_token(struct token_query *query, size_t t, const float *vector,
-                      size_t width)
+/* x [words * BLOCK]: the token's vector, rotated. */
+static void add_token(struct token_query *query, size_t t, const float *x)
 {
-    float *x = rotated(vector, width), low = x[0], high = x[0];
+    float low = x[0], high = x[0];
     size_t n = query->words * BLOCK;
     uint64_t *planes = query->planes + t * PLANES * query->words;
     float length = 512; /* 8 for each round */
@@ -123,7 +138,6 @@ static void add_token(struct token_query *query, size_t t, const float *vector,
     query->scale[t] = step / length;
     query->least[t] = low / length;
     query->sum[t] = (float)sum * query->scale[t] + (float)n * query->least[t];
-    free(x);
 }
 
 struct token_query *token_query_new(const float *vectors, size_t count,
@@ -137,8 +151,12 @@ struct token_query *token_query_new(const float *vectors, size_t count,
     query->scale = mem_alloc(count * sizeof *query->scale);
     query->least = mem_alloc(count * sizeof *query->least);
     query->sum = mem_alloc(count * sizeof *query->sum);
-    for (size_t t = 0; t < count; t++)
-        add_token(query, t, vectors + t * width, width);
+    float *x = room_of(width);
+    for (size_t t = 0; t < count; t++) {
+        put_rotated(x, vectors + t * width, width);
+        add_token(query, t, x);
+    }
+    free(x);
     return query;
 }
 

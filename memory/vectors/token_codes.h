@@ -28,8 +28,9 @@ enum {
 /* Bytes of a token's code; `width` at most TOKEN_MAX_WIDTH. */
 size_t token_code_size(size_t width);
 
-/* Appends the code of `vector` [width], of length 1. */
-void token_code_put(const float *vector, size_t width, struct buf *ret);
+/* Appends the codes of `vectors` [count, width], each of length 1. */
+void token_codes_put(const float *vectors, size_t count, size_t width,
+                     struct buf *ret);
 
 struct token_query;
 

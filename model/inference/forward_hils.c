@@ -36,17 +36,10 @@ struct hils_use forward_hils_use(const struct model *m)
                              .softmax1 = h->softmax1};
 }
 
-/* Of those that are read at last, so many times as many are looked at by their keys:
- * with twice as many heavy ones are missed (docs/log/engine.md). */
-enum { RERANK_TIMES = 3 };
-
-/* How many chunks are looked at by their keys. */
 static size_t looked_at(const struct hils_use *h, size_t chunks)
 {
-    size_t all = chunks ? chunks : 1, times = RERANK_TIMES * h->top_k;
-    return h->rerank == SESSION_BY_KEYS    ? all
-           : h->rerank == SESSION_RERANKED ? (times < all ? times : all)
-                                           : 0;
+    size_t all = chunks ? chunks : 1;
+    return h->looks < all ? h->looks : all;
 }
 
 size_t forward_hils_chosen(const struct forward_part *part)
@@ -227,7 +220,7 @@ static int summarise(struct model *m, const struct cache *cache, size_t row,
         return code;
     return m->kernels->chunk_summary(&m->run, &summaries, &pages, first,
                                      end - first, h->chunk, c->heads,
-                                     c->key_heads, c->head, true);
+                                     c->key_heads, c->head);
 }
 
 /* ---- Attention ---- */
@@ -263,7 +256,7 @@ static int choose(struct model *m, const float *q, const float *qhat,
                                        slots, landmarks, &more);
     return code ? code
                 : m->kernels->hils_rerank(&m->run, w->chosen, wide, more.top_k,
-                                          q, pages, slots, landmarks, sizes);
+                                          q, pages, slots, sizes);
 }
 
 int forward_hils_attend(struct model *m, const struct cache *cache, size_t row,

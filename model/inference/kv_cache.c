@@ -60,7 +60,7 @@ void page_pool_lay_out(struct model *m, bool exact, bool int8)
         bool room =
             hils ? hils_layer(&c->attention, i) : exact && !c->window[i];
         pool->at[i] = pool->floats;
-        pool->floats += 2 * part_floats(m);
+        pool->floats += cache_layer_floats(m);
         pool->floats += room ? summary_floats(c) : 0;
     }
 }
@@ -69,12 +69,17 @@ bool cache_has_summaries(const struct model *m, size_t layer)
 {
     size_t end =
         layer + 1 < m->config.layers ? m->pages.at[layer + 1] : m->pages.floats;
-    return end - m->pages.at[layer] > 2 * part_floats(m);
+    return end - m->pages.at[layer] > cache_layer_floats(m);
 }
 
 size_t cache_page_bytes(const struct model *m)
 {
     return m->pages.floats * sizeof(float);
+}
+
+size_t cache_layer_floats(const struct model *m)
+{
+    return 2 * part_floats(m);
 }
 
 static struct page *page_take(struct model *m)
@@ -262,7 +267,7 @@ struct kernel_pages cache_pages(const struct model *m,
 struct kernel_summaries cache_summaries(const struct model *m,
                                         const struct cache *cache, size_t layer)
 {
-    size_t at = m->pages.at[layer] + 2 * part_floats(m);
+    size_t at = m->pages.at[layer] + cache_layer_floats(m);
     struct kernel_summaries ret = {.keys = cache->table, .key_at = at};
     if (cache->hils.exact) {
         ret.means = CACHE_MEANS;

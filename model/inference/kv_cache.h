@@ -52,10 +52,11 @@ struct page_pool {
 /* How a cache's layers choose what they read; chunk 0: they read all. */
 struct hils_use {
     size_t chunk, window, top_k;
-    bool exact;  /* of layers without a window; chosen tokens weigh their own */
-    int rerank;  /* enum session_rerank (`exact`) */
-    size_t full; /* the first so many layers read all (`exact`) */
-    size_t read; /* several rows at once read all of so many slots (`exact`) */
+    bool exact; /* of layers without a window; chosen tokens weigh their own */
+    size_t looks; /* so many chunks are looked at by their keys; SIZE_MAX: all;
+                     0: means decide (`exact`) */
+    size_t full;  /* the first so many layers read all (`exact`) */
+    size_t read;  /* several rows at once read all of so many slots (`exact`) */
     bool all; /* nothing is chosen, means are made: the last `window` slots are
                  read, 0: all of them (`exact`) */
     bool softmax1;
@@ -115,6 +116,8 @@ bool cache_has_summaries(const struct model *model, size_t layer);
 
 /* Bytes of a page. */
 size_t cache_page_bytes(const struct model *model);
+/* Floats of a layer's keys and values in a page, which stand first. */
+size_t cache_layer_floats(const struct model *model);
 /* Gives the spare pages back. */
 void page_pool_free(struct model *model);
 

@@ -8,6 +8,10 @@ enum { LOGIT_ROWS = 32 };
 
 enum { EXACT_TOP_K = 32, EXACT_WINDOW = 512 };
 
+/* Of those that are read at last, so many times as many are looked at by their keys:
+ * with twice as many heavy ones are missed (docs/log/engine.md). */
+enum { RERANK_TIMES = 3 };
+
 int session_room(struct session *s, size_t count, struct err *err)
 {
     MEM_RESERVE(s->ids, &s->id_capacity, count);
@@ -67,17 +71,26 @@ struct session_exact session_exact_of(size_t tokens)
                                   .top_k = top_k ? top_k : 1};
 }
 
+static size_t looks_of(const struct model *m, int rerank, size_t top_k)
+{
+    if (!m->kernels->reranks)
+        return 0;
+    return rerank == SESSION_BY_KEYS    ? SIZE_MAX
+           : rerank == SESSION_RERANKED ? RERANK_TIMES * top_k
+                                        : 0;
+}
+
 void session_exact_change(struct session *session,
                           const struct session_exact *exact)
 {
     size_t top_k = exact->top_k ? exact->top_k : EXACT_TOP_K;
     bool usual = !exact->window && !exact->all;
+    top_k = forward_hils_max(session->model, top_k, CACHE_PAGE);
     session->cache.hils = (struct hils_use){
         .chunk = CACHE_PAGE,
         .window = usual ? EXACT_WINDOW : exact->window,
-        .top_k = forward_hils_max(session->model, top_k, CACHE_PAGE),
-        .rerank =
-            session->model->kernels->reranks ? exact->rerank : SESSION_BY_MEANS,
+        .top_k = top_k,
+        .looks = looks_of(session->model, exact->rerank, top_k),
         .full = exact->full,
         .read = exact->read,
         .all = exact->all,
@@ -470,7 +483,5 @@ int session_decode_batch(struct session *const *sessions, const int32_t *ids,
         sessions[i]->length++;
         have_logits(sessions[i]);
     }
-    for (size_t i = 0; i < count && code; i++) /* means may have moved on */
-        keep_first(sessions[i], cached_of(sessions[i], sessions[i]->kept));
     return code;
 }

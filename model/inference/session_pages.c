@@ -12,9 +12,15 @@ size_t session_page_tokens(const struct session *s)
     return plain ? s->model->pages.slots : 0;
 }
 
+/* Of one layer in a page as bytes. */
+static size_t layer_bytes(const struct model *m)
+{
+    return cache_layer_floats(m) * sizeof(float);
+}
+
 size_t session_page_bytes(const struct session *s)
 {
-    return cache_page_bytes(s->model);
+    return s->model->config.layers * layer_bytes(s->model);
 }
 
 static void put_number(struct buf *to, uint64_t number)
@@ -44,7 +50,7 @@ struct hash128 session_kind(const struct session *s)
     put_number(&text, h->exact ? CACHE_MEANS : 0);
     put_number(&text, h->full);
     put_number(&text, h->read);
-    put_number(&text, (uint64_t)h->rerank);
+    put_number(&text, h->looks);
     put_number(&text, h->all);
     struct hash128 kind = hash_bytes(text.data, text.size);
     buf_free(&text);
@@ -62,22 +68,29 @@ static int check_pages(const struct session *s, size_t from, size_t count,
     return 0;
 }
 
+static float *layer_of(const struct session *s, size_t page, size_t layer)
+{
+    return s->cache.pages[page]->memory + s->model->pages.at[layer];
+}
+
 int session_export(struct session *s, size_t from, size_t count, void *ret,
                    struct err *err)
 {
     struct model *m = s->model;
-    size_t bytes = cache_page_bytes(m);
+    size_t bytes = layer_bytes(m), first = from / m->pages.slots;
+    char *next = ret;
     int code = check_pages(s, from, count, err);
     if (code)
         return code;
     if (from + count > s->kept)
         return err_set(err, ERR_USAGE, "%zu tokens of %zu are to be exported",
                        from + count, s->kept);
-    for (size_t i = 0; i < count / m->pages.slots && !code; i++) {
-        const struct page *page = s->cache.pages[from / m->pages.slots + i];
-        code = m->kernels->download(&m->run, (char *)ret + i * bytes,
-                                    page->memory, bytes);
-    }
+    for (size_t i = 0; i < count / m->pages.slots; i++)
+        for (size_t layer = 0; layer < m->config.layers && !code; layer++) {
+            code = m->kernels->download(&m->run, next,
+                                        layer_of(s, first + i, layer), bytes);
+            next += bytes;
+        }
     return forward_error(code, err);
 }
 
@@ -99,7 +112,8 @@ int session_import(struct session *s, const int32_t *ids, size_t count,
                    const void *pages, struct err *err)
 {
     struct model *m = s->model;
-    size_t bytes = cache_page_bytes(m), first = s->length / m->pages.slots;
+    size_t bytes = layer_bytes(m), first = s->length / m->pages.slots;
+    const char *next = pages;
     int code = check_pages(s, s->length, count, err);
     if (!code)
         code = check_ids(s, ids, count, err);
@@ -107,10 +121,13 @@ int session_import(struct session *s, const int32_t *ids, size_t count,
         code = session_room(s, s->length + count, err);
     if (code)
         return code;
-    for (size_t i = 0; i < count / m->pages.slots && !code; i++)
-        code = m->kernels->upload(&m->run, s->cache.pages[first + i]->memory,
-                                  (const char *)pages + i * bytes, bytes);
-    if (!code) /* keys may have been rounded */
+    for (size_t i = 0; i < count / m->pages.slots; i++)
+        for (size_t layer = 0; layer < m->config.layers && !code; layer++) {
+            code = m->kernels->upload(&m->run, layer_of(s, first + i, layer),
+                                      next, bytes);
+            next += bytes;
+        }
+    if (!code)
         code = forward_hils_means(m, &s->cache, first,
                                   first + count / m->pages.slots);
     if (code)

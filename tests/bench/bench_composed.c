@@ -106,15 +106,16 @@ static char *make_pages(const struct ids *section, const struct ids *head)
 static void turn_page(float *page, size_t later)
 {
     const struct model_config *c = &model->config;
+    size_t each = cache_layer_floats(model);
     int32_t position[PAGE];
     for (size_t i = 0; i < PAGE; i++)
         position[i] = (int32_t)later;
     for (size_t layer = 0; layer < c->layers; layer++)
         for (size_t head = 0; head < c->key_heads; head++)
             model->kernels->rotary(
-                &model->run,
-                page + model->pages.at[layer] + head * PAGE * c->head, position,
-                model->frequencies[config_rotary(c, layer)], PAGE, 1, c->head);
+                &model->run, page + layer * each + head * PAGE * c->head,
+                position, model->frequencies[config_rotary(c, layer)], PAGE, 1,
+                c->head);
 }
 
 /* Appends the section's pages, but for its first tokens, which are read. */

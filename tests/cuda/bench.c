@@ -45,6 +45,20 @@ bool bench_run(struct bench *b, const char *part)
     return false;
 }
 
+bool bench_describe(const struct kernels *table, FILE *out)
+{
+    struct kernel_device device;
+    bool there = table->device(&device);
+    if (!there || device.lacks) {
+        fprintf(out, "FAILED: %s\n", there ? device.lacks : table->lost());
+        return false;
+    }
+    fprintf(out, "%s, compute capability %u.%u, %.1f of %.1f GB free\n",
+            device.name, device.major, device.minor, (double)device.free / 1e9,
+            (double)device.total / 1e9);
+    return true;
+}
+
 void bench_begin(struct bench *b, const struct kernels *device, FILE *out)
 {
     *b = (struct bench){

@@ -32,6 +32,10 @@ struct bench {
 /* `device` outlives it. */
 void bench_begin(struct bench *b, const struct kernels *device, FILE *out);
 
+/* Says what the device is; false, and said why: it does not answer, or is without
+ * cuBLASLt, and then its figures say nothing. */
+bool bench_describe(const struct kernels *device, FILE *out);
+
 struct bench_part {
     const char *name;
     unsigned seconds; /* by then it should be done */

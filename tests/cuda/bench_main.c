@@ -17,21 +17,6 @@ static int list_parts(void)
     return 0;
 }
 
-/* Without its library the device's figures say nothing. */
-static int describe(const struct kernels *table)
-{
-    struct kernel_device device;
-    bool there = table->device(&device);
-    if (!there || device.lacks) {
-        printf("FAILED: %s\n", there ? device.lacks : table->lost());
-        return 1;
-    }
-    printf("%s, compute capability %u.%u, %.1f of %.1f GB free\n", device.name,
-           device.major, device.minor, (double)device.free / 1e9,
-           (double)device.total / 1e9);
-    return 0;
-}
-
 int main(int count, char **words)
 {
     const char *reason = NULL;
@@ -43,9 +28,8 @@ int main(int count, char **words)
         printf("SKIP gpu: %s\n", reason);
         return 77;
     }
-    if (count > 1 && !strcmp(words[1], "--device")) {
-        return describe(table);
-    }
+    if (count > 1 && !strcmp(words[1], "--device"))
+        return bench_describe(table, stdout) ? 0 : 1;
     bench_begin(&b, table, stdout);
     for (int i = 1; i < count; i++) {
         if (!strcmp(words[i], "--sdpa") && i + 1 < count) {

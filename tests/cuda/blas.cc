@@ -1,7 +1,14 @@
-/* Stands in for cuBLASLt. */
+/* Stands in for cuBLASLt, which may be missing. */
 #include "kernels/cuda/cuda_internal.h"
 #include "kernels/cuda/cuda_plans.h"
 #include "tests/cuda/emulated.h"
+
+static bool is_missing;
+
+extern "C" void emulated_without_blas(bool missing)
+{
+    is_missing = missing;
+}
 
 static float value_of(const void *values, int type, size_t at)
 {
@@ -16,7 +23,7 @@ int cuda_blas_matmul(struct kernel_run *, float *out, const void *a,
                       const void *w, const float *bias, int type, size_t m,
                       size_t n, size_t k, bool add)
 {
-    if (k % 2 || (bias && k % 3)) /* ways that the library does not know */
+    if (is_missing || k % 2 || (bias && k % 3)) /* or ways that it does not know */
         return KERNEL_UNSUPPORTED;
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
@@ -31,7 +38,7 @@ int cuda_blas_matmul(struct kernel_run *, float *out, const void *a,
 
 const char *cuda_blas_lacks()
 {
-    return nullptr;
+    return is_missing ? "libcublasLt.so.13 is not found" : nullptr;
 }
 
 extern "C" size_t emulated_plan_place(size_t m, size_t n, size_t k)

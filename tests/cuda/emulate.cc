@@ -352,6 +352,7 @@ unsigned atomicInc(unsigned *at, unsigned most)
 
 /* ---- Failures on demand ---- */
 
+static size_t launches;
 static bool broken; /* a kernel failed: every call says so from then on */
 /* -1: without end */
 static long launches_left = -1, refusals_left = -1, allocations_left = -1;
@@ -369,6 +370,11 @@ extern "C" void emulated_fail(enum emulated_failure failure, unsigned after)
     refusal = failure == EMULATED_LAUNCH_NO_MEMORY
                   ? cudaErrorMemoryAllocation
                   : cudaErrorInvalidConfiguration;
+}
+
+extern "C" size_t emulated_launches()
+{
+    return launches;
 }
 
 extern "C" void emulated_memory(size_t bytes)
@@ -421,6 +427,7 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
                             void (*body)(void *argument), void *argument)
 {
     const dim3 grid = config->gridDim;
+    launches++;
     if (broken)
         return cudaErrorLaunchFailure;
     if (fails(&launches_left)) { /* shows in the next call */

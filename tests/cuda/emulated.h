@@ -43,6 +43,10 @@ enum emulated_failure {
 void emulated_fail(enum emulated_failure failure, unsigned after);
 /* How much memory the device says is free; no allocation fails any more. */
 void emulated_memory(size_t bytes);
+/* Whether there is no cuBLASLt, from now on. */
+void emulated_without_blas(bool missing);
+/* Launches so far; cuBLASLt's are none. */
+size_t emulated_launches(void);
 
 /* Where cuBLASLt's plan for a product of these sizes is looked for first; four
  * are side by side. */

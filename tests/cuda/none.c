@@ -25,6 +25,16 @@ void emulated_memory(size_t bytes)
     (void)bytes;
 }
 
+void emulated_without_blas(bool missing)
+{
+    (void)missing;
+}
+
+size_t emulated_launches(void)
+{
+    return 0;
+}
+
 struct emulated_steps *emulated_steps_seen(void)
 {
     static struct emulated_steps none;

@@ -156,7 +156,7 @@ static void run_hils(struct sizes z, struct kernel_hils how, bool landmarks)
                      0);
     assert_int_equal(table->chunk_summary(&run, &summaries, &pages, 0,
                                           how.chunks, how.chunk, z.hq, z.hkv,
-                                          z.d, landmarks && how.chunk > 1),
+                                          z.d),
                      0);
     assert_int_equal(table->hils_choose(&run, chosen, q, qhat, &pages,
                                         &summaries, at, hidden, &how),

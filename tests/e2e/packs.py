@@ -163,7 +163,7 @@ def packs_that_are_not_trusted_or_not_whole_are_refused():
             refused(right[:size], "no pack" if size < 16 else "is cut")
         for at in (20, 60, 113, 160, len(right) - 1):
             refused(right[:at] + bytes([right[at] ^ 1]) + right[at + 1:], "the pack is not taken")
-        refused(right.replace(b"pack 1", b"pack 2"), "another version")
+        refused(right.replace(b"pack 1", b"pack 3"), "another version")
         refused(right[:48] + os.urandom(64) + right[112:], "forged")
         refused(os.urandom(1000), "no pack")
         read.run("unpack", os.path.join(read.path, "none.pack"), code=7)

@@ -85,11 +85,9 @@ static bool heads_fit(struct work *work, size_t hq, size_t hkv)
 int case_chunk_summary(struct work *work)
 {
     size_t k[3], p[3], chunk;
-    bool landmark;
     const float *key = case_load(work, "in.k", 3, k);
     const float *proxy = key ? case_load(work, "in.proxy_query", 3, p) : NULL;
-    if (!proxy || !case_flag(work, "landmark", &landmark) ||
-        !case_count(work, "chunk", landmark ? 2 : 1, MAX_SLOTS, &chunk) ||
+    if (!proxy || !case_count(work, "chunk", 2, MAX_SLOTS, &chunk) ||
         !heads_fit(work, p[1], k[1]) ||
         !case_same(work, "widths of k and proxy_query", k[2], p[2]))
         return ERR_FORMAT;
@@ -108,9 +106,8 @@ int case_chunk_summary(struct work *work)
     int code =
         work->table->copy(work->run, out, proxy, count * p[2] * sizeof *out);
     if (!code)
-        code =
-            work->table->chunk_summary(work->run, &summaries, &pages, 0, p[0],
-                                       chunk, p[1], k[1], k[2], landmark);
+        code = work->table->chunk_summary(work->run, &summaries, &pages, 0,
+                                          p[0], chunk, p[1], k[1], k[2]);
     case_finish(work, "out.summary_key", TENSOR_F32, 3, p, out, code);
     case_finish(work, "out.summary_bias", TENSOR_F32, 2, p, bias, code);
     return 0;

@@ -366,6 +366,10 @@ static void a_device_is_said_with_why(void **state)
     check_device("\"used\":\"cuda\",\"name\":\"X\",\"capability\":\"9.0\","
                  "\"free\":1e9,\"memory\":2e9,\"failed\":false",
                  "X (compute capability 9.0), 1.0 GB of 2.0 GB free");
+    check_device("\"used\":\"cuda\",\"name\":\"X\",\"capability\":\"9.0\","
+                 "\"free\":1e9,\"memory\":2e9,\"lacks\":\"no library\"",
+                 "X (compute capability 9.0), 1.0 GB of 2.0 GB free; no "
+                 "library");
     check_device("\"used\":\"cuda\",\"failed\":true",
                  "the GPU, which has failed: the CPU takes over as soon as "
                  "nothing waits for it");

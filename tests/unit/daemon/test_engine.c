@@ -72,29 +72,49 @@ static struct embed_ids tokens_of(const struct embedder *embedder,
 
 /* ---- Embeddings ---- */
 
+/* A model twice: as the engine embeds by it, and by itself. */
+struct both {
+    struct engine *engine;
+    struct model *model;
+    struct engine_embedder e; /* its context: stays where it is */
+    struct embedder_facts facts;
+};
+
+static void open_both(const char *folder, struct both *ret)
+{
+    ret->engine = start(folder);
+    ret->model = open_model(folder);
+    engine_embedder(ret->engine, true, NULL, &ret->e);
+    assert_int_equal(ret->e.embedder.facts(&ret->e, &ret->facts, NULL), 0);
+}
+
+static void close_both(struct both *both)
+{
+    model_close(both->model);
+    stop(both->engine);
+}
+
 static void memories_are_those_of_the_model(void **state)
 {
     (void)state;
-    struct engine *engine = start(MODEL);
-    struct model *model = open_model(MODEL);
-    struct engine_embedder e;
-    engine_embedder(engine, true, NULL, &e);
-    struct embedder_facts facts;
-    assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
-    assert_true(facts.recalls);
-    assert_int_equal(facts.width, model_facts(model)->width);
-    assert_int_equal(facts.context, model_facts(model)->context - 2);
-    assert_true(hash_equal(facts.model, model_facts(model)->fingerprint));
-    struct embed_ids ids = tokens_of(&e.embedder, "A vacuum frees dead rows.");
+    struct both b;
+    open_both(MODEL, &b);
+    assert_true(b.facts.recalls);
+    assert_int_equal(b.facts.width, model_facts(b.model)->width);
+    assert_int_equal(b.facts.context, model_facts(b.model)->context - 2);
+    assert_true(hash_equal(b.facts.model, model_facts(b.model)->fingerprint));
+    struct embed_ids ids =
+        tokens_of(&b.e.embedder, "A vacuum frees dead rows.");
     float recalled[MAX_WIDTH];
-    for (size_t i = 0; i < facts.width; i++)
+    for (size_t i = 0; i < b.facts.width; i++)
         recalled[i] = (float)i / 50 - 0.3F;
     enum { TEXTS = 150 }; /* several pieces */
     struct embed_text texts[TEXTS];
     struct embed_input inputs[TEXTS];
     for (size_t i = 0; i < TEXTS; i++) {
         size_t count = 1 + i % ids.count;
-        const float *softs[] = {model_mem(model), model_mem0(model), recalled};
+        const float *softs[] = {model_mem(b.model), model_mem0(b.model),
+                                recalled};
         texts[i] = (struct embed_text){.ids = ids.ids,
                                        .count = count,
                                        .soft = (int)(i % 3),
@@ -102,31 +122,31 @@ static void memories_are_those_of_the_model(void **state)
         inputs[i] = (struct embed_input){
             .ids = ids.ids, .count = count, .soft = softs[i % 3]};
     }
-    float *got = mem_alloc(TEXTS * facts.width * sizeof *got);
-    float *want = mem_alloc(TEXTS * facts.width * sizeof *want);
-    assert_int_equal(e.embedder.embed(&e, texts, TEXTS, got, NULL), 0);
-    assert_int_equal(model_embed(model, inputs, TEXTS, NULL, want, NULL), 0);
-    check_near(got, want, TEXTS * facts.width);
+    float *got = mem_alloc(TEXTS * b.facts.width * sizeof *got);
+    float *want = mem_alloc(TEXTS * b.facts.width * sizeof *want);
+    assert_int_equal(b.e.embedder.embed(&b.e, texts, TEXTS, got, NULL), 0);
+    assert_int_equal(model_embed(b.model, inputs, TEXTS, NULL, want, NULL), 0);
+    check_near(got, want, TEXTS * b.facts.width);
     float one[MAX_WIDTH], other[MAX_WIDTH];
     const size_t five[] = {0, 5};
-    assert_int_equal(e.embedder.recall(&e, got, got, 5, one, NULL), 0);
-    assert_int_equal(model_recall(model, want, want, 5, other, NULL), 0);
-    check_near(one, other, facts.width);
-    assert_int_equal(
-        e.embedder.aggregate(&e, AGGREGATE_ATTENTION, got, five, 1, one, NULL),
-        0);
-    assert_int_equal(model_pool(model, POOL_ATTENTION, want, 5, other, NULL),
+    assert_int_equal(b.e.embedder.recall(&b.e, got, got, 5, one, NULL), 0);
+    assert_int_equal(model_recall(b.model, want, want, 5, other, NULL), 0);
+    check_near(one, other, b.facts.width);
+    assert_int_equal(b.e.embedder.aggregate(&b.e, AGGREGATE_ATTENTION, got,
+                                            five, 1, one, NULL),
                      0);
-    check_near(one, other, facts.width);
+    assert_int_equal(model_pool(b.model, POOL_ATTENTION, want, 5, other, NULL),
+                     0);
+    check_near(one, other, b.facts.width);
     assert_int_equal(
-        e.embedder.aggregate(&e, AGGREGATE_MEAN, got, five, 1, one, NULL), 0);
-    assert_int_equal(model_pool(model, POOL_MEAN, want, 5, other, NULL), 0);
-    check_near(one, other, facts.width);
+        b.e.embedder.aggregate(&b.e, AGGREGATE_MEAN, got, five, 1, one, NULL),
+        0);
+    assert_int_equal(model_pool(b.model, POOL_MEAN, want, 5, other, NULL), 0);
+    check_near(one, other, b.facts.width);
     free(got);
     free(want);
     free(ids.ids);
-    model_close(model);
-    stop(engine);
+    close_both(&b);
 }
 
 /* An encoder with a tokenizer and E5's prefixes. */
@@ -152,10 +172,9 @@ static const char *make_encoder(void)
     return folder;
 }
 
-/* The embedding of a text as the reference would have it: prefix and text are
- * one, with all that the tokenizer adds. */
-static void embed_whole(struct model *model, const char *prefix,
-                        const char *text, float *ret)
+/* Prefix and text as one, with all that the tokenizer adds. */
+static struct ids framed(const struct model *model, const char *prefix,
+                         const char *text)
 {
     struct buf whole = {0};
     struct ids ids = {0};
@@ -164,9 +183,17 @@ static void embed_whole(struct model *model, const char *prefix,
     assert_int_equal(tokenizer_encode(model_tokenizer(model), buf_slice(&whole),
                                       true, &ids, NULL),
                      0);
+    buf_free(&whole);
+    return ids;
+}
+
+/* The embedding of a text as the reference would have it. */
+static void embed_whole(struct model *model, const char *prefix,
+                        const char *text, float *ret)
+{
+    struct ids ids = framed(model, prefix, text);
     struct embed_input input = {.ids = ids.items, .count = ids.count};
     assert_int_equal(model_embed(model, &input, 1, NULL, ret, NULL), 0);
-    buf_free(&whole);
     ids_free(&ids);
 }
 
@@ -176,14 +203,8 @@ static void embed_tokens(struct model *model, const char *prefix,
                          const char *text, size_t first, size_t count,
                          float *ret)
 {
-    struct buf whole = {0};
-    struct ids ids = {0};
+    struct ids ids = framed(model, prefix, text);
     float vector[MAX_WIDTH];
-    buf_put_text(&whole, prefix);
-    buf_put_text(&whole, text);
-    assert_int_equal(tokenizer_encode(model_tokenizer(model), buf_slice(&whole),
-                                      true, &ids, NULL),
-                     0);
     struct embed_input input = {.ids = ids.items,
                                 .count = ids.count,
                                 .first = first,
@@ -191,7 +212,6 @@ static void embed_tokens(struct model *model, const char *prefix,
                                 .ret_tokens = ret};
     assert_int_equal(ids.count, first + count + 1); /* and [SEP] */
     assert_int_equal(model_embed(model, &input, 1, NULL, vector, NULL), 0);
-    buf_free(&whole);
     ids_free(&ids);
 }
 
@@ -203,14 +223,10 @@ static void tokens_are_without_prefix(void **state)
     enum { MAX_TOKENS = 32 };
     static const char text[] = "A vacuum frees dead rows.";
     const char *folder = make_encoder();
-    struct engine *engine = start(folder);
-    struct model *model = open_model(folder);
-    struct engine_embedder e;
-    engine_embedder(engine, true, NULL, &e);
-    struct embedder_facts facts;
-    assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
-    struct embed_ids ids = tokens_of(&e.embedder, text);
-    struct embed_ids prefix = tokens_of(&e.embedder, "passage:");
+    struct both b;
+    open_both(folder, &b);
+    struct embed_ids ids = tokens_of(&b.e.embedder, text);
+    struct embed_ids prefix = tokens_of(&b.e.embedder, "passage:");
     assert_in_range(ids.count, 3, MAX_TOKENS);
     float got[MAX_TOKENS * MAX_WIDTH], want[MAX_TOKENS * MAX_WIDTH];
     float vectors[3 * MAX_WIDTH], key[MAX_WIDTH];
@@ -221,25 +237,24 @@ static void tokens_are_without_prefix(void **state)
          .soft = EMBED_ALONE,
          .ret_tokens = got},
         {.soft = EMBED_ALONE}};
-    assert_int_equal(e.embedder.embed(&e, texts, 3, vectors, NULL), 0);
-    embed_tokens(model, "passage: ", text, 1 + prefix.count, ids.count, want);
-    check_near(got, want, ids.count * facts.width);
+    assert_int_equal(b.e.embedder.embed(&b.e, texts, 3, vectors, NULL), 0);
+    embed_tokens(b.model, "passage: ", text, 1 + prefix.count, ids.count, want);
+    check_near(got, want, ids.count * b.facts.width);
     struct token_vectors tokens = {0};
     free(prefix.ids);
-    prefix = tokens_of(&e.embedder, "query:");
-    assert_int_equal(e.embedder.question(&e, text, key, &tokens, NULL), 0);
+    prefix = tokens_of(&b.e.embedder, "query:");
+    assert_int_equal(b.e.embedder.question(&b.e, text, key, &tokens, NULL), 0);
     assert_int_equal(tokens.count, ids.count);
-    assert_int_equal(tokens.width, facts.width);
-    embed_tokens(model, "query: ", text, 1 + prefix.count, ids.count, want);
-    check_near(tokens.vectors, want, ids.count * facts.width);
+    assert_int_equal(tokens.width, b.facts.width);
+    embed_tokens(b.model, "query: ", text, 1 + prefix.count, ids.count, want);
+    check_near(tokens.vectors, want, ids.count * b.facts.width);
     struct slice first;
-    assert_int_equal(e.embedder.spell(&e, ids.ids[0], &first, NULL), 0);
+    assert_int_equal(b.e.embedder.spell(&b.e, ids.ids[0], &first, NULL), 0);
     assert_true(slice_is(first, " a"));
     token_vectors_free(&tokens);
     free(ids.ids);
     free(prefix.ids);
-    model_close(model);
-    stop(engine);
+    close_both(&b);
     unit_folder_remove(folder);
 }
 
@@ -250,59 +265,56 @@ static void encoders_embed_with_their_prefixes(void **state)
                                         "query plans", "a"};
     enum { TEXTS = sizeof texts / sizeof texts[0] };
     const char *folder = make_encoder();
-    struct engine *engine = start(folder);
-    struct model *model = open_model(folder);
-    struct engine_embedder e;
-    engine_embedder(engine, true, NULL, &e);
-    struct embedder_facts facts;
-    assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
-    assert_false(facts.recalls);
+    struct both b;
+    open_both(folder, &b);
+    assert_false(b.facts.recalls);
     struct embed_ids ids[TEXTS] = {{0}}, prefix = {0};
     struct embed_text inputs[TEXTS];
     float got[TEXTS * MAX_WIDTH], want[MAX_WIDTH];
     assert_int_equal(
-        e.embedder.tokenize(&e, slice_of("passage:"), &prefix, NULL), 0);
-    assert_int_equal(facts.context, 64 - 2 - prefix.count);
+        b.e.embedder.tokenize(&b.e, slice_of("passage:"), &prefix, NULL), 0);
+    assert_int_equal(b.facts.context, 64 - 2 - prefix.count);
     for (size_t i = 0; i < TEXTS; i++) {
         assert_int_equal(
-            e.embedder.tokenize(&e, slice_of(texts[i]), &ids[i], NULL), 0);
+            b.e.embedder.tokenize(&b.e, slice_of(texts[i]), &ids[i], NULL), 0);
         inputs[i] = (struct embed_text){
             .ids = ids[i].ids, .count = ids[i].count, .soft = EMBED_ALONE};
     }
-    assert_int_equal(e.embedder.embed(&e, inputs, TEXTS, got, NULL), 0);
+    assert_int_equal(b.e.embedder.embed(&b.e, inputs, TEXTS, got, NULL), 0);
     for (size_t i = 0; i < TEXTS; i++) {
-        embed_whole(model, "passage: ", texts[i], want);
-        check_near(got + i * facts.width, want, facts.width);
-        assert_int_equal(e.embedder.question(&e, texts[i], got, NULL, NULL), 0);
-        embed_whole(model, "query: ", texts[i], want);
-        check_near(got, want, facts.width);
+        embed_whole(b.model, "passage: ", texts[i], want);
+        check_near(got + i * b.facts.width, want, b.facts.width);
+        assert_int_equal(b.e.embedder.question(&b.e, texts[i], got, NULL, NULL),
+                         0);
+        embed_whole(b.model, "query: ", texts[i], want);
+        check_near(got, want, b.facts.width);
     }
     /* more than it takes is cut, not refused */
     int32_t many[200];
     for (size_t i = 0; i < 200; i++)
         many[i] = ids[0].ids[i % ids[0].count];
-    float *cut = mem_alloc(200 * facts.width * sizeof *cut);
-    memset(cut, 1, 200 * facts.width * sizeof *cut);
+    float *cut = mem_alloc(200 * b.facts.width * sizeof *cut);
+    memset(cut, 1, 200 * b.facts.width * sizeof *cut);
     struct embed_text longer[] = {
         {.ids = many, .count = 200, .soft = EMBED_ALONE, .ret_tokens = cut},
-        {.ids = many, .count = facts.context, .soft = EMBED_ALONE}};
-    assert_int_equal(e.embedder.embed(&e, longer, 2, got, NULL), 0);
-    check_near(got, got + facts.width, facts.width);
-    check_unit(cut + (facts.context - 1) * facts.width, facts.width);
-    for (size_t i = facts.context * facts.width; i < 200 * facts.width; i++)
+        {.ids = many, .count = b.facts.context, .soft = EMBED_ALONE}};
+    assert_int_equal(b.e.embedder.embed(&b.e, longer, 2, got, NULL), 0);
+    check_near(got, got + b.facts.width, b.facts.width);
+    check_unit(cut + (b.facts.context - 1) * b.facts.width, b.facts.width);
+    for (size_t i = b.facts.context * b.facts.width; i < 200 * b.facts.width;
+         i++)
         assert_true(cut[i] <= 0 && cut[i] >= 0);
     free(cut);
     struct engine_prompt prompt = {.text = slice_of("hello"), .max = 3};
     struct engine_answer answer = {0};
     struct err err = {0};
-    assert_int_equal(engine_generate(engine, &prompt, &answer, &err),
+    assert_int_equal(engine_generate(b.engine, &prompt, &answer, &err),
                      ERR_MODEL);
     assert_non_null(strstr(err.message, "does not write"));
     for (size_t i = 0; i < TEXTS; i++)
         free(ids[i].ids);
     free(prefix.ids);
-    model_close(model);
-    stop(engine);
+    close_both(&b);
     unit_folder_remove(folder);
 }
 
@@ -362,34 +374,29 @@ static void keys_are_those_of_recall(void **state)
 static void plain_models_embed_by_their_last_token(void **state)
 {
     (void)state;
-    struct engine *engine = start(PLAIN);
-    struct model *model = open_model(PLAIN);
-    struct engine_embedder e;
-    engine_embedder(engine, true, NULL, &e);
-    struct embedder_facts facts;
-    assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
-    assert_false(facts.recalls);
-    assert_int_equal(facts.key_width, facts.width);
+    struct both b;
+    open_both(PLAIN, &b);
+    assert_false(b.facts.recalls);
+    assert_int_equal(b.facts.key_width, b.facts.width);
     const char *text = "A vacuum frees dead rows.";
-    struct embed_ids plain = tokens_of(&e.embedder, text);
+    struct embed_ids plain = tokens_of(&b.e.embedder, text);
     struct ids all = {0};
-    assert_int_equal(tokenizer_encode(model_tokenizer(model), slice_of(text),
+    assert_int_equal(tokenizer_encode(model_tokenizer(b.model), slice_of(text),
                                       true, &all, NULL),
                      0);
     struct embed_text input = {.ids = plain.ids, .count = plain.count};
     float got[MAX_WIDTH], want[MAX_WIDTH];
     struct embed_input whole = {.ids = all.items, .count = all.count};
-    assert_int_equal(e.embedder.embed(&e, &input, 1, got, NULL), 0);
-    assert_int_equal(model_embed(model, &whole, 1, NULL, want, NULL), 0);
-    check_near(got, want, facts.width);
+    assert_int_equal(b.e.embedder.embed(&b.e, &input, 1, got, NULL), 0);
+    assert_int_equal(model_embed(b.model, &whole, 1, NULL, want, NULL), 0);
+    check_near(got, want, b.facts.width);
     struct embed_text empty = {.ids = NULL};
-    assert_int_equal(e.embedder.embed(&e, &empty, 1, got, NULL), 0);
-    for (size_t i = 0; i < facts.width && all.count == plain.count; i++)
+    assert_int_equal(b.e.embedder.embed(&b.e, &empty, 1, got, NULL), 0);
+    for (size_t i = 0; i < b.facts.width && all.count == plain.count; i++)
         assert_true(got[i] <= 0 && got[i] >= 0);
     free(plain.ids);
     ids_free(&all);
-    model_close(model);
-    stop(engine);
+    close_both(&b);
 }
 
 static void long_texts_are_cut(void **state)

@@ -240,6 +240,18 @@ static void alter(const char *path, off_t at)
     close(fd);
 }
 
+/* The number in the file's magic. */
+static void put_version(const char *path, char version)
+{
+    char magic[8];
+    int fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, magic, sizeof magic, 0), sizeof magic);
+    assert_memory_equal(magic, "lectkv2\n", sizeof magic);
+    assert_int_equal(pwrite(fd, &version, 1, 6), 1);
+    close(fd);
+}
+
 /* Each of many bytes, while the daemon runs and before it starts. */
 static void a_damaged_piece_is_thrown_away(void **state)
 {
@@ -273,6 +285,23 @@ static void a_damaged_piece_is_thrown_away(void **state)
     prompt_files_close(files);
 }
 
+/* One of another version, whole as it may be. */
+static void a_piece_of_another_version_is_thrown_away(void **state)
+{
+    (void)state;
+    char path[600];
+    struct prompt_files *files = open_files(plenty);
+    put(files, 1);
+    prompt_files_close(files);
+    the_only_path(path);
+    put_version(path, '1');
+    files = open_files(plenty);
+    assert_int_equal(facts_of(files).damaged, 1);
+    assert_int_equal(facts_of(files).count, 0);
+    assert_true(access(path, F_OK) != 0);
+    prompt_files_close(files);
+}
+
 /* ---- Prompts ---- */
 
 static struct session *read_prompt(struct prefixes *p, struct model *model,
@@ -299,7 +328,7 @@ static struct session *read_prompt(struct prefixes *p, struct model *model,
 static void check_prompt(struct prefixes *p, struct model *model, bool exact,
                          const int32_t *ids, size_t count, size_t reused)
 {
-    struct prefixes none = {.count = 0};
+    struct prefixes none = {.how = p->how};
     size_t got, nothing, size = model_facts(model)->vocabulary * sizeof(float);
     struct session *a = read_prompt(p, model, exact, ids, count, &got);
     struct session *b = read_prompt(&none, model, exact, ids, count, &nothing);
@@ -321,23 +350,41 @@ static size_t file_all(struct prefixes *p, struct model *model)
     return count;
 }
 
-static void check_restart(const char *kind, bool exact)
+/* Of two chunks before a token's own, which it sees. */
+static const struct session_exact narrow = {
+    .top_k = 1, .window = 1, .rerank = SESSION_RERANKED};
+
+/* `exact` models choose; int8: keys and values have eight bits. */
+static struct model *open_for(const char *kind, bool exact, bool int8)
 {
     char path[128];
+    struct model *model = NULL;
+    struct err err = {.position = -1};
+    const struct model_options options = {.kernels = kernels_cpu(),
+                                          .exact = exact,
+                                          .no_tokenizer = true,
+                                          .keys_int8 = int8};
+    snprintf(path, sizeof path, MODELS "%s", kind);
+    if (model_open(path, &options, &model, &err))
+        fail_msg("%s: %s", path, err.message);
+    return model;
+}
+
+static void check_restart(const char *kind, bool exact, bool int8)
+{
     int32_t ids[COUNT];
     fill_ids(ids, COUNT, 60, 1);
-    snprintf(path, sizeof path, MODELS "%s", kind);
-    struct model *model = open_at(path, kernels_cpu(), exact, false);
+    struct model *model = open_for(kind, exact, int8);
     struct prompt_files *files = open_files(plenty);
-    struct prefixes p = {.files = files};
+    struct prefixes p = {.files = files, .how = narrow};
     check_prompt(&p, model, exact, ids, 330, 0);
     assert_int_equal(file_all(&p, model),
                      2); /* 320 tokens are not the asker's */
     prefixes_clear(&p);
     model_close(model);
     prompt_files_close(files);
-    model = open_at(path, kernels_cpu(), exact, false);
-    p = (struct prefixes){.files = files = open_files(plenty)};
+    model = open_for(kind, exact, int8);
+    p = (struct prefixes){.files = files = open_files(plenty), .how = narrow};
     check_prompt(&p, model, exact, ids, 400, 256);
     assert_int_equal(p.counts.in_files, 256);
     check_prompt(&p, model, exact, ids, 257, 256);
@@ -354,10 +401,55 @@ static void check_restart(const char *kind, bool exact)
 static void a_prompt_survives_a_restart(void **state)
 {
     (void)state;
-    check_restart("untied", false);
-    check_restart("olmo3", false);
-    check_restart("qwen2", false);
-    check_restart("untied", true);
+    check_restart("untied", false, false);
+    check_restart("olmo3", false, false);
+    check_restart("qwen2", false, false);
+    check_restart("untied", true, false);
+    check_restart("llama2", true, false);
+    check_restart("llama2", false, true);
+    check_restart("llama2", true, true);
+}
+
+/* The tokens that a prompt is answered with. */
+static void answer(struct prefixes *p, struct model *model, const int32_t *ids,
+                   size_t reused, int32_t tokens[8])
+{
+    size_t got;
+    struct session *s = read_prompt(p, model, true, ids, 390, &got);
+    assert_int_equal(got, reused);
+    for (size_t i = 0; i < 8; i++) {
+        tokens[i] = session_top_k(s);
+        assert_int_equal(session_prefill(s, &tokens[i], 1, NULL, NULL, NULL),
+                         0);
+    }
+    session_close(s);
+}
+
+/* Rounded in the file or in memory: what chunks are chosen by is made of the keys that
+ * come back, and the answer is the one that a daemon gives that went on. */
+static void an_answer_by_choice_survives_rounding(void **state)
+{
+    (void)state;
+    for (int int8 = 0; int8 < 2; int8++) {
+        int32_t ids[COUNT], before[8], after[8];
+        fill_ids(ids, COUNT, 60, 2);
+        struct model *model = open_for("llama2", true, int8);
+        struct prompt_files *files = open_files(plenty);
+        struct prefixes p = {.files = files, .how = narrow, .rounded = true};
+        answer(&p, model, ids, 0, before);
+        assert_int_equal(file_all(&p, model), 2);
+        prefixes_clear(&p);
+        model_close(model);
+        prompt_files_close(files);
+        model = open_for("llama2", true, int8);
+        p.files = files = open_files(plenty);
+        answer(&p, model, ids, 256, after);
+        assert_memory_equal(after, before, sizeof before);
+        prefixes_clear(&p);
+        model_close(model);
+        prompt_files_close(files);
+        unit_folder_remove(folder);
+    }
 }
 
 /* Rounded ones come back near what they were, and are not taken for whole ones. */
@@ -589,7 +681,9 @@ int main(void)
         TEST(a_changed_section_takes_its_pieces_along),
         TEST(pieces_may_be_rounded),
         TEST(a_damaged_piece_is_thrown_away),
+        TEST(a_piece_of_another_version_is_thrown_away),
         TEST(a_prompt_survives_a_restart),
+        TEST(an_answer_by_choice_survives_rounding),
         TEST(a_rounded_prompt_is_near),
         TEST(what_has_no_room_is_left),
         TEST(a_damaged_piece_is_read_anew),

@@ -11,7 +11,7 @@ struct summary {
 /* Summaries on the processor; key, bias [chunks, ...], proxy as key. */
 static int summarise_chunks(const struct kernels *table, struct kernel_run *run,
                             float *key, float *bias, const float *k,
-                            const float *proxy, struct summary z, bool landmark)
+                            const float *proxy, struct summary z)
 {
     size_t row = z.hq * z.d;
     float **keys = host_table(key, z.chunks, row);
@@ -20,20 +20,20 @@ static int summarise_chunks(const struct kernels *table, struct kernel_run *run,
     struct kernel_pages pages = one_page(&k, &k, z.chunks * z.chunk);
     memcpy(key, proxy, z.chunks * row * sizeof *key);
     int code = table->chunk_summary(run, &summaries, &pages, 0, z.chunks,
-                                    z.chunk, z.hq, z.hkv, z.d, landmark);
+                                    z.chunk, z.hq, z.hkv, z.d);
     free(keys);
     free(biases);
     return code;
 }
 
-static void drive_summary_of(struct bench *b, struct summary z, bool landmark,
-                             float scale, bool by_head)
+static void drive_summary_of(struct bench *b, struct summary z, float scale,
+                             bool by_head)
 {
     size_t count = z.chunks * z.hq, keys = z.chunks * z.chunk * z.hkv * z.d;
     float *k = numbers(b, keys, scale), *proxy = numbers(b, count * z.d, scale);
     float *key = poisoned(count * z.d), *bias = poisoned(count);
     keep(b, k, keys);
-    summarise_chunks(ref, &alone, key, bias, k, proxy, z, landmark);
+    summarise_chunks(ref, &alone, key, bias, k, proxy, z);
     struct kernel_pages pages = {
         .keys =
             lay_pages(b, k, z.chunks * z.chunk, z.hkv, z.d, z.chunk, by_head),
@@ -48,14 +48,14 @@ static void drive_summary_of(struct bench *b, struct summary z, bool landmark,
     for (size_t c = 0; c < z.chunks && !code; c += 3) /* some at a time */
         code = b->table->chunk_summary(&b->run, &summaries, &pages, c,
                                        z.chunks - c < 3 ? z.chunks - c : 3,
-                                       z.chunk, z.hq, z.hkv, z.d, landmark);
+                                       z.chunk, z.hq, z.hkv, z.d);
     if (done(b, "chunk_summary", code)) {
         check(b, "chunk_summary", out, key, count * z.d);
         check(b, "chunk_summary, bias", entropy, bias, count);
     }
     if (on_processor(b)) {
         float *again = poisoned(count * z.d);
-        summarise_chunks(b->table, &alone, again, bias, k, proxy, z, landmark);
+        summarise_chunks(b->table, &alone, again, bias, k, proxy, z);
         check_same(b->label, "chunk_summary on one thread", out, again,
                    count * z.d * sizeof *again);
         free(again);
@@ -125,9 +125,9 @@ static void drive_summaries(struct bench *b)
         {0, 8, 2, 1, 4},  {1, 2, 1, 1, 1},   {3, 7, 4, 2, 33},
         {5, 8, 6, 3, 16}, {9, 64, 8, 2, 64}, {2, 65, 3, 3, 130}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (int landmark = 0; landmark < 2; landmark++) {
-            drive_summary_of(b, sizes[i], landmark, 1, i % 2);
-            drive_summary_of(b, sizes[i], landmark, 9, i % 2 == 0);
+        for (int by_head = 0; by_head < 2; by_head++) {
+            drive_summary_of(b, sizes[i], 1, by_head);
+            drive_summary_of(b, sizes[i], 9, by_head);
         }
 }
 
@@ -536,9 +536,9 @@ static void drive_nothing(struct bench *b)
                                          .biases = put_table(b, x, 1, 1)};
     pages.values = pages.keys;
     struct kernel_summaries means = {.keys = summaries.keys, .means = 2};
-    done(b, "chunk_summary",
-         b->table->chunk_summary(&b->run, &summaries, &pages, 0, 0, 8, 2, 1, 3,
-                                 true));
+    done(
+        b, "chunk_summary",
+        b->table->chunk_summary(&b->run, &summaries, &pages, 0, 0, 8, 2, 1, 3));
     done(b, "chunk_means",
          b->table->chunk_means(&b->run, &means, &pages, 0, 0, 8, 1, 3));
     done(b, "hils_choose",
@@ -643,12 +643,11 @@ static void summarise(struct bench *b, struct hils *h)
     const struct kernel_hils *z = &h->sizes;
     struct summary sizes = {z->chunks, z->chunk, z->hq, z->hkv, z->d};
     float *proxy = numbers(b, h->summaries, 1);
-    assert_int_equal(
-        h->means
-            ? average_keys(b->table, &b->run, h->key, h->k, sizes, h->means)
-            : summarise_chunks(b->table, &b->run, h->key, h->bias, h->k, proxy,
-                               sizes, false),
-        0);
+    assert_int_equal(h->means ? average_keys(b->table, &b->run, h->key, h->k,
+                                             sizes, h->means)
+                              : summarise_chunks(b->table, &b->run, h->key,
+                                                 h->bias, h->k, proxy, sizes),
+                     0);
     free(proxy);
 }
 
@@ -693,7 +692,8 @@ static void hils_step_is_prefill(void **state)
         }
 }
 
-/* A past chunk's tokens may stand in any order; those of a run, where it has means. */
+/* A past chunk's tokens may stand in any order, before its landmark; those of a run,
+ * where it has means. */
 static void chunks_have_no_order(void **state)
 {
     (void)state;
@@ -709,7 +709,8 @@ static void chunks_have_no_order(void **state)
                                 .window = 9,
                                 .top_k = 3,
                                 .exact = way & 2};
-        struct hils h = make_hils_by(&b, z, false, 1, way & 2 ? CHUNK / 2 : 0);
+        bool means = way & 2;
+        struct hils h = make_hils_by(&b, z, !means, 1, means ? CHUNK / 2 : 0);
         int32_t chosen[6];
         float out[4 * 12], again[4 * 12];
         for (int turn = 0; turn < 2; turn++) {
@@ -717,8 +718,9 @@ static void chunks_have_no_order(void **state)
             summarise(&b, &h);
             run_hils(b.table, &b.run, &h, chosen, turn ? again : out);
             size_t row = z.hkv * z.d;
-            for (size_t j = 0; j < 48; j += 2) /* pairs within chunks swap */
-                for (size_t l = 0; l < row; l++) {
+            /* pairs within chunks swap */
+            for (size_t j = 0; j < 48; j += 2)
+                for (size_t l = 0; l < row && !h.landmark[j + 1]; l++) {
                     float *k = h.k + j * row + l, *v = h.v + j * row + l;
                     float key = k[0], value = v[0];
                     k[0] = k[row];
@@ -785,13 +787,13 @@ static void a_summary_by_hand(void **state)
         const float k[] = {3, -1, 3, -1, 3, -1, 90, 90}, proxy[] = {5, 2};
         float key[2], bias;
         summarise_chunks(table, &run, key, &bias, k, proxy,
-                         (struct summary){1, 4, 1, 1, 2}, true);
+                         (struct summary){1, 4, 1, 1, 2});
         assert_true(fabsf(key[0] - 3) < 1e-6F && fabsf(key[1] + 1) < 1e-6F);
         assert_true(fabsf(bias - logf(3)) < 1e-6F);
         /* one key takes all: no entropy, and no NaN of 0 ln 0 */
         const float far[] = {1e4F, 0, 0, 0, 0, 0};
         summarise_chunks(table, &run, key, &bias, far, proxy,
-                         (struct summary){1, 3, 1, 1, 2}, false);
+                         (struct summary){1, 3, 1, 1, 2});
         assert_true(key[0] > 9.99e3F && fabsf(bias) < 1e-6F);
     }
 }

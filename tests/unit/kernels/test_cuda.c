@@ -375,6 +375,64 @@ static void aligned_matmuls_are_right(void **state)
     }
 }
 
+/* Products of the same 16 rows and more, which cuBLASLt does: what is launched beside is
+ * the norm, one rounding for them all, and what bends them. */
+static void rows_are_rounded_once(void **state)
+{
+    (void)state;
+    enum { M = 16, N = 4, K = 8, COUNT = 3 };
+    const struct kernels *table = device_table(0);
+    struct kernel_run run = {.stream = NULL};
+    uint16_t half[N * K] = {0};
+    struct kernel_weight *weight = NULL;
+    if (!table)
+        return;
+    float *x = table->allocate(&run, M * K * sizeof *x);
+    float *norm = table->allocate(&run, K * sizeof *norm);
+    float *room = table->allocate(&run, M * K * sizeof *room);
+    float *out = table->allocate(&run, COUNT * M * N * sizeof *out);
+    float zeros[M * K] = {0};
+    assert_true(x && norm && room && out);
+    assert_int_equal(table->upload(&run, x, zeros, sizeof zeros), 0);
+    assert_int_equal(table->upload(&run, norm, zeros, K * sizeof *norm), 0);
+    assert_int_equal(table->weight(&run, half, KERNEL_BF16, N, K, &weight), 0);
+    struct kernel_product products[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        products[i] =
+            (struct kernel_product){.out = out + i * M * N, .w = weight};
+    const struct kernel_rows plain = {.x = x}, normed = {x, norm, 1e-5F, room};
+    const struct kernel_gate gate = {
+        .gate = products[0], .up = products[1], .bend = KERNEL_SILU};
+    for (size_t count = 1; count <= COUNT; count++) {
+        size_t before = emulated_launches();
+        assert_int_equal(table->matmuls(&run, products, count, &plain, M), 0);
+        assert_int_equal(emulated_launches() - before, 1);
+        before = emulated_launches();
+        assert_int_equal(table->matmuls(&run, products, count, &normed, M), 0);
+        assert_int_equal(emulated_launches() - before, 2);
+    }
+    size_t before = emulated_launches();
+    assert_int_equal(table->matmul_gated(&run, &gate, &normed, M), 0);
+    assert_int_equal(emulated_launches() - before, 3);
+    table->weight_free(&run, weight);
+    float *const all[] = {x, norm, room, out};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        table->release(&run, all[i]);
+}
+
+/* Without cuBLASLt our own kernels give the logits, of f32 weights and of bf16. */
+static void a_missing_library_is_done_without(void **state)
+{
+    (void)state;
+    const struct kernels *table = device_table(0);
+    if (!table)
+        return;
+    emulated_without_blas(true);
+    check_kind("llama2", table);
+    check_kind("qwen2", table);
+    emulated_without_blas(false);
+}
+
 /* The caller survives it, and so does the device. */
 static void too_much_memory_is_an_answer(void **state)
 {
@@ -572,6 +630,8 @@ int main(void)
         cmocka_unit_test(the_emulation_sees_mistakes),
         cmocka_unit_test(the_emulation_sees_missing_waits),
         cmocka_unit_test(the_emulation_multiplies),
+        cmocka_unit_test(rows_are_rounded_once),
+        cmocka_unit_test(a_missing_library_is_done_without),
         cmocka_unit_test(too_much_memory_is_an_answer),
         cmocka_unit_test(a_refused_launch_is_an_answer),
         cmocka_unit_test(plans_lie_apart),

@@ -87,6 +87,27 @@ static void a_device_is_taken(void **state)
     stop(engine);
 }
 
+/* Without cuBLASLt the device does all, and its state says what it does without. */
+static void a_missing_library_is_said(void **state)
+{
+    (void)state;
+    if (!emulated())
+        return;
+    for (int missing = 1; missing >= 0; missing--) {
+        emulated_without_blas(missing);
+        struct engine *engine = start(kernels_emulated, true);
+        check_answers(engine);
+        struct engine_state s = state_of(engine);
+        assert_string_equal(s.facts.backend, "cuda");
+        if (missing)
+            assert_string_equal(s.device.lacks,
+                                "libcublasLt.so.13 is not found");
+        else
+            assert_null(s.device.lacks);
+        stop(engine);
+    }
+}
+
 static const struct kernels *none(const char **ret_reason)
 {
     *ret_reason = "no driver here";
@@ -204,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_one_the_cpu_is_taken),
         cmocka_unit_test(a_device_is_taken),
+        cmocka_unit_test(a_missing_library_is_said),
         cmocka_unit_test(a_model_must_fit),
         cmocka_unit_test(too_little_memory_is_survived),
         cmocka_unit_test(the_cpu_takes_over),

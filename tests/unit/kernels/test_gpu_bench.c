@@ -368,6 +368,51 @@ static void a_check_says_what_it_found(void **state)
     unit_folder_remove(folder);
 }
 
+static void check_described(bool missing, const char *said)
+{
+    const struct kernels *table = kernels_emulated(&(const char *){NULL});
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    emulated_without_blas(missing);
+    assert_int_equal(bench_describe(table, out), !missing);
+    emulated_without_blas(false);
+    fclose(out);
+    if (!strstr(text, said))
+        fail_msg("not said: %s\n%s", said, text);
+    free(text);
+}
+
+/* What the program says of the device before all else, and what a check makes of it: it
+ * ends there. */
+static void a_missing_library_fails_the_check(void **state)
+{
+    (void)state;
+    const char *reason = NULL;
+    char *folder = unit_folder(), command[1000];
+    if (kernels_emulated(&reason)) {
+        check_described(true, "FAILED: libcublasLt.so.13 is not found");
+        check_described(false, "capability 9");
+    } else {
+        printf("SKIP cuda emulated: %s\n", reason);
+    }
+    write_program(
+        folder, "bench",
+        "[ \"$*\" = --device ] && echo 'FAILED: no library'; exit 1\n");
+    for (size_t i = 0; i < 2; i++) {
+        const char *what = i ? "bench" : "check";
+        snprintf(
+            command, sizeof command,
+            "! GPU_PROGRAMS=%s GPU_RESULTS=%s/all sh tests/cuda/check.sh %s "
+            ">/dev/null 2>&1 && [ \"$(cat %s/all/%s.log)\" = "
+            "'FAILED: no library' ]",
+            folder, folder, what, folder, what);
+        assert_int_equal(system(command), 0);
+    }
+    unit_folder_remove(folder);
+}
+
 /* Where all the time is over, nothing more is begun. */
 static void a_check_ends_in_time(void **state)
 {
@@ -494,6 +539,7 @@ int main(void)
         cmocka_unit_test(the_file_is_whole_whatever_a_part_does),
         cmocka_unit_test(what_was_measured_before_the_end_is_there),
         cmocka_unit_test(a_check_says_what_it_found),
+        cmocka_unit_test(a_missing_library_fails_the_check),
         cmocka_unit_test(a_check_ends_in_time),
         cmocka_unit_test(a_kernel_that_spills_is_found),
         cmocka_unit_test(full_sizes_are_those_of_the_models),

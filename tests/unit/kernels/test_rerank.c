@@ -17,7 +17,6 @@ struct given {
     float *q, *k;      /* [m, hq, d], [n, hkv, d] */
     int32_t *position; /* [m] */
     int32_t *wide;     /* [m, hkv, many] */
-    int32_t *landmark; /* [n]; NULL */
     float **pages;     /* [chunks] by heads [hkv, chunk, d] */
 };
 
@@ -40,7 +39,7 @@ static size_t window_of(const struct kernel_hils *z, size_t t)
 }
 
 static struct given make(size_t hq, size_t hkv, size_t d, size_t chunk,
-                         size_t top_k, bool landmarks, uint64_t seed)
+                         size_t top_k, uint64_t seed)
 {
     size_t n = MAX_CHUNKS * chunk, m = 3;
     struct given g = {.sizes = {.m = m,
@@ -59,10 +58,6 @@ static struct given make(size_t hq, size_t hkv, size_t d, size_t chunk,
     g.position = mem_alloc(m * sizeof *g.position);
     g.wide = mem_alloc(m * hkv * g.many * sizeof *g.wide);
     g.pages = mem_alloc(MAX_CHUNKS * sizeof *g.pages);
-    if (landmarks)
-        g.landmark = mem_alloc(n * sizeof *g.landmark);
-    for (size_t j = chunk - 1; landmarks && j < n; j += chunk)
-        g.landmark[j] = 1;
     for (size_t i = 0; i < m; i++)
         g.position[i] = (int32_t)(n - 1 - i * 2 * chunk);
     for (size_t row = 0; row < m * hkv; row++) {
@@ -94,7 +89,6 @@ static void end(struct given *g)
     free(g->k);
     free(g->position);
     free(g->wide);
-    free(g->landmark);
 }
 
 static double weight(const struct given *g, size_t i, size_t head, size_t from,
@@ -108,8 +102,7 @@ static double weight(const struct given *g, size_t i, size_t head, size_t from,
         for (size_t l = 0; l < z->d; l++)
             dot += (double)g->q[(i * z->hq + head) * z->d + l] *
                    (double)g->k[(j * z->hkv + kv) * z->d + l];
-        if (!g->landmark || !g->landmark[j])
-            sum += exp(dot / sqrt((double)z->d));
+        sum += exp(dot / sqrt((double)z->d));
     }
     return sum;
 }
@@ -169,7 +162,7 @@ static void check(const struct kernels *table, struct pool *pool,
     int32_t *chosen = mem_alloc(rows * z->top_k * sizeof *chosen);
     assert_true(table->reranks);
     assert_int_equal(table->hils_rerank(&run, chosen, g->wide, g->many, g->q,
-                                        &pages, g->position, g->landmark, z),
+                                        &pages, g->position, z),
                      0);
     for (size_t row = 0; row < rows; row++)
         check_row(g, row, chosen + row * z->top_k);
@@ -184,17 +177,13 @@ static void the_heaviest_chunks_stay(void **state)
                                        {2, 2, 8, 1, 8},   {3, 1, 5, 70, 4}};
     struct pool *pool = NULL;
     assert_int_equal(pool_new(2, &pool, NULL), 0);
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-        for (int landmarks = 0; landmarks < 2; landmarks++) {
-            const size_t *s = shapes[i];
-            if (landmarks && s[3] < 2)
-                continue;
-            struct given g =
-                make(s[0], s[1], s[2], s[3], s[4], landmarks, 7 + i);
-            check(kernels_ref(), pool, &g);
-            check(kernels_cpu(), pool, &g);
-            end(&g);
-        }
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        const size_t *s = shapes[i];
+        struct given g = make(s[0], s[1], s[2], s[3], s[4], 7 + i);
+        check(kernels_ref(), pool, &g);
+        check(kernels_cpu(), pool, &g);
+        end(&g);
+    }
     pool_free(pool);
 }
 

@@ -127,7 +127,7 @@ static bool begins_with(const struct toy *toy, struct slice codes)
         float vector[TOY_WIDTH];
         struct buf code = {0};
         toy_token(toy->firsts[i], vector);
-        token_code_put(vector, TOY_WIDTH, &code);
+        token_codes_put(vector, 1, TOY_WIDTH, &code);
         found |= !memcmp(code.data, codes.data, code.size);
         buf_free(&code);
     }
@@ -158,8 +158,9 @@ static struct kept_tokens kept_tokens(struct test_library *lib,
     return kept;
 }
 
-/* Made where they are wanted and the model is one that embeds, beside the memories; vectors
- * that are there serve meanwhile, and stay as they are. */
+/* Made where they are wanted and the model is one that embeds, beside the memories, of
+ * which a kept plan keeps none then; vectors that are there serve meanwhile, and stay as
+ * they are. */
 static void tokens_are_kept_where_they_are_wanted(void **state)
 {
     (void)state;
@@ -170,6 +171,7 @@ static void tokens_are_kept_where_they_are_wanted(void **state)
     struct memory_policy wanted = policies[0];
     wanted.tokens = true;
     toy_open(&toy, false);
+    kept_of_test = plan_cache_new(1 << 20);
     test_library_open(&lib);
     test_publish(&lib, pages, PAGES);
     check_update(&lib, &toy, &wanted, SEGMENTS);
@@ -177,6 +179,7 @@ static void tokens_are_kept_where_they_are_wanted(void **state)
     toy.facts.embeds = true;
     check_update(&lib, &toy, &policies[0], SEGMENTS);
     assert_int_equal(kept_tokens(&lib, &toy).with, 0);
+    assert_int_equal(library_refresh(lib.library, NULL), 0);
     read_table(&lib, &before);
     assert_int_equal(update(&lib, &toy, &wanted, &report, NULL), 0);
     struct kept_tokens kept = kept_tokens(&lib, &toy);
@@ -195,6 +198,8 @@ static void tokens_are_kept_where_they_are_wanted(void **state)
     vector_table_free(&before);
     vector_table_free(&after);
     test_library_close(&lib);
+    plan_cache_free(kept_of_test);
+    kept_of_test = NULL;
 }
 
 /* A model made to embed reads the titles that a segment stands under; a new title is read
@@ -222,6 +227,35 @@ static void embedded_segments_have_headings(void **state)
     test_library_close(&lib);
     plan_cache_free(kept_of_test);
     kept_of_test = NULL;
+}
+
+/* What several segments are read behind is tokenized once. */
+static void headings_are_tokenized_once(void **state)
+{
+    (void)state;
+    static const struct test_page page[] = {
+        {"a.html",
+         {{-1, "A", NULL},
+          {0, "A1",
+           "one two three four five|six seven eight nine ten|"
+           "more and more and more words|to be read by themselves"},
+          {0, "A2", "five"}}}};
+    struct test_library lib;
+    struct toy toy;
+    struct memories_report report;
+    toy_open(&toy, false);
+    toy.facts.embeds = true;
+    test_library_open(&lib);
+    test_publish(&lib, page, 1);
+    assert_int_equal(update(&lib, &toy, &policies[0], &report, NULL), 0);
+    assert_true(report.segments > 6); /* A1's are several */
+    toy.facts.model.low++;            /* they are cut already */
+    toy.tokenized = 0;
+    assert_int_equal(update(&lib, &toy, &policies[0], &report, NULL), 0);
+    assert_int_equal(report.encoded, report.segments);
+    /* "A: ", "A: A1", "A: " and "manual: "; nothing stands over the manual */
+    assert_int_equal(toy.tokenized, report.segments + 4);
+    test_library_close(&lib);
 }
 
 /* Codes of the next version under a name that has some of this one. */
@@ -719,6 +753,7 @@ int main(void)
         cmocka_unit_test(damaged_vectors_are_made_again),
         cmocka_unit_test(tokens_are_kept_where_they_are_wanted),
         cmocka_unit_test(embedded_segments_have_headings),
+        cmocka_unit_test(headings_are_tokenized_once),
         cmocka_unit_test(an_edit_makes_tokens_of_its_segment),
         cmocka_unit_test(another_policy_encodes_what_it_concerns),
         cmocka_unit_test(what_was_encoded_stays),

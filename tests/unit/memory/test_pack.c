@@ -11,7 +11,7 @@
 #include "memory/pack/pack_internal.h"
 #include "memory/store/store_internal.h"
 
-enum { HEAD = 152, KEY_AT = 16, HASH_AT = 112, SIZE_AT = 144 };
+enum { HEAD = 152, VERSION_AT = 13, KEY_AT = 16, HASH_AT = 112, SIZE_AT = 144 };
 
 /* ---- What the tests share ---- */
 
@@ -66,8 +66,9 @@ static int give_page(void *context, const struct manual *manual,
 static struct buf gather(struct test_library *lib, const char *name)
 {
     struct buf body = {0};
+    enum pack_version version;
     struct err err = {0};
-    if (pack_gather(lib->store, name, NULL, NULL, &body, &err))
+    if (pack_gather(lib->store, name, NULL, NULL, &body, &version, &err))
         fail_msg("%s", err.message);
     return body;
 }
@@ -221,6 +222,37 @@ static void tokens_come_with_the_memories(void **state)
     }
 }
 
+/* Programs that do not read codes say that a pack with them is of another version; they
+ * read all others. */
+static void only_packs_with_tokens_are_of_the_newer_version(void **state)
+{
+    (void)state;
+    for (int with = 0; with < 2; with++) {
+        struct test_library lib;
+        struct buf body = {0}, file = {0}, again = {0};
+        enum pack_version version;
+        struct pack_seal seal;
+        struct pack pack;
+        open_embedded(&lib, with);
+        assert_int_equal(
+            pack_gather(lib.store, "manual", NULL, NULL, &body, &version, NULL),
+            0);
+        assert_int_equal(
+            pack_close(buf_slice(&body), version, NULL, &file, &seal, NULL), 0);
+        assert_memory_equal(
+            file.data, with ? "lectern pack 2\n\n" : "lectern pack 1\n\n", 16);
+        assert_int_equal(pack_check_seal(buf_slice(&file), &seal, NULL), 0);
+        assert_int_equal(pack_open(buf_slice(&file), &again, NULL), 0);
+        assert_true(slice_equal(buf_slice(&again), buf_slice(&body)));
+        assert_int_equal(pack_decode(&again, &pack, NULL), 0);
+        assert_int_equal(pack.token_count, with ? SEGMENTS : 0);
+        pack_free(&pack);
+        buf_free(&body);
+        buf_free(&file);
+        test_library_close(&lib);
+    }
+}
+
 static void lose_tokens(struct test_library *lib)
 {
     struct vector_table table;
@@ -338,16 +370,19 @@ static void what_cannot_be_packed_is_said(void **state)
     (void)state;
     struct test_library lib;
     struct buf body = {0};
+    enum pack_version version;
     struct err err = {0};
     open_made(&lib);
-    assert_int_equal(pack_gather(lib.store, "none", NULL, NULL, &body, &err),
-                     ERR_NOT_FOUND);
     assert_int_equal(
-        pack_gather(lib.store, "manual", give_page, NULL, &body, &err),
-        ERR_STALE);
-    test_publish(&lib, pages, PAGES); /* its memories are behind */
-    assert_int_equal(pack_gather(lib.store, "manual", NULL, NULL, &body, &err),
+        pack_gather(lib.store, "none", NULL, NULL, &body, &version, &err),
+        ERR_NOT_FOUND);
+    assert_int_equal(pack_gather(lib.store, "manual", give_page, NULL, &body,
+                                 &version, &err),
                      ERR_STALE);
+    test_publish(&lib, pages, PAGES); /* its memories are behind */
+    assert_int_equal(
+        pack_gather(lib.store, "manual", NULL, NULL, &body, &version, &err),
+        ERR_STALE);
     assert_non_null(strstr(err.message, "lectern wait"));
     assert_int_equal(body.size, 0);
     test_library_close(&lib);
@@ -361,7 +396,8 @@ static struct buf close_body(const struct pack_key *key)
     struct pack_seal seal;
     for (int i = 0; i < 1000; i++)
         buf_printf(&body, "line %d\n", i);
-    assert_int_equal(pack_close(buf_slice(&body), key, &file, &seal, NULL), 0);
+    assert_int_equal(
+        pack_close(buf_slice(&body), PACK_PLAIN, key, &file, &seal, NULL), 0);
     assert_int_equal(seal.is_signed, key != NULL);
     buf_free(&body);
     return file;
@@ -416,8 +452,11 @@ static void forged_and_foreign_packs_are_refused(void **state)
     refuse_file(buf_slice(&file), "forged");
     memcpy(unsigned_file.data + KEY_AT, key.public, PACK_KEY);
     refuse_file(buf_slice(&unsigned_file), "forged");
-    file.data[13] = '2';
-    refuse_file(buf_slice(&file), "another version");
+    static const char others[] = {'0', '3', ':', (char)0xb1};
+    for (size_t i = 0; i < sizeof others; i++) {
+        file.data[VERSION_AT] = others[i];
+        refuse_file(buf_slice(&file), "another version");
+    }
     refuse_file(slice_of("PK\3\4"), "no pack");
     buf_free(&file);
     buf_free(&unsigned_file);
@@ -681,6 +720,7 @@ int main(void)
         cmocka_unit_test(a_generation_is_the_same_bytes_from_any_store),
         cmocka_unit_test(it_is_read_as_where_it_was_made),
         cmocka_unit_test(tokens_come_with_the_memories),
+        cmocka_unit_test(only_packs_with_tokens_are_of_the_newer_version),
         cmocka_unit_test(tokens_are_complete_or_none),
         cmocka_unit_test(without_memories_they_are_made_here),
         cmocka_unit_test(names_are_taken_once),

@@ -40,7 +40,7 @@ static double match(const float *question, const float *text, size_t width)
     struct token_query *query = token_query_new(question, 1, width);
     struct buf codes = {0};
     float best;
-    token_code_put(text, width, &codes);
+    token_codes_put(text, 1, width, &codes);
     assert_int_equal(codes.size, token_code_size(width));
     token_match_start(query, &best);
     token_match_add(query, buf_slice(&codes), &best);
@@ -108,16 +108,15 @@ static void no_direction_is_worse(void **state)
 static void pieces_are_one_text(void **state)
 {
     (void)state;
-    enum { QUESTION = 5, TEXT = 30, WIDTH = 128 };
+    enum { QUESTION = 5, TEXT = 30, WIDTH = 100 };
     float question[QUESTION * WIDTH], text[TEXT * WIDTH], best[QUESTION];
     uint64_t seed = 3;
     struct buf codes = {0};
     for (size_t i = 0; i < QUESTION; i++)
         random_unit(&seed, question + i * WIDTH, WIDTH, 0);
-    for (size_t i = 0; i < TEXT; i++) {
+    for (size_t i = 0; i < TEXT; i++)
         random_unit(&seed, text + i * WIDTH, WIDTH, 0);
-        token_code_put(text + i * WIDTH, WIDTH, &codes);
-    }
+    token_codes_put(text, TEXT, WIDTH, &codes);
     double want = 0;
     for (size_t i = 0; i < QUESTION; i++) {
         double most = -2;
@@ -163,11 +162,11 @@ static void codes_are_the_same_everywhere(void **state)
     struct buf codes = {0};
     for (size_t i = 0; i < MAX; i++)
         vector[i] = (float)((i * 37 + 11) % 64) - 31.5F;
-    token_code_put(vector, 64, &codes);
+    token_codes_put(vector, 1, 64, &codes);
     assert_int_equal(codes.size, sizeof of_64);
     assert_memory_equal(codes.data, of_64, sizeof of_64);
     buf_clear(&codes);
-    token_code_put(vector, MAX, &codes);
+    token_codes_put(vector, 1, MAX, &codes);
     assert_int_equal(codes.size, sizeof of_100);
     assert_memory_equal(codes.data, of_100, sizeof of_100);
     buf_free(&codes);

@@ -1,7 +1,7 @@
 /* Sessions of models made for full attention that choose what they read, in some
  * layers, or from some token on. */
 #include "base/mem.h"
-#include "model/inference/forward.h"
+#include "model/inference/session_internal.h"
 #include "tests/unit/support/models.h"
 
 enum { LENGTH = 330, MORE = 5 };
@@ -137,7 +137,7 @@ static void beginnings_may_be_read_in_full(void **state)
     model_close(model);
 }
 
-/* Whatever lies behind imported keys and values, chunks are chosen by these keys. */
+/* Pages that lie elsewhere are keys and values; chunks are chosen by these keys. */
 static void imported_pages_are_chosen_by_their_keys(void **state)
 {
     (void)state;
@@ -152,16 +152,9 @@ static void imported_pages_are_chosen_by_their_keys(void **state)
     char *pages = mem_alloc(PAGES * bytes);
     feed(first, ids, TOKENS);
     assert_int_equal(session_export(first, 0, TOKENS, pages, NULL), 0);
-    size_t kept = 2 * CACHE_PAGE * model->config.key_heads *
-                  model->config.head * sizeof(float);
-    for (size_t i = 0; i < PAGES * layers; i++) {
-        size_t at = model->pages.at[i % layers] * sizeof(float) + kept;
-        size_t end = i % layers + 1 < layers
-                         ? model->pages.at[i % layers + 1] * sizeof(float)
-                         : bytes;
-        assert_true(at < end);
-        memset(pages + i / layers * bytes + at, 0x40 + (int)i, end - at);
-    }
+    assert_int_equal(bytes, layers * 2 * CACHE_PAGE * model->config.key_heads *
+                                model->config.head * sizeof(float));
+    assert_true(bytes < cache_page_bytes(model));
     assert_int_equal(session_import(again, ids, TOKENS, pages, NULL), 0);
     feed(first, ids + TOKENS, LENGTH - TOKENS);
     feed(again, ids + TOKENS, LENGTH - TOKENS);
@@ -271,6 +264,27 @@ static void all_chunks_may_be_looked_at(void **state)
     model_close(ref);
 }
 
+/* What is kept of a session is of use to those alone that look at as many chunks. */
+static void another_number_looked_at_is_another_kind(void **state)
+{
+    (void)state;
+    struct session_exact how = {
+        .top_k = 2, .window = 1, .rerank = SESSION_RERANKED};
+    struct model *model = open_exact("llama2", kernels_cpu());
+    struct session *one = open_by(model, &how), *other = open_by(model, &how);
+    assert_true(hash_equal(session_kind(one), session_kind(other)));
+    other->cache.hils.looks++;
+    assert_false(hash_equal(session_kind(one), session_kind(other)));
+    for (how.rerank = 0; how.rerank <= SESSION_BY_KEYS; how.rerank++) {
+        session_exact_change(other, &how);
+        assert_int_equal(hash_equal(session_kind(one), session_kind(other)),
+                         how.rerank == SESSION_RERANKED);
+    }
+    session_close(one);
+    session_close(other);
+    model_close(model);
+}
+
 static void a_budget_is_a_window_and_chunks(void **state)
 {
     (void)state;
@@ -295,6 +309,7 @@ int main(void)
         cmocka_unit_test(the_first_layers_may_read_all),
         cmocka_unit_test(chunks_may_be_chosen_by_their_keys),
         cmocka_unit_test(all_chunks_may_be_looked_at),
+        cmocka_unit_test(another_number_looked_at_is_another_kind),
         cmocka_unit_test(a_budget_is_a_window_and_chunks),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);

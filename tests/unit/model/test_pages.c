@@ -400,9 +400,9 @@ static void other_pages_are_refused(void **state)
         assert_int_equal(
             table->attention(&run, NULL, NULL, &pages, 1, 4, 1, 1, 4, 0),
             KERNEL_UNSUPPORTED);
-        assert_int_equal(table->chunk_summary(&run, &summaries, &pages, 0, 1, 2,
-                                              1, 1, 4, false),
-                         KERNEL_UNSUPPORTED);
+        assert_int_equal(
+            table->chunk_summary(&run, &summaries, &pages, 0, 1, 2, 1, 1, 4),
+            KERNEL_UNSUPPORTED);
         assert_int_equal(table->hils_choose(&run, NULL, NULL, NULL, &pages,
                                             &summaries, &none, NULL, &z),
                          KERNEL_UNSUPPORTED);
