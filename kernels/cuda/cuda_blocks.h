@@ -121,8 +121,9 @@ struct block_group {
 };
 
 /* The first of eights e = 0 .. 3 of group g, which are neighbours. */
-static __host__ __device__ constexpr unsigned
-block_eight(unsigned run, unsigned g, unsigned e)
+static __host__ __device__ constexpr unsigned block_eight(unsigned run,
+                                                          unsigned g,
+                                                          unsigned e)
 {
     if (run == 32)
         return g * 32 + e * 8;
@@ -178,8 +179,9 @@ static __device__ inline void take_small(struct block_group *ret,
                                          const struct block_row_parts &row,
                                          unsigned g)
 {
-    constexpr unsigned REST =
-        parts_of_block(TYPE).bytes - parts_of_block(TYPE).low - parts_of_block(TYPE).high;
+    constexpr unsigned REST = parts_of_block(TYPE).bytes -
+                              parts_of_block(TYPE).low -
+                              parts_of_block(TYPE).high;
     if constexpr (TYPE == KERNEL_Q8_0) {
         const uint4 a = block_bits<uint4>(row.low + 32 * g);
         const uint4 b = block_bits<uint4>(row.low + 32 * g + 16);
@@ -260,7 +262,7 @@ static __device__ inline void take_parts(struct block_group *ret,
 
 static __device__ inline void take_q6_k(struct block_group *ret,
                                         const struct block_row_parts &row,
-                                         unsigned g)
+                                        unsigned g)
 {
     const unsigned half = g / 4, l = g % 4;
     const uint2 low[] = {block_bits<uint2>(row.low + 64 * half + 8 * l),
@@ -284,7 +286,7 @@ static __device__ inline void take_q6_k(struct block_group *ret,
 
 static __device__ inline void take_q2_k(struct block_group *ret,
                                         const struct block_row_parts &row,
-                                         unsigned g)
+                                        unsigned g)
 {
     const unsigned half = g / 4, l = g % 4;
     const uint2 pairs = block_bits<uint2>(row.low + 32 * half + 8 * l);
@@ -303,7 +305,7 @@ static __device__ inline void take_q2_k(struct block_group *ret,
 
 static __device__ inline void take_q3_k(struct block_group *ret,
                                         const struct block_row_parts &row,
-                                         unsigned g)
+                                        unsigned g)
 {
     const unsigned half = g / 4 % 2, l = g % 4;
     const uint2 pairs = block_bits<uint2>(row.low + 32 * (g / 4) + 8 * l);
@@ -326,8 +328,8 @@ static __device__ inline void take_q3_k(struct block_group *ret,
 
 /* The parts of a row of k weights, without so many of its blocks. */
 template <int TYPE>
-static __device__ inline struct block_row_parts
-block_parts_at(const unsigned char *row, unsigned k, unsigned blocks)
+static __device__ inline struct block_row_parts block_parts_at(
+    const unsigned char *row, unsigned k, unsigned blocks)
 {
     constexpr struct block_parts P = parts_of_block(TYPE);
     const unsigned char *high = row + k / P.values * P.low;
@@ -431,8 +433,9 @@ template <typename Number>
 static __device__ inline void decode_block_row(Number *to, const void *w,
                                                int type, size_t j, size_t k)
 {
-    const struct decode_row<Number> row = {to, block_row(w, type, j, k),
-                                           static_cast<unsigned>(k)};
+    const struct decode_row<Number> row = {
+        to, block_row(w, type, j, k), static_cast<unsigned>(k)
+    };
     with_block_type(type, row);
 }
 

@@ -16,9 +16,9 @@
 template <unsigned ROWS> constexpr unsigned ROUNDED_AT_ONCE = 16384 / ROWS;
 
 struct rounded {
-    uint4 *units;  /* [rows, groups, 4] */
-    float *scales; /* [rows, groups] */
-    float *sums;   /* [rows, 4, groups + 1]: of each unit's integers */
+    uint4 *units;    /* [rows, groups, 4] */
+    float *scales;   /* [rows, groups] */
+    float *sums;     /* [rows, 4, groups + 1]: of each unit's integers */
     unsigned groups; /* of a row, even */
 };
 
@@ -37,8 +37,8 @@ static __host__ __device__ constexpr size_t rounded_bytes(size_t rows,
 }
 
 /* memory: rounded_bytes, aligned. */
-static __device__ inline struct rounded
-rounded_at(void *memory, unsigned rows, unsigned groups)
+static __device__ inline struct rounded rounded_at(void *memory, unsigned rows,
+                                                   unsigned groups)
 {
     auto *units = static_cast<uint4 *>(memory);
     auto *scales = reinterpret_cast<float *>(units + rows * groups * 4);
@@ -72,9 +72,9 @@ static_assert(all_read_apart(), "lanes that read at once would wait");
 
 /* Eight numbers of four neighbouring lanes, which share a scale; what is no number
  * makes the scale none. */
-static __device__ inline void round_eight(const struct rounded &to, unsigned row,
-                                          unsigned unit, const float *x,
-                                          bool there)
+static __device__ inline void round_eight(const struct rounded &to,
+                                          unsigned row, unsigned unit,
+                                          const float *x, bool there)
 {
     const float range = 127 * 128, middle = 12582912.0f; /* of 2^23 .. 2^24 */
     unsigned max = 0, bits[8];
@@ -114,8 +114,8 @@ static __device__ inline void round_eight(const struct rounded &to, unsigned row
  * Returns the sum of squares of what the warp read of x; without a norm 0. */
 template <bool NORMED>
 static __device__ inline float round_row(const struct rounded &to, unsigned row,
-                                        const float *x, const float *norm,
-                                        unsigned count)
+                                         const float *x, const float *norm,
+                                         unsigned count)
 {
     float square = 0;
     const unsigned units = count / 8;

@@ -239,10 +239,11 @@ static void bound_of_many(struct product *p)
     free(row);
 }
 
-/* What a step costs: few rows in one launch, of which each weight is as many bytes
- * as in the file. */
-static void check_on_device(const struct kernels *table, int type, size_t m,
-                            size_t n, size_t k, bool add)
+/* What many rows may have to do without; our own kernel rounds as of few, then. */
+enum lack { LACKS_NOTHING, LACKS_BLAS, LACKS_MEMORY };
+
+static void check_without(const struct kernels *table, int type, size_t m,
+                          size_t n, size_t k, bool add, enum lack lack)
 {
     struct product p = {.type = type, .m = m, .n = n, .k = k, .add = add};
     struct kernel_weight *w = NULL;
@@ -252,14 +253,18 @@ static void check_on_device(const struct kernels *table, int type, size_t m,
     p.bound = mem_alloc(m * n * sizeof *p.bound);
     p.w = some_blocks(type, n, k);
     expect(&p);
-    if (m >= 16)
+    if (m >= 16 && lack == LACKS_NOTHING)
         bound_of_many(&p);
     for (size_t i = 0; i < m * n; i++)
         got[i] = 1;
     float *x = on_device(table, p.a, m * k),
           *out = on_device(table, got, m * n);
     assert_int_equal(table->weight(&its, p.w, type, n, k, &w), 0);
+    emulated_without_blas(lack == LACKS_BLAS);
+    if (lack == LACKS_MEMORY)
+        emulated_fail(EMULATED_NO_MEMORY, 1); /* behind the rounded rows */
     assert_int_equal(table->matmul(&its, out, x, w, m, add), 0);
+    emulated_without_blas(false);
     assert_int_equal(table->download(&its, got, out, m * n * sizeof *got), 0);
     check_near(&p, "product", got);
     table->weight_free(&its, w);
@@ -270,6 +275,12 @@ static void check_on_device(const struct kernels *table, int type, size_t m,
     free(p.bound);
     free(p.w);
     free(got);
+}
+
+static void check_on_device(const struct kernels *table, int type, size_t m,
+                            size_t n, size_t k, bool add)
+{
+    check_without(table, type, m, n, k, add, LACKS_NOTHING);
 }
 
 static const struct kernels *emulated(void)
@@ -296,6 +307,8 @@ static void a_device_multiplies_by_them(void **state)
         /* more than is rounded at once */
         check_on_device(table, type, 1, 5, 16384 + 3 * values, false);
         check_on_device(table, type, 6, 5, 4096 + 3 * values, true);
+        check_without(table, type, 17, 9, 2 * values, true, LACKS_BLAS);
+        check_without(table, type, 17, 9, 2 * values, true, LACKS_MEMORY);
     }
 }
 
