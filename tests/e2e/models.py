@@ -356,6 +356,27 @@ def roles_may_have_models_of_their_own():
 
 
 @test
+def what_is_included_is_the_default():
+    """Memories by Nib, answers, where they are asked for, by Quill; a model that is chosen does both."""
+    with house() as h:
+        h.model = None
+        h.write("m/a.html", page("Animals", "<h2>Zebra</h2><p>It eats fresh grass.</p><h2>Trains</h2><p>A locomotive pulls them.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        status = h.json("status")
+        check(os.path.basename(status["model"]["path"]) == "nib" and status["model"]["roles"] == ["memories"], status)
+        check(os.path.basename(status["answer_model"]["path"]) == "quill", status)
+        found = h.json("search", "railway engine", "--mode", "dense")
+        check(found["model"] == "nib" and found["results"][0]["path"][-1] == "Trains", found)
+        folder = os.path.join(h.path, "models", "one")
+        shutil.copytree(MODEL, folder)
+        h.run("model", "use", folder)
+        h.run("wait")
+        check(h.json("search", "zebra", "--mode", "dense")["model"] == "one", "one for both")
+        text = open(os.path.join(h.path, "lectern", "lectern.ini")).read()
+        check("memory_model" not in text and "answer_model" not in h.json("status"), text)
+
+
+@test
 def a_model_that_is_none_is_not_used():
     with house() as h:
         folder = os.path.join(h.path, "models", "one")

@@ -58,14 +58,14 @@ def made(path, *command):
 def sets(args):
     own = lambda name: os.path.join(args.work, name + ".jsonl")
     if args.postgresql:
-        terms = made(own("terms"), "index_terms.py", args.postgresql)
+        terms = made(own("terms"), "../checks/index_terms.py", args.postgresql)
         yield "PostgreSQL, index terms", "pg", args.postgresql, (), terms
-        yield "PostgreSQL, reworded", "pg", args.postgresql, (), made(own("reworded"), "reword.py", terms, "--count", "600", "--seed", "1")
+        yield "PostgreSQL, reworded", "pg", args.postgresql, (), made(own("reworded"), "../checks/reword.py", terms, "--count", "600", "--seed", "1")
     if args.python:
         questions = made(own("python"), "faq_links.py", args.python)
         yield "Python's FAQ", "python", args.python, ("faq/*", "genindex*"), questions
     if args.memoir:
-        questions = made(own("memoir"), "latex/index_entries.py", args.memoir, os.path.join(args.work, "latex"), "memoir")
+        questions = made(own("memoir"), "../checks/latex/index_entries.py", args.memoir, os.path.join(args.work, "latex"), "memoir")
         yield "memoir", "memoir", os.path.join(args.memoir, "memoir"), (), questions
     for name, folder in (("smart-remote", args.smart_remote), ("papers", args.papers)):
         if folder:
