@@ -428,8 +428,7 @@ static void put_defaults(struct config *config)
         struct buf value = {0};
         if (keys[i].compute)
             keys[i].compute(&value);
-        else
-            buf_put_text(&value, keys[i].standard);
+        buf_put_text(&value, keys[i].compute ? "" : keys[i].standard);
         config->values[i].text = value.data;
         config->values[i].source = CONFIG_FROM_DEFAULT;
     }

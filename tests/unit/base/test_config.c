@@ -125,6 +125,19 @@ static void values_know_their_source(void **state)
     config_free(&config);
 }
 
+/* There are none beside this program. */
+static void models_that_are_not_there_are_none(void **state)
+{
+    (void)state;
+    struct config config;
+    write_file("watch = off\n");
+    assert_int_equal(config_load(&config, file, NULL), 0);
+    assert_string_equal(config_text(&config, CONFIG_MODEL), "none");
+    assert_string_equal(config_text(&config, CONFIG_MEMORY_MODEL), "");
+    assert_string_equal(config_model(&config, ROLE_MEMORIES), "");
+    config_free(&config);
+}
+
 static void a_model_may_be_none(void **state)
 {
     (void)state;
@@ -356,6 +369,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(values_know_their_source, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(models_that_are_not_there_are_none,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_may_be_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_files_are_refused_with_the_line,
                                         set_up, tear_down),
