@@ -16,13 +16,13 @@ const char *const confidence_feature_names[CONFIDENCE_FEATURES] = {
 /* Fitted by tests/experiments/confidence.py, whose head says to what: logistic
  * regression on questions about 19 manuals, asked where they are answered and where
  * not (docs/log/people.md). */
-static const double BIAS = -6.898;
+static const double BIAS = -6.922;
 static const double weights[CONFIDENCE_FEATURES] = {
-    [CONFIDENCE_BM25] = 3.583,         [CONFIDENCE_BLOCK] = 3.836,
-    [CONFIDENCE_MARGIN] = 1.744,       [CONFIDENCE_MISSING] = -3.207,
-    [CONFIDENCE_INFORMATION] = -0.781, [CONFIDENCE_TERMS] = 3.097,
-    [CONFIDENCE_COMMON] = -2.967,      [CONFIDENCE_AGREEMENT] = 0.996,
-    [CONFIDENCE_MEMORIES] = -0.358};
+    [CONFIDENCE_BM25] = 3.565,         [CONFIDENCE_BLOCK] = 3.879,
+    [CONFIDENCE_MARGIN] = 1.686,       [CONFIDENCE_MISSING] = -3.049,
+    [CONFIDENCE_INFORMATION] = -0.832, [CONFIDENCE_TERMS] = 3.177,
+    [CONFIDENCE_COMMON] = -2.927,      [CONFIDENCE_AGREEMENT] = 0.982,
+    [CONFIDENCE_MEMORIES] = -0.618};
 
 double confidence_from(const double features[CONFIDENCE_FEATURES])
 {
