@@ -191,7 +191,7 @@ static void test_products(void **state)
 static void check_on_device(const struct kernels *table, int type, size_t m)
 {
     enum { N = 9 };
-    struct kernel_run its = {.stream = NULL};
+    struct kernel_run its = {.step = NULL};
     struct kernel_weight *plain = NULL, *w = NULL;
     size_t k = 2 * block_kind(type)->values, bytes = m * k * sizeof(float);
     unsigned char *rows = some_blocks(type, N, k);
