@@ -312,7 +312,7 @@ struct kernels {
      * weight_free; the backend may use it in place, or keep a packed copy (cpu: from the first
      * matmul of 16 rows or more on).  `host` may be unaligned.  KERNEL_INT8:
      * `host` is a struct kernel_int8, and what that points to must stay.
-     * cuda holds f16, int8 and blocks as f32. */
+     * cuda holds a copy, f16 and int8 as f32. */
     int (*weight)(struct kernel_run *run, const void *host, int type, size_t n,
                   size_t k, struct kernel_weight **ret);
     void (*weight_free)(struct kernel_run *run, struct kernel_weight *weight);

@@ -93,7 +93,7 @@ struct model_facts {
                                    must be fed at once (HiCI) */
     uint64_t weight_bytes;    /* of memory, as they are held; a backend may
                                    hold some a second time, as it likes them */
-    uint64_t wide_bytes;      /* of memory where f16, int8 and blocks are f32 */
+    uint64_t wide_bytes;      /* of memory where f16 and int8 are f32 */
     uint64_t work_bytes;      /* what the largest usual pass works in, for
                                    each thread that shares the model */
     const char *key_type;     /* of a session's keys and values */

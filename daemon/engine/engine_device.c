@@ -12,8 +12,7 @@ enum {
 };
 
 /* Memory of the device that the model asks for, so that a question can be read
- * and answered.  The device holds f16 and int8 weights, and those
- * in blocks, as f32. */
+ * and answered.  The device holds f16 and int8 weights as f32. */
 static uint64_t needed_by(const struct model_facts *facts)
 {
     uint64_t tokens =

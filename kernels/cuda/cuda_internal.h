@@ -10,7 +10,8 @@
 
 #include "kernels/kernels.h"
 
-/* A weight on the device, aligned, as it lay in the file. */
+/* A weight on the device, aligned, as it lay in the file, or with each row's blocks
+ * sorted (cuda_blocks.h). */
 struct kernel_weight {
     void *device; /* [n, k] */
     int type;     /* enum kernel_type */
@@ -221,6 +222,12 @@ int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
 /* Returns what is slow without the library, where it is missing; nullptr: it is
  * there. */
 const char *cuda_blas_lacks();
+
+/* Weights of blocks (cuda_blocks.cu): n rows of the file as the device has them, in
+ * room of n * block_row_bytes; and, on the device, in bf16, out [n, k]. */
+void cuda_blocks_sort(void *to, const void *host, int type, size_t n, size_t k);
+int cuda_blocks_decode(struct kernel_run *run, uint16_t *out,
+                       const struct kernel_weight *w);
 
 /* Sums, norms and attention that other operations are made of. */
 int cuda_matmul(struct kernel_run *run, float *out, const float *a,

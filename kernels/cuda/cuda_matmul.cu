@@ -1,19 +1,22 @@
 /* Products with weights, and their rows.
  *
  * Few rows: our own kernel, which reads the weight once for four of them and
- * keeps f32 activations (a decode step is bound by the weight's bytes).  Many rows:
- * cuBLASLt on the tensor cores; with a bf16 weight the activations are rounded
- * to bf16 too.  Where cuBLASLt is not there or knows no way: our own again. */
+ * keeps f32 activations (a decode step is bound by the weight's bytes), or, with a
+ * weight in blocks, 15 bits of them.  Many rows: cuBLASLt on the tensor cores; with
+ * a bf16 weight the activations are rounded to bf16 too, and blocks are made bf16
+ * for the one product.  Where cuBLASLt is not there or knows no way, or there is no
+ * memory for that: our own again. */
 #include "kernels/cuda/cuda_internal.h"
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_bend.h"
+#include "kernels/cuda/cuda_rounded.h"
 
 #include <cstdlib>
 #include <cstring>
 
 constexpr size_t MANY_ROWS = 16;
 constexpr unsigned THREADS = 128;
-constexpr unsigned OUTPUTS = THREADS / WARP; /* of a block, one a warp */
+constexpr unsigned MAX_THREADS = 512; /* of weights in blocks */
 constexpr unsigned ELEMENTS = 256;           /* threads over single values */
 
 /* ---- Weights ---- */
@@ -30,17 +33,10 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 static int widened(struct kernel_run *run, const void *host, int type, size_t n,
                    size_t k, struct kernel_weight **ret);
 
-static int weight(struct kernel_run *run, const void *host, int type, size_t n,
-                  size_t k, struct kernel_weight **ret)
+/* Copies what is on the host as the device has it. */
+static int uploaded(struct kernel_run *run, const void *host, int type, size_t n,
+                    size_t k, size_t bytes, struct kernel_weight **ret)
 {
-    size_t bytes;
-    if (type == KERNEL_F16 || type == KERNEL_INT8 || kernel_is_blocks(type))
-        return widened(run, host, type, n, k, ret);
-    if (type != KERNEL_F32 && type != KERNEL_BF16)
-        return KERNEL_UNSUPPORTED;
-    if (__builtin_mul_overflow(n, k, &bytes) ||
-        __builtin_mul_overflow(bytes, kernel_type_size(type), &bytes))
-        return KERNEL_NO_MEMORY;
     struct kernel_weight *w =
         static_cast<struct kernel_weight *>(calloc(1, sizeof *w));
     if (!w)
@@ -62,6 +58,40 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
     else
         *ret = w;
     return code;
+}
+
+/* Blocks, sorted. */
+static int sorted(struct kernel_run *run, const void *host, int type, size_t n,
+                  size_t k, struct kernel_weight **ret)
+{
+    size_t bytes;
+    if (k % parts_of_block(type).values || k > INT32_MAX)
+        return KERNEL_UNSUPPORTED;
+    if (__builtin_mul_overflow(n, block_row_bytes(type, k), &bytes))
+        return KERNEL_NO_MEMORY;
+    void *rows = malloc(bytes ? bytes : 1);
+    if (!rows)
+        return KERNEL_NO_MEMORY;
+    cuda_blocks_sort(rows, host, type, n, k);
+    int code = uploaded(run, rows, type, n, k, bytes, ret);
+    free(rows);
+    return code;
+}
+
+static int weight(struct kernel_run *run, const void *host, int type, size_t n,
+                  size_t k, struct kernel_weight **ret)
+{
+    size_t bytes;
+    if (type < 0 || type >= KERNEL_ALL_TYPES)
+        return KERNEL_UNSUPPORTED;
+    if (are_blocks(type))
+        return sorted(run, host, type, n, k, ret);
+    if (type == KERNEL_F16 || type == KERNEL_INT8)
+        return widened(run, host, type, n, k, ret);
+    if (__builtin_mul_overflow(n, k, &bytes) ||
+        __builtin_mul_overflow(bytes, kernel_type_size(type), &bytes))
+        return KERNEL_NO_MEMORY;
+    return uploaded(run, host, type, n, k, bytes, ret);
 }
 
 /* A type that nothing here multiplies by, as f32: row by row, by the oracle. */
@@ -141,6 +171,10 @@ struct factors {
     struct factor of[KERNEL_MAX_PRODUCTS];
 };
 
+struct factor_pair {
+    struct factor of[2];
+};
+
 /* The rows; with a norm each product is times what makes their norm 1. */
 struct factor_rows {
     const float *x, *norm;
@@ -193,53 +227,133 @@ static __device__ inline void multiply_rows(float *sum,
     }
 }
 
-/* A warp makes one output of up to ROWS rows, of the weight whose blocks it is
- * among. */
-template <unsigned ROWS, bool NORMED>
-static __global__ void __launch_bounds__(THREADS)
+/* sum [COUNT, ROWS] = the same of row j of COUNT weights in blocks.  All threads of
+ * the block come, also of outputs that are not there. */
+template <unsigned COUNT, unsigned ROWS, bool NORMED>
+static __device__ inline void
+multiply_blocks(float (*sum)[ROWS], const struct factor_rows &a,
+                const struct factor *f, size_t j, size_t first, unsigned rows)
+{
+    constexpr unsigned AT_ONCE = ROUNDED_AT_ONCE<ROWS>;
+    const unsigned k = static_cast<unsigned>(a.k);
+    auto *squares = static_cast<float *>(cuda_shared()); /* [ROWS, MAX_WARPS] */
+    const struct rounded rounded = rounded_at(squares + ROWS * MAX_WARPS, ROWS,
+                                              rounded_groups(a.k, AT_ONCE));
+#pragma unroll
+    for (unsigned i = 0; i < COUNT * ROWS; i++)
+        sum[i / ROWS][i % ROWS] = 0;
+#pragma unroll
+    for (unsigned i = 0; i < COUNT; i++)
+        if (j < f[i].n)
+            prefetch_row(block_row(f[i].w, f[i].type, j, k),
+                         block_row_bytes(f[i].type, k));
+    for (unsigned begin = 0; begin < k; begin += AT_ONCE) {
+        const unsigned count = k - begin < AT_ONCE ? k - begin : AT_ONCE;
+        if (begin)
+            __syncthreads();
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++)
+            if (r < rows) {
+                float square = round_row<NORMED>(
+                    rounded, r, a.x + (first + r) * a.k + begin,
+                    NORMED ? a.norm + begin : nullptr, count);
+                float *at = squares + r * MAX_WARPS + warp_of_thread();
+                if (NORMED && !lane_of_thread())
+                    *at = begin ? *at + square : square;
+            }
+        __syncthreads();
+#pragma unroll
+        for (unsigned i = 0; i < COUNT; i++)
+            if (j < f[i].n) {
+                const struct add_block_products<ROWS> products = {
+                    sum[i],
+                    block_row(f[i].w, f[i].type, j, k),
+                    k,
+                    begin,
+                    count,
+                    rounded,
+                    rows};
+                with_block_type(f[i].type, products);
+            }
+    }
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++) {
+        float by = 1;
+        if constexpr (NORMED) {
+            float square = 0;
+            for (unsigned i = 0; i < blockDim.x / WARP && r < rows; i++)
+                square += squares[r * MAX_WARPS + i];
+            by = rsqrtf(square / static_cast<float>(a.k) + a.eps);
+        }
+#pragma unroll
+        for (unsigned i = 0; i < COUNT; i++)
+            sum[i][r] = warp_sum(sum[i][r]) * by;
+    }
+}
+
+/* A warp makes one output of up to ROWS rows, of the weight whose blocks of threads
+ * it is among.  BLOCKS: all weights are in blocks. */
+template <unsigned ROWS, bool NORMED, bool BLOCKS>
+static __global__ void __launch_bounds__(BLOCKS ? MAX_THREADS : THREADS,
+                                         BLOCKS && ROWS == 1 ? 2 : 0)
     few_rows(const struct factors factors, const struct factor_rows a)
 {
     unsigned which = 0;
     while (blockIdx.x >= factors.of[which].blocks)
         which++;
-    const struct factor f = factors.of[which];
     unsigned begin = which ? factors.of[which - 1].blocks : 0;
-    size_t j = (blockIdx.x - begin) * size_t{OUTPUTS} + warp_of_thread();
+    const size_t outputs = (BLOCKS ? blockDim.x : THREADS) / WARP;
+    size_t j = (blockIdx.x - begin) * outputs + warp_of_thread();
     size_t first = blockIdx.y * size_t{ROWS};
     unsigned rows = static_cast<unsigned>(a.m - first < ROWS ? a.m - first : ROWS);
-    float sum[ROWS];
+    float sum[1][ROWS];
+    if constexpr (BLOCKS)
+        multiply_blocks<1, ROWS, NORMED>(sum, a, &factors.of[which], j, first,
+                                         rows);
+    const struct factor f = factors.of[which];
     if (j >= f.n)
         return;
-    multiply_rows<ROWS, NORMED>(sum, a, f, j, first, rows);
+    if constexpr (!BLOCKS)
+        multiply_rows<ROWS, NORMED>(sum[0], a, f, j, first, rows);
     const float more = f.bias ? f.bias[j] : 0;
     size_t at = first * f.n + j;
 #pragma unroll
     for (unsigned r = 0; r < ROWS; r++, at += f.n)
         if (!lane_of_thread() && r < rows)
-            f.out[at] = (f.plus ? f.plus[at] + sum[r] : sum[r]) + more;
+            f.out[at] =
+                (f.plus ? f.plus[at] + sum[0][r] : sum[0][r]) + more;
 }
 
-/* The same of two weights, whose outputs become one. */
-template <unsigned ROWS, bool NORMED>
-static __global__ void __launch_bounds__(THREADS)
-    few_gated(const struct factor gate, const struct factor up, int bend,
+/* The same of two weights, gate and up, whose outputs become one.  BLOCKS: both are
+ * in blocks. */
+template <unsigned ROWS, bool NORMED, bool BLOCKS>
+static __global__ void __launch_bounds__(BLOCKS ? MAX_THREADS : THREADS,
+                                         BLOCKS && ROWS == 1 ? 2 : 0)
+    few_gated(const struct factor_pair both, int bend,
               const struct factor_rows a)
 {
-    size_t j = blockIdx.x * size_t{OUTPUTS} + warp_of_thread();
+    const struct factor &gate = both.of[0], &up = both.of[1];
+    const size_t outputs = (BLOCKS ? blockDim.x : THREADS) / WARP;
+    size_t j = blockIdx.x * outputs + warp_of_thread();
     size_t first = blockIdx.y * size_t{ROWS};
     unsigned rows = static_cast<unsigned>(a.m - first < ROWS ? a.m - first : ROWS);
-    float bent[ROWS], sum[ROWS];
+    float sum[2][ROWS];
+    if constexpr (BLOCKS)
+        multiply_blocks<2, ROWS, NORMED>(sum, a, both.of, j, first, rows);
     if (j >= gate.n)
         return;
-    multiply_rows<ROWS, NORMED>(bent, a, gate, j, first, rows);
-    multiply_rows<ROWS, NORMED>(sum, a, up, j, first, rows);
+    if constexpr (!BLOCKS) {
+        multiply_rows<ROWS, NORMED>(sum[0], a, gate, j, first, rows);
+        multiply_rows<ROWS, NORMED>(sum[1], a, up, j, first, rows);
+    }
     const float more = gate.bias ? gate.bias[j] : 0;
     const float rest = up.bias ? up.bias[j] : 0;
     size_t at = first * gate.n + j;
 #pragma unroll
     for (unsigned r = 0; r < ROWS; r++, at += gate.n)
         if (!lane_of_thread() && r < rows)
-            gate.out[at] = bend_value(bent[r] + more, bend) * (sum[r] + rest);
+            gate.out[at] =
+                bend_value(sum[0][r] + more, bend) * (sum[1][r] + rest);
 }
 
 /* Says how rows are multiplied by the product's weight. */
@@ -272,15 +386,34 @@ static void skip_rows(struct factor *f, size_t rows)
     f->plus += f->plus ? rows * f->n : 0;
 }
 
-template <unsigned ROWS>
+/* Threads of a block that is to round its rows: the more, the fewer times that is
+ * done, as long as there is a block for each processor. */
+static unsigned rounding_threads(size_t outputs)
+{
+    unsigned threads = MAX_THREADS;
+    while (threads > THREADS && outputs / (threads / WARP) < cuda_processors())
+        threads /= 2;
+    return threads;
+}
+
+template <unsigned ROWS> static size_t rounding_room(size_t k)
+{
+    return sizeof(float) * ROWS * MAX_WARPS +
+           rounded_bytes(ROWS, rounded_groups(k, ROUNDED_AT_ONCE<ROWS>));
+}
+
+template <unsigned ROWS, bool BLOCKS>
 static int few_by(struct kernel_run *run, struct factors factors, size_t count,
                   const struct factor_rows &all)
 {
     constexpr size_t max = CUDA_MAX_ROWS * ROWS;
-    size_t blocks = 0;
+    size_t blocks = 0, outputs = 0;
     int code = KERNEL_OK;
+    for (size_t i = 0; i < count; i++)
+        outputs += factors.of[i].n;
+    const unsigned threads = BLOCKS ? rounding_threads(outputs) : THREADS;
     for (size_t i = 0; i < count; i++) {
-        blocks += cuda_ceil(factors.of[i].n, OUTPUTS);
+        blocks += cuda_ceil(factors.of[i].n, threads / WARP);
         if (blocks > CUDA_MAX_BLOCKS)
             return KERNEL_UNSUPPORTED;
         factors.of[i].blocks = static_cast<unsigned>(blocks);
@@ -289,38 +422,55 @@ static int few_by(struct kernel_run *run, struct factors factors, size_t count,
         struct factor_rows a = all;
         a.m = all.m - at < max ? all.m - at : max;
         a.x += at * all.k;
-        code = cuda_launch(
-            run, a.norm ? few_rows<ROWS, true> : few_rows<ROWS, false>,
-            {blocks, cuda_ceil(a.m, ROWS), 1, THREADS}, factors, a);
+        code = cuda_launch(run,
+                           a.norm ? few_rows<ROWS, true, BLOCKS>
+                                  : few_rows<ROWS, false, BLOCKS>,
+                           {blocks, cuda_ceil(a.m, ROWS), 1, threads,
+                            BLOCKS ? rounding_room<ROWS>(a.k) : 0},
+                           factors, a);
         for (size_t i = 0; i < count; i++)
             skip_rows(&factors.of[i], a.m);
     }
     return code;
 }
 
-template <unsigned ROWS>
+template <unsigned ROWS, bool BLOCKS>
 static int gated_by(struct kernel_run *run, const struct kernel_gate *gate,
                     const struct factor_rows &a)
 {
-    const struct factor both[] = {factor_of(gate->gate, a),
-                                  factor_of(gate->up, a)};
-    return cuda_launch(
-        run, a.norm ? few_gated<ROWS, true> : few_gated<ROWS, false>,
-        {cuda_ceil(both[0].n, OUTPUTS), cuda_ceil(a.m, ROWS), 1, THREADS},
-        both[0], both[1], static_cast<int>(gate->bend), a);
+    const struct factor_pair both = {
+        {factor_of(gate->gate, a), factor_of(gate->up, a)}};
+    const size_t n = both.of[0].n;
+    const unsigned threads = BLOCKS ? rounding_threads(n) : THREADS;
+    return cuda_launch(run,
+                       a.norm ? few_gated<ROWS, true, BLOCKS>
+                              : few_gated<ROWS, false, BLOCKS>,
+                       {cuda_ceil(n, threads / WARP), cuda_ceil(a.m, ROWS), 1,
+                        threads, BLOCKS ? rounding_room<ROWS>(a.k) : 0},
+                       both, static_cast<int>(gate->bend), a);
 }
 
-/* By our own, however many rows there are. */
+/* By our own, however many rows there are.  One launch, but where some weights are in
+ * blocks and others not. */
 static int matmuls_few(struct kernel_run *run,
                        const struct kernel_product *products, size_t count,
                        const struct kernel_rows &rows, size_t m)
 {
     const struct factor_rows a = rows_of(rows, m, products[0].w->k);
-    struct factors factors = {};
-    for (size_t i = 0; i < count; i++)
-        factors.of[i] = factor_of(products[i], a);
-    return m == 1 ? few_by<1>(run, factors, count, a)
-                  : few_by<4>(run, factors, count, a);
+    struct factors of[2] = {};
+    size_t counts[2] = {};
+    int code = KERNEL_OK;
+    for (size_t i = 0; i < count; i++) {
+        const bool blocks = are_blocks(products[i].w->type);
+        of[blocks].of[counts[blocks]++] = factor_of(products[i], a);
+    }
+    if (counts[0])
+        code = m == 1 ? few_by<1, false>(run, of[0], counts[0], a)
+                      : few_by<4, false>(run, of[0], counts[0], a);
+    if (counts[1] && !code)
+        code = m == 1 ? few_by<1, true>(run, of[1], counts[1], a)
+                      : few_by<4, true>(run, of[1], counts[1], a);
+    return code;
 }
 
 /* ---- Many rows ---- */
@@ -333,20 +483,37 @@ static __global__ void __launch_bounds__(ELEMENTS)
         out[i] = to_bf16(in[i]);
 }
 
+/* *ret = a weight in blocks as bf16, as long as there is the room. */
+static int decoded(struct kernel_run *run, cuda_workspace *room,
+                   const struct kernel_weight *w, struct kernel_weight *ret)
+{
+    uint16_t *rows = cuda_blas_lacks() ? nullptr
+                                       : room->take<uint16_t>(w->n, w->k);
+    if (!rows)
+        return KERNEL_UNSUPPORTED;
+    ret->device = rows;
+    ret->type = KERNEL_BF16;
+    return cuda_blocks_decode(run, rows, w);
+}
+
 /* The library may know a way without the bias only. */
 static int matmul_blas(struct kernel_run *run, float *out, const void *a,
                         const struct kernel_weight *w, const float *bias,
                         size_t m, bool add)
 {
+    struct kernel_weight wide = *w;
+    cuda_workspace room(run);
     int code = cuda_direct(run);
+    if (!code && are_blocks(w->type))
+        code = decoded(run, &room, w, &wide);
     if (code)
         return code;
-    code = cuda_blas_matmul(run, out, a, w->device, bias, w->type, m, w->n,
+    code = cuda_blas_matmul(run, out, a, wide.device, bias, wide.type, m, w->n,
                              w->k, add);
     if (code != KERNEL_UNSUPPORTED || !bias)
         return code;
-    code = cuda_blas_matmul(run, out, a, w->device, nullptr, w->type, m, w->n,
-                             w->k, add);
+    code = cuda_blas_matmul(run, out, a, wide.device, nullptr, wide.type, m,
+                             w->n, w->k, add);
     return code ? code : cuda_add_bias(run, out, bias, m, w->n);
 }
 
@@ -406,7 +573,7 @@ static int matmuls_many(struct kernel_run *run,
                           : KERNEL_OK;
     for (size_t i = 0; i < count && !code; i++) {
         const struct kernel_product &p = products[i];
-        if (!rounded && many_rows(p.w, m) && p.w->type == KERNEL_BF16)
+        if (!rounded && many_rows(p.w, m) && p.w->type != KERNEL_F32)
             rounded = round_rows(run, &room, a, m, k, &code);
         if (!code)
             code = matmul_rounded(run, p, a, rounded, m);
@@ -433,9 +600,16 @@ static int matmul_gated(struct kernel_run *run, const struct kernel_gate *gate,
     const struct factor_rows a = rows_of(*rows, m, gate->gate.w->k);
     if (!m)
         return KERNEL_OK;
-    if (m < MANY_ROWS)
-        return m == 1 ? gated_by<1>(run, gate, a) : gated_by<4>(run, gate, a);
-    int code = matmuls_many(run, both, 2, rows, m);
+    const bool blocks = are_blocks(gate->gate.w->type);
+    const bool alike = blocks == are_blocks(gate->up.w->type);
+    if (m < MANY_ROWS && alike && blocks)
+        return m == 1 ? gated_by<1, true>(run, gate, a)
+                      : gated_by<4, true>(run, gate, a);
+    if (m < MANY_ROWS && alike)
+        return m == 1 ? gated_by<1, false>(run, gate, a)
+                      : gated_by<4, false>(run, gate, a);
+    int code = m < MANY_ROWS ? matmuls_few(run, both, 2, *rows, m)
+                             : matmuls_many(run, both, 2, rows, m);
     return code ? code
                 : cuda_bend(run, gate->gate.out, gate->gate.out, gate->up.out,
                             m * gate->gate.w->n, gate->bend);
@@ -471,6 +645,11 @@ static __global__ void __launch_bounds__(ELEMENTS)
 {
     int32_t row = picks.row ? picks.row[blockIdx.x] : picks.few[blockIdx.x];
     size_t from = static_cast<size_t>(row) * k;
+    if (are_blocks(type)) {
+        decode_block_row(out + blockIdx.x * k, w, type,
+                         static_cast<size_t>(row), k);
+        return;
+    }
     for (size_t l = threadIdx.x; l < k; l += ELEMENTS)
         out[blockIdx.x * k + l] = value_of(w, type, from + l);
 }

@@ -372,9 +372,9 @@ static void describe(struct model_weights *w, const struct loader *loader,
         if (tensor->type == TENSOR_I8)
             w->parameters -= tensor->shape[0]; /* its scales are among them */
         w->bytes += tensor->bytes;
-        bool wide = tensor->type == TENSOR_F32 || tensor->type == TENSOR_BF16;
+        bool narrow = tensor->type == TENSOR_F16 || tensor->type == TENSOR_I8;
         w->wide_bytes +=
-            wide ? tensor->bytes : tensor_values(tensor) * sizeof(float);
+            narrow ? tensor_values(tensor) * sizeof(float) : tensor->bytes;
     }
 }
 

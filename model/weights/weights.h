@@ -99,7 +99,7 @@ struct model_weights {
     struct hash128 hash; /* of names, types, shapes and data; not of a check */
     uint64_t parameters; /* scales are none */
     uint64_t bytes;      /* of memory for these */
-    uint64_t wide_bytes; /* the same with f16, int8 and blocks as f32 */
+    uint64_t wide_bytes; /* the same with f16 and int8 as f32 */
     bool soft_tokens, recalls, pools; /* it has lectern.* of these kinds */
     const char *type; /* of the embedding: "f32", "bf16", "f16", "int8", or
                          the name of blocks (blocks.h) */

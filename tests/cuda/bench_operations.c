@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "kernels/blocks.h"
 
 void bench_need(int code, const char *what)
 {
@@ -212,21 +213,32 @@ static void multiply_once(void *argument, size_t turn)
                "product");
 }
 
-/* Seconds of a [m, k] . w [n, k]^T; one weight after the other, so that no large
- * one is in the cache. */
-static double matmul_time(struct bench *b, size_t m, size_t n, size_t k,
-                          size_t weights)
+/* Random weights [n, k] of a type; of blocks without the highest bit of an exponent,
+ * so that their scales are numbers. */
+static void *random_weights(int type, size_t n, size_t k)
 {
-    struct multiplying p = {.b = b, .weight_count = weights, .m = m};
-    uint16_t *host = calloc(n * k, sizeof *host);
+    size_t count = n * kernel_row_bytes(type, k) / sizeof(uint16_t);
+    uint16_t *host = calloc(count, sizeof *host);
     bench_need(host ? 0 : KERNEL_NO_MEMORY, "malloc");
     fill_noise();
-    for (size_t i = 0; i < n * k; i++)
-        host[i] = noise_bf16(i);
+    for (size_t i = 0; i < count; i++)
+        host[i] =
+            kernel_is_blocks(type)
+                ? (uint16_t)((int32_t)(noise[i % NOISE] * 0x1p20F) & 0xBFBF)
+                : noise_bf16(i);
+    return host;
+}
+
+/* Seconds of a [m, k] . w [n, k]^T; one weight after the other, so that no large
+ * one is in the cache. */
+static double matmul_time(struct bench *b, int type, size_t m, size_t n,
+                          size_t k, size_t weights)
+{
+    struct multiplying p = {.b = b, .weight_count = weights, .m = m};
+    void *host = random_weights(type, n, k);
     for (size_t w = 0; w < weights; w++)
-        bench_need(
-            b->device->weight(&b->run, host, KERNEL_BF16, n, k, &p.weights[w]),
-            "weight");
+        bench_need(b->device->weight(&b->run, host, type, n, k, &p.weights[w]),
+                   "weight");
     p.a = bench_numbers(b, m * k);
     p.out = room(b, m * n * sizeof *p.out);
     double time = seconds(b, multiply_once, &p, p.out);
@@ -248,23 +260,37 @@ double bench_matmul_rate(struct bench *b)
     size_t m = bench_size(b, 8192, 16), n = bench_size(b, 14336, 32),
            k = bench_size(b, 4096, 16);
     if (!(b->matmul_rate > 0))
-        b->matmul_rate = operations_of(m, n, k) / matmul_time(b, m, n, k, 2);
+        b->matmul_rate =
+            operations_of(m, n, k) / matmul_time(b, KERNEL_BF16, m, n, k, 2);
     return b->matmul_rate;
 }
 
-static void one_matmul(struct bench *b, size_t m, size_t n, size_t k,
+static void one_matmul(struct bench *b, int type, size_t m, size_t n, size_t k,
                        size_t weights)
 {
     char shape[80];
     struct bench_row row;
-    double time = matmul_time(b, m, n, k, weights);
-    snprintf(shape, sizeof shape, "bf16 [%zu, %zu] . [%zu, %zu]^T", m, k, n, k);
+    double time = matmul_time(b, type, m, n, k, weights);
+    snprintf(shape, sizeof shape, "%s [%zu, %zu] . [%zu, %zu]^T",
+             kernel_is_blocks(type) ? block_kind(type)->name : "bf16", m, k, n,
+             k);
     bench_row(b, &row, "product", shape);
     bench_number(&row, "ms", time * 1e3, 4);
     if (m < 64)
-        bench_bytes(b, &row, 2.0 * (double)(n * k), time);
+        bench_bytes(b, &row, (double)(n * kernel_row_bytes(type, k)), time);
     bench_operations(b, &row, operations_of(m, n, k), time);
     bench_say(b, &row);
+}
+
+/* Of GGUF files: a step's, and a prompt's. */
+static void blocks_matmuls(struct bench *b)
+{
+    static const int types[] = {KERNEL_Q8_0, KERNEL_Q4_K, KERNEL_Q6_K};
+    size_t wide = bench_size(b, 14336, 32), width = bench_size(b, 4096, 256);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        one_matmul(b, types[i], 1, wide, width, MAX_WEIGHTS);
+    one_matmul(b, KERNEL_Q4_K, 4, wide, width, MAX_WEIGHTS);
+    one_matmul(b, KERNEL_Q4_K, bench_size(b, 8192, 48), wide, width, 2);
 }
 
 void bench_part_matmuls(struct bench *b)
@@ -274,12 +300,13 @@ void bench_part_matmuls(struct bench *b)
     bench_row(b, &row, "copy", b->tiny ? "64 KiB" : "1 GiB");
     bench_number(&row, "GB/s", bench_copy_rate(b) * 1e-9, 1);
     bench_say(b, &row);
-    one_matmul(b, width, width, width, 2);
-    one_matmul(b, bench_size(b, 8192, 48), wide, width, 2);
+    one_matmul(b, KERNEL_BF16, width, width, width, 2);
+    one_matmul(b, KERNEL_BF16, bench_size(b, 8192, 48), wide, width, 2);
     for (size_t m = 1; m <= 8; m *= 2)
-        one_matmul(b, m, wide, width, MAX_WEIGHTS);
-    one_matmul(b, 1, bench_size(b, 1024, 16), bench_size(b, 1024, 16),
-               MAX_WEIGHTS);
+        one_matmul(b, KERNEL_BF16, m, wide, width, MAX_WEIGHTS);
+    one_matmul(b, KERNEL_BF16, 1, bench_size(b, 1024, 16),
+               bench_size(b, 1024, 16), MAX_WEIGHTS);
+    blocks_matmuls(b);
 }
 
 /* ---- Attention ---- */

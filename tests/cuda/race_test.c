@@ -271,32 +271,41 @@ static void run_heads(int type)
     release_all();
 }
 
-static void run_matmuls(void)
+/* `host`: [n, k] of the type. */
+static void run_matmuls(const void *host, int type, size_t n, size_t k)
 {
-    enum { N = 70, K = 64 };
-    static uint16_t host[N * K];
     struct kernel_weight *weight = NULL;
-    for (size_t i = 0; i < (size_t)N * K; i++)
-        host[i] = 0x3F80;
-    assert_int_equal(table->weight(&run, host, KERNEL_BF16, N, K, &weight), 0);
+    assert_int_equal(table->weight(&run, host, type, n, k, &weight), 0);
     for (size_t m = 1; m < 20; m += 6)
-        assert_int_equal(table->matmul_bias(&run, numbers(m * N),
-                                            numbers(m * K), weight, numbers(N),
+        assert_int_equal(table->matmul_bias(&run, numbers(m * n),
+                                            numbers(m * k), weight, numbers(n),
                                             m, true),
                          0);
     for (size_t m = 1; m < 20; m += 6) {
-        const struct kernel_rows in = {numbers(m * K), numbers(K), 1e-6F,
-                                       numbers(m * K)};
+        const struct kernel_rows in = {numbers(m * k), numbers(k), 1e-6F,
+                                       numbers(m * k)};
         const struct kernel_product two[] = {
-            {numbers(m * N), weight, NULL, NULL},
-            {numbers(m * N), weight, numbers(N), numbers(m * N)}};
+            {numbers(m * n), weight, NULL, NULL},
+            {numbers(m * n), weight, numbers(n), numbers(m * n)}};
         const struct kernel_gate gate = {
-            two[0], {numbers(m * N), weight, NULL, NULL}, KERNEL_SILU};
+            two[0], {numbers(m * n), weight, NULL, NULL}, KERNEL_SILU};
         assert_int_equal(table->matmuls(&run, two, 2, &in, m), 0);
         assert_int_equal(table->matmul_gated(&run, &gate, &in, m), 0);
     }
     table->weight_free(&run, weight);
     release_all();
+}
+
+static void run_all_matmuls(void)
+{
+    enum { N = 70, K = 64, LONG = 4096 + 256, FEW = 5 };
+    static uint16_t host[N * K];
+    static unsigned char blocks[FEW * LONG];
+    for (size_t i = 0; i < (size_t)N * K; i++)
+        host[i] = 0x3F80;
+    run_matmuls(host, KERNEL_BF16, N, K);
+    for (int type = KERNEL_Q4_0; type < KERNEL_ALL_TYPES; type++)
+        run_matmuls(blocks, type, FEW, LONG);
 }
 
 static void run_top_k(size_t n)
@@ -326,7 +335,7 @@ static void run_little(void)
     run_texts(false);
     run_pooling();
     run_norms();
-    run_matmuls();
+    run_all_matmuls();
     run_heads(KERNEL_F32);
     run_heads(KERNEL_BF16);
     run_top_k(5000);

@@ -43,6 +43,8 @@ using std::size_t;
 #define cuda_blas_matmul      emulated_blas_matmul
 #define cuda_blas_lacks       emulated_blas_lacks
 #define cuda_matmul           emulated_matmul
+#define cuda_blocks_sort      emulated_blocks_sort
+#define cuda_blocks_decode    emulated_blocks_decode
 #define cuda_copy             emulated_copy
 #define cuda_bend             emulated_bend
 #define cuda_add_bias         emulated_add_bias
@@ -177,6 +179,29 @@ static inline void wait_copies(const char *file = __builtin_FILE(),
                                unsigned line = __builtin_LINE())
 {
     emulated_wait_copies(LATER, race_waits(file, line));
+}
+
+/* c + two integers of 16 bits times the lower, or the upper, two of four bytes. */
+static inline int __dp2a_lo(int a, int b, int c)
+{
+    return c + static_cast<int16_t>(a) * static_cast<int8_t>(b) +
+           (a >> 16) * static_cast<int8_t>(b >> 8);
+}
+
+static inline int __dp2a_hi(int a, int b, int c)
+{
+    return __dp2a_lo(a, b >> 16, c);
+}
+
+/* Four of the eight bytes of both words, each by three bits of `which`. */
+static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned which)
+{
+    const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
+    unsigned ret = 0;
+    for (unsigned i = 0; i < 4; i++)
+        ret |= static_cast<unsigned>(both >> 8 * (which >> 4 * i & 7) & 0xFF)
+               << 8 * i;
+    return ret;
 }
 
 static inline int __popc(unsigned value)
