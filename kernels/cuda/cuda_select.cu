@@ -278,7 +278,8 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS, 2)
     size_t count = s.candidates(a.first + blockIdx.z);
     choose_in_share(m, a, s, count);
     auto *room = reinterpret_cast<unsigned *>(m + 1);
-    if (is_last_block(a.stream, blockIdx.z * gridDim.y + blockIdx.y, a.splits, room))
+    if (is_last_block(a.stream, blockIdx.z * gridDim.y + blockIdx.y, a.splits,
+                      room))
         choose_of_shares(m, a, s, count);
 }
 

@@ -3,6 +3,8 @@
  * nothing before they are waited for, or mix what two were asked for (tests/cuda). */
 #include "tests/unit/support/devices.h"
 
+#include <pthread.h>
+
 enum { ANSWERS = 1, BACKGROUND }; /* as the device's table makes them */
 enum {
     PROMPT = 9,
@@ -170,6 +172,43 @@ static void neither_waits_for_the_other(void **state)
     }
 }
 
+static void *keep_embedding(void *context)
+{
+    enum { TIMES = 3 };
+    for (int i = 0; i < TIMES; i++)
+        embed(context);
+    return NULL;
+}
+
+/* The same by two threads: on a device, if there is one, and on the CPU. */
+static void threads_work_at_once(void **state)
+{
+    (void)state;
+    const double bound = 1e-3; /* of the largest value */
+    const struct kernels *const tables[] = {kernels_cpu(), device_table(1)};
+    for (size_t t = 0; t < 2 && tables[t]; t++)
+        for (size_t k = 0; k < MODEL_COUNT; k++) {
+            struct both alone, b;
+            pthread_t thread;
+            begin(&alone, models[k], tables[t]);
+            embed(&alone);
+            while (alone.read < STEPS)
+                step(&alone);
+            begin(&b, models[k], tables[t]);
+            assert_int_equal(pthread_create(&thread, NULL, keep_embedding, &b),
+                             0);
+            while (b.read < STEPS)
+                step(&b);
+            assert_int_equal(pthread_join(thread, NULL), 0);
+            check_near(models[k], b.logits, alone.logits, STEPS * b.vocabulary,
+                       bound);
+            check_near(models[k], b.vectors, alone.vectors, TEXTS * b.width,
+                       bound);
+            end(&alone);
+            end(&b);
+        }
+}
+
 /* Nothing goes to the runtime's own stream, which would wait for both. */
 static void each_has_its_stream(void **state)
 {
@@ -318,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_has_its_stream),
         cmocka_unit_test(neither_waits_for_the_other),
+        cmocka_unit_test(threads_work_at_once),
         cmocka_unit_test(last_blocks_are_told_apart),
         cmocka_unit_test(closing_waits_for_its_own),
     };
