@@ -107,7 +107,7 @@ static __device__ inline void round_eight(const struct rounded &to,
     to.sums[(row * 4 + unit % 4) * (to.groups + 1) + unit / 4] =
         static_cast<float>(sum);
     if (unit % 4 == 0)
-        to.scales[row * to.groups + unit / 4] = largest / range;
+        to.scales[row * to.groups + unit / 4] = largest * (1 / range);
 }
 
 /* Rounds x [count], times `norm` where there is one, by all threads of the block.

@@ -296,16 +296,21 @@ static void run_matmuls(const void *host, int type, size_t n, size_t k)
     release_all();
 }
 
-static void run_all_matmuls(void)
+static void run_bf16_matmuls(void)
 {
-    enum { N = 70, K = 64, LONG = 4096 + 256, FEW = 5 };
+    enum { N = 70, K = 64 };
     static uint16_t host[N * K];
-    static unsigned char blocks[FEW * LONG];
     for (size_t i = 0; i < (size_t)N * K; i++)
         host[i] = 0x3F80;
     run_matmuls(host, KERNEL_BF16, N, K);
-    for (int type = KERNEL_Q4_0; type < KERNEL_ALL_TYPES; type++)
-        run_matmuls(blocks, type, FEW, LONG);
+}
+
+/* More inputs than are rounded at once. */
+static void run_block_matmuls(int type)
+{
+    enum { N = 5, K = 4096 + 256 };
+    static unsigned char blocks[N * K * 2];
+    run_matmuls(blocks, type, N, K);
 }
 
 static void run_top_k(size_t n)
@@ -335,7 +340,8 @@ static void run_little(void)
     run_texts(false);
     run_pooling();
     run_norms();
-    run_all_matmuls();
+    run_bf16_matmuls();
+    run_block_matmuls(KERNEL_Q4_K);
     run_heads(KERNEL_F32);
     run_heads(KERNEL_BF16);
     run_top_k(5000);
@@ -369,6 +375,8 @@ static void run_all(void)
     run_bidirectional(70, 4, 32, 9);
     for (size_t n = 1; n < 400; n += 63)
         run_top_k(n);
+    for (int type = KERNEL_Q4_0; type < KERNEL_ALL_TYPES; type++)
+        run_block_matmuls(type);
     run_little();
 }
 
