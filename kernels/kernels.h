@@ -97,10 +97,13 @@ struct kernel_pool {
     unsigned threads;
 };
 
+/* `background`: a device does this run's work in a stream apart from other runs', which
+ * goes first.  Either kind may be under way in threads of its own, and neither waits
+ * for the other; what one left in memory the other may use once it was waited for. */
 struct kernel_run {
     struct kernel_pool pool;
-    void *stream; /* cuda: cudaStream_t */
-    void *step;   /* the backend's own; set to NULL before graph_begin */
+    bool background;
+    void *step; /* the backend's own; set to NULL before graph_begin */
 };
 
 /* The device that a table's operations run on. */
@@ -300,7 +303,7 @@ struct kernels {
      * show there.  Outputs are the same.  ref, cpu: nothing is put off. */
     int (*graph_begin)(struct kernel_run *run);
     int (*graph_end)(struct kernel_run *run);
-    /* Frees what the run holds; to be called last. */
+    /* Waits for what the run asked for, and frees what it holds; to be called last. */
     void (*run_end)(struct kernel_run *run);
 
     /* ---- Matmul ---- */

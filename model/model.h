@@ -32,7 +32,6 @@ struct session;
 struct model_options {
     const struct kernels *kernels; /* must outlive the model */
     struct kernel_pool pool;       /* zero: all in the calling thread */
-    void *stream;                  /* of the device; NULL: its default */
     bool no_tokenizer;             /* do not read tokenizer.json */
     bool exact;                    /* sessions may be `exact`, if any layer of
                                       the model sees all */
@@ -60,7 +59,8 @@ int model_open(const char *path, const struct model_options *options,
 void model_close(struct model *model);
 
 /* Shares the model with another thread: the weights are common, the scratch memory is
- * its own.  `of` may be at work.  Close it with model_close. */
+ * its own.  `of` may be at work, whose work goes first on a device, and waits for none
+ * of the share's.  Close it with model_close. */
 struct model *model_share(const struct model *of, struct kernel_pool pool);
 
 struct model_facts {

@@ -3,7 +3,11 @@
  *
  * All memory comes from the device's own pool in the order of the run's stream
  * and goes back there, not to the driver.  Out of memory is an answer like any
- * other. */
+ * other.
+ *
+ * There are two streams, of answers and of the background, made once; neither is the
+ * runtime's own, which waits for all others.  Nothing here waits for the whole
+ * device. */
 #include "kernels/cuda/cuda_internal.h"
 
 #include <cstdio>
@@ -19,6 +23,14 @@ void cuda_bind()
     if (!bound && chosen)
         cudaSetDevice(static_cast<int>(chosen));
     bound = true;
+}
+
+static cudaStream_t streams[CUDA_STREAMS];
+
+cudaStream_t cuda_stream(const struct kernel_run *run)
+{
+    cuda_bind();
+    return streams[cuda_stream_number(run)];
 }
 
 /* What was asked was wrong, and was not begun. */
@@ -115,15 +127,33 @@ unsigned cuda_processors()
     return processors;
 }
 
-/* Nothing of what was freed goes back to the driver before the end. */
+/* Nothing of what was freed goes back to the driver before the end, and no stream gets
+ * memory that it had to wait for another to be done with. */
 static cudaError_t keep_memory(int device)
 {
     cudaMemPool_t pool;
     uint64_t max = UINT64_MAX;
+    int none = 0;
     cudaError_t error = cudaDeviceGetDefaultMemPool(&pool, device);
+    if (!error)
+        error = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold,
+                                        &max);
     return error ? error
                  : cudaMemPoolSetAttribute(
-                       pool, cudaMemPoolAttrReleaseThreshold, &max);
+                       pool, cudaMemPoolReuseAllowInternalDependencies, &none);
+}
+
+/* Blocks of answers are begun before waiting ones of the background. */
+static cudaError_t make_streams()
+{
+    int last = 0, first = 0; /* as priorities: a lower number is earlier */
+    cudaError_t error = cudaDeviceGetStreamPriorityRange(&last, &first);
+    if (!error)
+        error = cudaStreamCreateWithPriority(&streams[CUDA_ANSWERS],
+                                             cudaStreamNonBlocking, first);
+    return error ? error
+                 : cudaStreamCreateWithPriority(&streams[CUDA_BACKGROUND],
+                                                cudaStreamNonBlocking, last);
 }
 
 static const char *find_device()
@@ -166,6 +196,8 @@ static const char *find_device()
         return "the CUDA device has no memory pools";
     if (!error)
         error = keep_memory(device);
+    if (!error)
+        error = make_streams();
     processors = count > 0 ? static_cast<unsigned>(count) : 1;
     return error ? cudaGetErrorString(error) : nullptr;
 }
@@ -210,12 +242,13 @@ static const char *find_code()
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(1);
     config.blockDim = dim3(32);
+    config.stream = streams[CUDA_ANSWERS];
     cudaError_t error = cudaLaunchKernelEx(&config, nothing);
     if (error == cudaErrorNoKernelImageForDevice ||
         error == cudaErrorInvalidDeviceFunction)
         return "the program holds no code for this CUDA device";
     if (!error)
-        error = cudaStreamSynchronize(nullptr);
+        error = cudaStreamSynchronize(config.stream);
     return error ? cudaGetErrorString(error) : nullptr;
 }
 

@@ -202,7 +202,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     if constexpr (ROWS == TENSOR_FEW) {
         size_t group = (blockIdx.z * gridDim.x + blockIdx.x) * z.hkv + turns.kv;
         auto *room = static_cast<unsigned *>(cuda_shared());
-        if (parts.within && is_last_block(group, count, room))
+        if (parts.within && is_last_block(parts.stream, group, count, room))
             join_rows(s.out, parts, count, z.places, z.d, false, turns.rows,
                       [&](unsigned row) {
                           unsigned its = turns.first + row;
@@ -258,7 +258,8 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
     size_t max = longest / SPLIT_MIN;
     size_t count = wanted < max ? wanted : max;
     cuda_workspace outs(run), logs(run);
-    struct tile_parts parts = {nullptr, nullptr, false};
+    struct tile_parts parts = {nullptr, nullptr, false,
+                               cuda_stream_number(run)};
     if (count > 1) {
         parts.out = outs.take<float>(count, z.places, z.d);
         parts.log = logs.take<float>(count, z.places);

@@ -24,7 +24,7 @@ struct library {
     decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set;
     decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
     decltype(&cublasLtMatmul) matmul;
-    cublasLtHandle_t handle;
+    cublasLtHandle_t handles[CUDA_STREAMS];
 };
 
 struct library blas;
@@ -64,7 +64,8 @@ void open()
              &blas.preference_set) &&
         find(file, "cublasLtMatmulAlgoGetHeuristic", &blas.heuristic) &&
         find(file, "cublasLtMatmul", &blas.matmul) &&
-        blas.create(&blas.handle) == CUBLAS_STATUS_SUCCESS;
+        blas.create(&blas.handles[CUDA_ANSWERS]) == CUBLAS_STATUS_SUCCESS &&
+        blas.create(&blas.handles[CUDA_BACKGROUND]) == CUBLAS_STATUS_SUCCESS;
 }
 
 uint32_t alignment_of(const void *at)
@@ -80,7 +81,7 @@ uint32_t alignment_of(const void *at)
  * op(w^T) . a^T, and a bias of out's rows is one of its columns. */
 struct plan {
     struct matmul_shape shape;
-    uint64_t used; /* when, as `now` counts */
+    uint64_t used; /* when, as its plans count */
     bool known;    /* a way was looked for */
     bool possible; /* and found */
     cublasLtMatmulDesc_t desc;
@@ -89,10 +90,16 @@ struct plan {
 };
 
 /* Asking takes as long as many products: each shape asks once, until another
- * takes its place.  Under `lock`, also while a plan is used. */
-struct plan plans[CUDA_PLANS];
-uint64_t now;
-pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+ * takes its place.  Under `lock`, also while a plan is used: each stream has its own,
+ * so that the thread of one does not wait while another's asks. */
+struct plans {
+    struct plan of[CUDA_PLANS];
+    uint64_t now;
+};
+
+struct plans all_plans[CUDA_STREAMS];
+pthread_mutex_t locks[CUDA_STREAMS] = {PTHREAD_MUTEX_INITIALIZER,
+                                       PTHREAD_MUTEX_INITIALIZER};
 
 void forget(struct plan *p)
 {
@@ -131,7 +138,7 @@ bool prefer(cublasLtMatmulPreference_t preference,
            CUBLAS_STATUS_SUCCESS;
 }
 
-bool choose(struct plan *p)
+bool choose(cublasLtHandle_t handle, struct plan *p)
 {
     const struct matmul_shape *s = &p->shape;
     cublasLtMatmulPreference_t preference = nullptr;
@@ -148,7 +155,7 @@ bool choose(struct plan *p)
                s->out_align) &&
         prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
                s->out_align) &&
-        blas.heuristic(blas.handle, p->desc, p->w, p->a, p->out, p->out,
+        blas.heuristic(handle, p->desc, p->w, p->a, p->out, p->out,
                        preference, 1, &p->way,
                        &count) == CUBLAS_STATUS_SUCCESS &&
         count > 0;
@@ -157,7 +164,7 @@ bool choose(struct plan *p)
     return found_way;
 }
 
-bool prepare(struct plan *p)
+bool prepare(cublasLtHandle_t handle, struct plan *p)
 {
     const struct matmul_shape *s = &p->shape;
     cudaDataType_t in = s->type == KERNEL_BF16 ? CUDA_R_16BF : CUDA_R_32F;
@@ -169,17 +176,18 @@ bool prepare(struct plan *p)
                       CUBLASLT_EPILOGUE_BIAS) &&
              describe(p, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F))) &&
            lay_out(&p->w, in, s->k, s->n) && lay_out(&p->a, in, s->k, s->m) &&
-           lay_out(&p->out, CUDA_R_32F, s->n, s->m) && choose(p);
+           lay_out(&p->out, CUDA_R_32F, s->n, s->m) && choose(handle, p);
 }
 
 /* The shape's, or of its places the one that was used longest ago.  With the
  * lock. */
-struct plan *plan_for(const struct matmul_shape *shape)
+struct plan *plan_for(unsigned stream, const struct matmul_shape *shape)
 {
-    struct plan *places = &plans[plan_place(shape)], *p = places;
+    struct plans *plans = &all_plans[stream];
+    struct plan *places = &plans->of[plan_place(shape)], *p = places;
     for (size_t i = 0; i < CUDA_PLAN_PLACES; i++) {
         if (places[i].known && same_shape(&places[i].shape, shape)) {
-            places[i].used = ++now;
+            places[i].used = ++plans->now;
             return &places[i];
         }
         if (places[i].used < p->used)
@@ -187,9 +195,9 @@ struct plan *plan_for(const struct matmul_shape *shape)
     }
     forget(p);
     p->shape = *shape;
-    p->possible = prepare(p);
+    p->possible = prepare(blas.handles[stream], p);
     p->known = true;
-    p->used = ++now;
+    p->used = ++plans->now;
     return p;
 }
 
@@ -204,7 +212,7 @@ int multiply(struct kernel_run *run, struct plan *p, float *out, const void *a,
     void *workspace = room.take<char>(p->way.workspaceSize);
     if (!workspace)
         return KERNEL_NO_MEMORY;
-    if (blas.matmul(blas.handle, p->desc, &one, w, p->w, a, p->a, &before, out,
+    if (blas.matmul(blas.handles[cuda_stream_number(run)], p->desc, &one, w, p->w, a, p->a, &before, out,
                     p->out, out, p->out, &p->way.algo, workspace,
                     p->way.workspaceSize,
                     cuda_stream(run)) == CUBLAS_STATUS_SUCCESS)
@@ -238,8 +246,9 @@ int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
                                 alignment_of(w)};
     if (cuda_blas_lacks())
         return KERNEL_UNSUPPORTED;
-    pthread_mutex_lock(&lock);
-    int code = multiply(run, plan_for(&shape), out, a, w, bias, add);
-    pthread_mutex_unlock(&lock);
+    unsigned stream = cuda_stream_number(run);
+    pthread_mutex_lock(&locks[stream]);
+    int code = multiply(run, plan_for(stream, &shape), out, a, w, bias, add);
+    pthread_mutex_unlock(&locks[stream]);
     return code;
 }

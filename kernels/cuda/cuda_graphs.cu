@@ -360,9 +360,10 @@ int graph_end(struct kernel_run *run)
 void run_end(struct kernel_run *run)
 {
     struct step *s = step_of(run);
+    cuda_start_put_off(run);
+    cuda_code(cudaStreamSynchronize(cuda_stream(run)));
     if (!s)
         return;
-    cuda_start_put_off(run);
     drop_graph(s);
     if (s->scratch)
         cuda_code(cudaFreeAsync(s->scratch, cuda_stream(run)));

@@ -194,7 +194,8 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     if constexpr (ROWS == TENSOR_FEW) {
         auto *room = static_cast<unsigned *>(cuda_shared());
         if (a.parts.within &&
-            is_last_block(blockIdx.x * z.hkv + turns.kv, turns.parts, room))
+            is_last_block(a.parts.stream, blockIdx.x * z.hkv + turns.kv,
+                          turns.parts, room))
             join_rows(a.out, a.parts, turns.parts, z.m * z.hq, s.d, z.softmax1,
                       turns.rows, [&](unsigned row) {
                           unsigned its = turns.first + row;
@@ -221,6 +222,7 @@ static int attend_in_parts(struct kernel_run *run, struct hils_args *a,
         if (!a->parts.out || !a->parts.log)
             return KERNEL_NO_MEMORY;
         a->parts.within = within && grid.x * grid.y <= JOIN_MAX;
+        a->parts.stream = cuda_stream_number(run);
     }
     grid.z = a->part_count;
     int code = cuda_launch(run, kernel, grid, *a);

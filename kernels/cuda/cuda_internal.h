@@ -21,11 +21,17 @@ struct kernel_weight {
 /* The calling thread works with the device that was chosen. */
 void cuda_bind();
 
-inline cudaStream_t cuda_stream(const struct kernel_run *run)
+/* The device's streams, which do not wait for each other; what their work shares
+ * (counters, cuBLASLt's plans) each has for itself. */
+enum { CUDA_ANSWERS, CUDA_BACKGROUND, CUDA_STREAMS };
+
+inline unsigned cuda_stream_number(const struct kernel_run *run)
 {
-    cuda_bind();
-    return static_cast<cudaStream_t>(run->stream);
+    return run->background ? CUDA_BACKGROUND : CUDA_ANSWERS;
 }
+
+/* The run's; binds, too. */
+cudaStream_t cuda_stream(const struct kernel_run *run);
 
 /* Maps the runtime's answer, and forgets it, so that the next call starts
  * clean.  A lack of memory, and what was refused as it was asked, are errors of

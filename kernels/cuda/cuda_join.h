@@ -2,7 +2,7 @@
  * parts of the same rows joins them, instead of another launch.
  *
  * Counters are zero between launches: the last one that counts sets its own back.
- * All launches that count are of one stream, the default one. */
+ * Each stream has its own, for launches of two may be under way together. */
 #ifndef KERNELS_CUDA_CUDA_JOIN_H
 #define KERNELS_CUDA_CUDA_JOIN_H
 
@@ -10,18 +10,19 @@
 #include "kernels/cuda/cuda_tiles.h"
 
 constexpr size_t JOIN_MAX = 1024; /* groups of blocks of a launch */
-static __device__ unsigned join_count[JOIN_MAX];
+static __device__ unsigned join_count[CUDA_STREAMS][JOIN_MAX];
 
 /* Whether all other blocks of the `count` of group `group` have come here before;
- * then what they wrote can be read.  All threads come; *room: shared memory. */
-static __device__ inline bool is_last_block(size_t group, size_t count,
-                                            unsigned *room)
+ * then what they wrote can be read.  `stream`: the launch's (cuda_stream_number).  All
+ * threads come; *room: shared memory. */
+static __device__ inline bool is_last_block(unsigned stream, size_t group,
+                                            size_t count, unsigned *room)
 {
     __syncthreads(); /* all of this block has been written */
     if (!threadIdx.x) {
         unsigned most = static_cast<unsigned>(count - 1);
         __threadfence();
-        *room = atomicInc(&join_count[group], most) == most;
+        *room = atomicInc(&join_count[stream][group], most) == most;
         __threadfence();
     }
     __syncthreads();

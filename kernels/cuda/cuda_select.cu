@@ -143,6 +143,7 @@ struct choosing {
     int32_t *best; /* [m, hkv, splits, top_k] the best of each share */
     float *worth;  /* the same, what they are worth */
     size_t splits;
+    unsigned stream; /* whose launch it is (cuda_join.h) */
 
     /* The rows of a group's heads. */
     __device__ float *scores(const struct hils_source &s, size_t i,
@@ -277,7 +278,8 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS, 2)
     size_t count = s.candidates(a.first + blockIdx.z);
     choose_in_share(m, a, s, count);
     auto *room = reinterpret_cast<unsigned *>(m + 1);
-    if (is_last_block(blockIdx.z * gridDim.y + blockIdx.y, a.splits, room))
+    if (is_last_block(a.stream, blockIdx.z * gridDim.y + blockIdx.y, a.splits,
+                      room))
         choose_of_shares(m, a, s, count);
 }
 
@@ -490,6 +492,7 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
     a.parts = parts;
     a.chunks = sizes->chunks;
     a.splits = splits_of(s, batch);
+    a.stream = cuda_stream_number(run);
     bool fine = a.score && log && (a.each || !means);
     if (fine && (a.splits > 1 || batch <= SCORE_FEW)) {
         size_t count = cuda_ceil(sizes->chunks, SCORE_CHUNKS);

@@ -274,7 +274,8 @@ static int attend_tiles(struct kernel_run *run, float *out,
 {
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {outs.take<float>(STAR_PARTS, m * s.heads, s.d),
-                               logs.take<float>(STAR_PARTS, m, s.heads), false};
+                               logs.take<float>(STAR_PARTS, m, s.heads), false,
+                               cuda_stream_number(run)};
     if (!parts.out || !parts.log)
         return KERNEL_NO_MEMORY;
     int code =

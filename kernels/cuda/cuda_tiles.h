@@ -205,6 +205,7 @@ struct tile_parts {
     float *out;  /* [parts, rows, d] */
     float *log;  /* [parts, rows]; -infinity: nothing was seen */
     bool within; /* the last block of each tile's joins them (cuda_join.h) */
+    unsigned stream; /* whose launch it is */
 };
 
 /* out [rows, d] = the parts of each row by their weights; `one`: 1 is added to

@@ -297,8 +297,7 @@ int model_open(const char *path, const struct model_options *options,
 {
     struct model *m = mem_alloc(sizeof *m);
     m->kernels = options->kernels;
-    m->run =
-        (struct kernel_run){.pool = options->pool, .stream = options->stream};
+    m->run = (struct kernel_run){.pool = options->pool};
     int code = gguf_is_path(path) ? open_gguf(m, path, err)
                                   : open_config(m, path, err);
     if (!code)
@@ -328,7 +327,7 @@ struct model *model_share(const struct model *of, struct kernel_pool pool)
     struct model *m = mem_alloc(sizeof *m);
     *m = (struct model){.shared = true,
                         .kernels = of->kernels,
-                        .run = {.pool = pool, .stream = of->run.stream},
+                        .run = {.pool = pool, .background = true},
                         .config = of->config,
                         .pooling = of->pooling,
                         .weights = of->weights,

@@ -19,20 +19,38 @@ static float value_of(const void *values, int type, size_t at)
     return static_cast<const float *>(values)[at];
 }
 
-int cuda_blas_matmul(struct kernel_run *, float *out, const void *a,
+struct matmul {
+    float *out;
+    const void *a, *w;
+    const float *bias;
+    int type;
+    size_t m, n, k;
+    bool add;
+};
+
+static void multiply(const struct matmul *x)
+{
+    for (size_t i = 0; i < x->m; i++)
+        for (size_t j = 0; j < x->n; j++) {
+            float sum = x->bias ? x->bias[j] : 0, *to = &x->out[i * x->n + j];
+            for (size_t l = 0; l < x->k; l++)
+                sum += value_of(x->a, x->type, i * x->k + l) *
+                       value_of(x->w, x->type, j * x->k + l);
+            *to = x->add ? *to + sum : sum;
+        }
+}
+
+int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
                       const void *w, const float *bias, int type, size_t m,
                       size_t n, size_t k, bool add)
 {
     if (is_missing || k % 2 || (bias && k % 3)) /* or ways that it does not know */
         return KERNEL_UNSUPPORTED;
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < n; j++) {
-            float sum = bias ? bias[j] : 0;
-            for (size_t l = 0; l < k; l++)
-                sum +=
-                    value_of(a, type, i * k + l) * value_of(w, type, j * k + l);
-            out[i * n + j] = add ? out[i * n + j] + sum : sum;
-        }
+    struct matmul matmul = {out, a, w, bias, type, m, n, k, add};
+    emulated_ask(
+        cuda_stream(run),
+        [](void *of, void *) { multiply(static_cast<struct matmul *>(of)); },
+        &matmul, sizeof matmul);
     return KERNEL_OK;
 }
 

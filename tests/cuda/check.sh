@@ -121,7 +121,7 @@ run_tool() {  # run_tool TOOL NAME PROGRAM
     esac
 }
 
-for test in kernels products blocks_device attention attention_star_hici cuda pages; do
+for test in kernels products blocks_device attention attention_star_hici cuda streams pages; do
     program=$(ls "$programs"/*/test_$test 2>/dev/null || echo "$programs/test_$test")
     run_test $test "$program"
 done

@@ -18,6 +18,13 @@
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
+unsigned emulated_random(unsigned limit)
+{
+    static uint64_t seed = 1;
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<unsigned>((seed >> 33) % limit);
+}
+
 namespace
 {
 
@@ -46,7 +53,6 @@ void *shared_memory;
 size_t shared_bytes;
 void (*kernel)(void *argument);
 void *kernel_argument;
-uint64_t seed = 1;
 
 [[noreturn]] void wrong(const char *what)
 {
@@ -57,8 +63,7 @@ uint64_t seed = 1;
 
 unsigned random_below(unsigned limit)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<unsigned>((seed >> 33) % limit);
+    return emulated_random(limit);
 }
 
 /* ---- Switching ---- */
@@ -389,7 +394,7 @@ static bool fails(long *left)
     return *left >= 0 && (*left)-- == 0;
 }
 
-static cudaError_t answer()
+cudaError_t emulated_answer()
 {
     return broken ? cudaErrorLaunchFailure : cudaSuccess;
 }
@@ -423,10 +428,51 @@ bool emulated_allowed(const void *kernel, size_t bytes)
     return bytes <= USUAL_SHARED;
 }
 
+/* A launch whose turn it is. */
+struct started {
+    cudaLaunchConfig_t config;
+    void (*body)(void *argument);
+};
+
+static void run_blocks(void *of, void *argument)
+{
+    const struct started *s = static_cast<struct started *>(of);
+    const dim3 grid = s->config.gridDim;
+    size_t count = size_t{grid.x} * grid.y * grid.z;
+    bool backwards = random_below(2);
+    race_launch();
+    for (size_t i = 0; i < count; i++) {
+        size_t b = backwards ? count - 1 - i : i;
+        if (i)
+            emulated_mix();
+        threads = s->config.blockDim.x;
+        blockDim = s->config.blockDim;
+        gridDim = grid;
+        kernel = s->body;
+        kernel_argument = argument;
+        blockIdx = dim3(static_cast<unsigned>(b % grid.x),
+                        static_cast<unsigned>(b / grid.x % grid.y),
+                        static_cast<unsigned>(b / grid.x / grid.y));
+        shared_bytes = s->config.dynamicSmemBytes;
+        shared_memory = malloc(shared_bytes);
+        if (!shared_memory && shared_bytes)
+            wrong("no memory");
+        memset(shared_memory, 0xFF, shared_bytes);
+        emulated_begin_copies();
+        race_block(static_cast<unsigned>(b));
+        run_block();
+        race_block_end();
+        emulated_end_copies();
+        free(shared_memory);
+    }
+}
+
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
-                            void (*body)(void *argument), void *argument)
+                            void (*body)(void *argument), void *argument,
+                            size_t bytes)
 {
     const dim3 grid = config->gridDim;
+    unsigned wanted = config->blockDim.x;
     launches++;
     if (broken)
         return cudaErrorLaunchFailure;
@@ -436,8 +482,7 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
     }
     if (fails(&refusals_left))
         return refusal;
-    threads = config->blockDim.x;
-    if (!threads || threads > MAX_THREADS || threads % WARP ||
+    if (!wanted || wanted > MAX_THREADS || wanted % WARP ||
         config->blockDim.y != 1 || config->blockDim.z != 1 || !grid.x ||
         !grid.y || !grid.z)
         return cudaErrorInvalidConfiguration;
@@ -450,30 +495,9 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
         stacks = static_cast<char *>(memory);
         race_stacks(stacks, MAX_THREADS * STACK);
     }
-    blockDim = config->blockDim;
-    gridDim = grid;
-    kernel = body;
-    kernel_argument = argument;
-    size_t blocks = size_t{grid.x} * grid.y * grid.z;
-    bool backwards = random_below(2);
-    race_launch();
-    for (size_t i = 0; i < blocks; i++) {
-        size_t b = backwards ? blocks - 1 - i : i;
-        blockIdx = dim3(static_cast<unsigned>(b % grid.x),
-                        static_cast<unsigned>(b / grid.x % grid.y),
-                        static_cast<unsigned>(b / grid.x / grid.y));
-        shared_memory = malloc(config->dynamicSmemBytes);
-        if (!shared_memory && config->dynamicSmemBytes)
-            return cudaErrorMemoryAllocation;
-        memset(shared_memory, 0xFF, config->dynamicSmemBytes);
-        shared_bytes = config->dynamicSmemBytes;
-        emulated_begin_copies();
-        race_block(static_cast<unsigned>(b));
-        run_block();
-        race_block_end();
-        emulated_end_copies();
-        free(shared_memory);
-    }
+    struct started s = {*config, body};
+    emulated_count_launch(config->stream);
+    emulated_ask(config->stream, run_blocks, &s, sizeof s, argument, bytes);
     return cudaSuccess;
 }
 
@@ -483,10 +507,10 @@ constexpr size_t MAX_MEMORY = size_t{1} << 30; /* of one piece */
 
 static size_t memory_used, memory_held; /* now; the most at once */
 
-/* Copies from the host since the last wait.  A device may make them later. */
-static unsigned copies_under_way;
+/* Whether one stream's pool gives what another frees, and waits for that. */
+static bool pool_waits = true;
 
-cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t)
+cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t stream)
 {
     if (broken)
         return cudaErrorLaunchFailure;
@@ -495,6 +519,7 @@ cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t)
                        : nullptr;
     if (!memory)
         return cudaErrorMemoryAllocation;
+    emulated_take(stream, pool_waits);
     memset(memory, 0xFF, bytes);
     memory_used += malloc_usable_size(memory);
     memory_held = memory_held > memory_used ? memory_held : memory_used;
@@ -502,35 +527,55 @@ cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t)
     return cudaSuccess;
 }
 
-cudaError_t cudaFreeAsync(void *memory, cudaStream_t)
+static void give_back(void *of, void *)
 {
-    if (copies_under_way)
-        wrong("nobody waited for a copy of what the host may free");
+    void *memory = *static_cast<void **>(of);
     memory_used -= memory ? malloc_usable_size(memory) : 0;
     free(memory);
-    return answer();
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
-                            cudaMemcpyKind kind, cudaStream_t)
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
 {
+    if (*emulated_copies(stream))
+        wrong("nobody waited for a copy of what the host may free");
+    emulated_ask(stream, give_back, &memory, sizeof memory);
+    return emulated_answer();
+}
+
+struct copying {
+    void *to;
+    const void *from; /* nullptr: `value` in each */
+    int value;
+    size_t bytes;
+};
+
+static void copy_bytes(void *of, void *)
+{
+    const struct copying *c = static_cast<struct copying *>(of);
+    if (c->from)
+        memcpy(c->to, c->from, c->bytes);
+    else
+        memset(c->to, c->value, c->bytes);
+}
+
+/* Copies from the host a device may make later. */
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                            cudaMemcpyKind kind, cudaStream_t stream)
+{
+    struct copying c = {to, from, 0, bytes};
     if (broken)
         return cudaErrorLaunchFailure;
-    copies_under_way += kind == cudaMemcpyHostToDevice;
-    memcpy(to, from, bytes);
+    *emulated_copies(stream) += kind == cudaMemcpyHostToDevice;
+    emulated_ask(stream, copy_bytes, &c, sizeof c);
     return cudaSuccess;
 }
 
-cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t)
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes,
+                            cudaStream_t stream)
 {
-    memset(to, value, bytes);
+    struct copying c = {to, nullptr, value, bytes};
+    emulated_ask(stream, copy_bytes, &c, sizeof c);
     return cudaSuccess;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t)
-{
-    copies_under_way = 0;
-    return answer();
 }
 
 cudaError_t cudaGetLastError()
@@ -566,14 +611,14 @@ cudaError_t cudaSetDevice(int device)
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int)
 {
     *ret = {"an emulated device", 9, 0};
-    return answer();
+    return emulated_answer();
 }
 
 cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
 {
     *ret_free = memory_free;
     *ret_total = size_t{1} << 30;
-    return answer();
+    return emulated_answer();
 }
 
 /* All that was ever held counts as used: what is free is for a test to say. */
@@ -581,7 +626,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *ret)
 {
     uint64_t held = memory_held;
     memcpy(ret, &held, sizeof held);
-    return answer();
+    return emulated_answer();
 }
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret, int)
@@ -590,7 +635,13 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret, int)
     return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr attribute,
+                                    void *value)
 {
+    int may = 0;
+    if (attribute == cudaMemPoolReuseAllowInternalDependencies) {
+        memcpy(&may, value, sizeof may);
+        pool_waits = may;
+    }
     return cudaSuccess;
 }

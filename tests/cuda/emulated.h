@@ -60,6 +60,24 @@ struct emulated_steps {
 };
 struct emulated_steps *emulated_steps_seen(void);
 
+/* What a stream was asked for so far, and how often it was waited for; `undone`: of
+ * launches, copies and memory given back, while streams are held. */
+struct emulated_work {
+    int priority;
+    size_t launches, waits, undone;
+};
+/* 0: the runtime's own stream; then as they were made.  NULL: there are no more. */
+const struct emulated_work *emulated_stream_seen(size_t at);
+
+/* When streams do what they are asked for: at once; when somebody waits for them, and
+ * not before; the same, but while one is waited for the others get on with theirs, now
+ * and then, between two blocks of a kernel too.  at_wait (NULL: nothing) is called when
+ * a stream is about to be waited for, and not while it is called.  What was held is done
+ * before. */
+enum emulated_order { EMULATED_AT_ONCE, EMULATED_HELD, EMULATED_MIXED };
+void emulated_hold(enum emulated_order how, void (*at_wait)(void *context),
+                   void *context);
+
 #ifdef __cplusplus
 }
 #endif

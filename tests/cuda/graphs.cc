@@ -59,6 +59,29 @@ struct emulated_ready {
 namespace
 {
 
+/* A copy of a kernel's values; false: they are too many. */
+bool put_values(struct word *words, const struct emulated_kernel *kernel,
+                void *const *values)
+{
+    for (size_t i = 0, at = 0; i < kernel->count; i++) {
+        size_t bytes = kernel->sizes[i];
+        if (at + bytes / sizeof(struct word) + 1 > WORDS)
+            return false;
+        memcpy(&words[at], values[i], bytes);
+        at += bytes / sizeof(struct word) + 1;
+    }
+    return true;
+}
+
+void values_at(struct word *words, const struct emulated_kernel *kernel,
+               void **ret)
+{
+    for (size_t i = 0, at = 0; i < kernel->count; i++) {
+        ret[i] = &words[at];
+        at += kernel->sizes[i] / sizeof(struct word) + 1;
+    }
+}
+
 cudaError_t fill(struct emulated_node *node,
                  const struct cudaKernelNodeParams *params)
 {
@@ -68,24 +91,16 @@ cudaError_t fill(struct emulated_node *node,
     node->grid = params->gridDim;
     node->block = params->blockDim;
     node->shared = params->sharedMemBytes;
-    for (size_t i = 0, at = 0; i < node->kernel->count; i++) {
-        size_t bytes = node->kernel->sizes[i];
-        if (at + bytes / sizeof(struct word) + 1 > WORDS)
-            return cudaErrorInvalidValue;
-        memcpy(&node->words[at], params->kernelParams[i], bytes);
-        at += bytes / sizeof(struct word) + 1;
-    }
-    return cudaSuccess;
+    return put_values(node->words, node->kernel, params->kernelParams)
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
 }
 
 cudaError_t run(struct emulated_node *node, cudaStream_t stream)
 {
     void *values[emulated_kernel::MAX];
     cudaLaunchConfig_t config = {};
-    for (size_t i = 0, at = 0; i < node->kernel->count; i++) {
-        values[i] = &node->words[at];
-        at += node->kernel->sizes[i] / sizeof(struct word) + 1;
-    }
+    values_at(node->words, node->kernel, values);
     config.gridDim = node->grid;
     config.blockDim = node->block;
     config.dynamicSmemBytes = node->shared;
@@ -125,19 +140,24 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
 {
     struct call {
         const struct emulated_kernel *kernel;
-        void **values;
-    } call = {known(address), values};
+        struct word words[WORDS];
+    } call;
+    call.kernel = known(address);
     if (!call.kernel)
         return cudaErrorInvalidDeviceFunction;
+    if (!put_values(call.words, call.kernel, values))
+        return cudaErrorInvalidValue;
     if (!emulated_allowed(address, config->dynamicSmemBytes))
         return cudaErrorInvalidConfiguration;
     return emulated_launch(
         config,
         [](void *argument) {
-            const struct call *c = static_cast<struct call *>(argument);
-            c->kernel->call(c->kernel->address, c->values);
+            struct call *c = static_cast<struct call *>(argument);
+            void *places[emulated_kernel::MAX];
+            values_at(c->words, c->kernel, places);
+            c->kernel->call(c->kernel->address, places);
         },
-        &call);
+        &call, sizeof call);
 }
 
 cudaError_t cudaGraphCreate(cudaGraph_t *ret, unsigned)

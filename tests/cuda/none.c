@@ -55,3 +55,17 @@ size_t emulated_plan_place(size_t m, size_t n, size_t k)
 {
     return m ^ n ^ k;
 }
+
+const struct emulated_work *emulated_stream_seen(size_t at)
+{
+    (void)at;
+    return NULL;
+}
+
+void emulated_hold(enum emulated_order how, void (*at_wait)(void *context),
+                   void *context)
+{
+    (void)how;
+    (void)at_wait;
+    (void)context;
+}

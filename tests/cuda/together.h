@@ -14,6 +14,20 @@ void emulated_together(void *own, void (*all)(void *const *lanes));
 /* Whether the bytes lie in the block's shared memory. */
 bool emulated_is_shared(const void *at, std::size_t bytes);
 
+/* Success, or what a broken device says. */
+enum cudaError_t emulated_answer();
+
+unsigned emulated_random(unsigned limit);
+
+/* Between two blocks: perhaps something of another stream's. */
+void emulated_mix();
+/* Memory is asked for in a stream of whose pool `shared` says that it gives what
+ * other streams free. */
+void emulated_take(struct emulated_stream *stream, bool shared);
+/* What the host put down for the stream and may not free before it is waited for. */
+unsigned *emulated_copies(struct emulated_stream *stream);
+void emulated_count_launch(struct emulated_stream *stream);
+
 /* A block begins, and ends: copies into its shared memory must be done. */
 void emulated_begin_copies();
 void emulated_end_copies();

@@ -741,7 +741,7 @@ static void hils_by_hand(void **state)
     (void)state;
     for (int t = 0; t < 2; t++) {
         const struct kernels *table = table_at(t);
-        struct kernel_run run = {.stream = NULL};
+        struct kernel_run run = {.step = NULL};
         struct kernel_hils z = {.m = 1,
                                 .n = 7,
                                 .chunks = 3,
@@ -783,7 +783,7 @@ static void a_summary_by_hand(void **state)
     (void)state;
     for (int t = 0; t < 2; t++) {
         const struct kernels *table = table_at(t);
-        struct kernel_run run = {.stream = NULL};
+        struct kernel_run run = {.step = NULL};
         const float k[] = {3, -1, 3, -1, 3, -1, 90, 90}, proxy[] = {5, 2};
         float key[2], bias;
         summarise_chunks(table, &run, key, &bias, k, proxy,
@@ -805,7 +805,7 @@ static void a_run_speaks_for_its_chunk(void **state)
     (void)state;
     for (int t = 0; t < 2; t++) {
         const struct kernels *table = table_at(t);
-        struct kernel_run run = {.stream = NULL};
+        struct kernel_run run = {.step = NULL};
         const float one[] = {1, 1};
         float k[] = {2, 2, 2, 2, 9, 7, -9, -7, 0, 0}, key[2];
         const uint16_t *mean = (const uint16_t *)key;

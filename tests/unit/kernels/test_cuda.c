@@ -332,7 +332,7 @@ static void steps_of_many_are_replayed(void **state)
 static void check_aligned_matmul(const struct kernels *table, size_t m,
                                  size_t n, size_t k)
 {
-    struct kernel_run run = {.stream = NULL};
+    struct kernel_run run = {.step = NULL};
     const struct kernels *ref = kernels_ref();
     struct kernel_weight *mine = NULL, *theirs = NULL;
     uint16_t *half = mem_alloc(n * k * sizeof *half);
@@ -382,7 +382,7 @@ static void rows_are_rounded_once(void **state)
     (void)state;
     enum { M = 16, N = 4, K = 8, COUNT = 3 };
     const struct kernels *table = device_table(0);
-    struct kernel_run run = {.stream = NULL};
+    struct kernel_run run = {.step = NULL};
     uint16_t half[N * K] = {0};
     struct kernel_weight *weight = NULL;
     if (!table)
@@ -439,7 +439,7 @@ static void too_much_memory_is_an_answer(void **state)
     (void)state;
     for (int t = 0; t < TABLES; t++) {
         const struct kernels *table = device_table(t);
-        struct kernel_run run = {.stream = NULL};
+        struct kernel_run run = {.step = NULL};
         if (!table)
             continue;
         float host[4] = {1, 2, 3, 4}, back[4] = {0};
@@ -470,7 +470,7 @@ static void a_refused_launch_is_an_answer(void **state)
 {
     (void)state;
     const struct kernels *table = device_table(0);
-    struct kernel_run run = {.stream = NULL};
+    struct kernel_run run = {.step = NULL};
     float host[4] = {1, 2, 3, 4}, back[4] = {0};
     if (!table)
         return;

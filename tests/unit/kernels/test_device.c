@@ -8,7 +8,7 @@
 #define MODEL MODELS "memory"
 enum { STOP_MS = 60000, PLENTY = 1 << 30, TOKENS = 12 };
 
-/* Only the thread of questions is asked: the emulation knows one at a time. */
+/* Its threads are asked one after the other: the emulation knows one at a time. */
 static struct engine *start(const struct kernels *(*find)(const char **),
                             bool only)
 {
@@ -106,6 +106,41 @@ static void a_missing_library_is_said(void **state)
             assert_null(s.device.lacks);
         stop(engine);
     }
+}
+
+/* Texts that the thread of indexing embeds go to the device's second stream, what else is
+ * asked to the first; the vectors are the same. */
+static void indexing_has_its_stream(void **state)
+{
+    (void)state;
+    enum { ANSWERS = 1, BACKGROUND, MAX_WIDTH = 128 };
+    const int32_t ids[] = {5, 9, 30, 2, 7};
+    const struct embed_text text = {.ids = ids, .count = 5};
+    float vectors[2][MAX_WIDTH];
+    struct engine_embedder e;
+    struct embedder_facts facts;
+    if (!emulated())
+        return;
+    struct engine *engine = start(kernels_emulated, true);
+    engine_ref(engine);
+    for (int indexing = 0; indexing < 2; indexing++) {
+        engine_embedder(engine, indexing, NULL, &e);
+        assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
+        assert_true(facts.width <= MAX_WIDTH);
+        const struct emulated_work *its =
+            emulated_stream_seen(indexing ? BACKGROUND : ANSWERS);
+        const struct emulated_work *other =
+            emulated_stream_seen(indexing ? ANSWERS : BACKGROUND);
+        size_t launches = its->launches, others = other->launches;
+        assert_int_equal(
+            e.embedder.embed(&e, &text, 1, vectors[indexing], NULL), 0);
+        assert_true(its->launches > launches);
+        assert_int_equal(other->launches, others);
+    }
+    assert_memory_equal(vectors[0], vectors[1],
+                        facts.width * sizeof vectors[0][0]);
+    engine_unref(engine);
+    stop(engine);
 }
 
 static const struct kernels *none(const char **ret_reason)
@@ -226,6 +261,7 @@ int main(void)
         cmocka_unit_test(without_one_the_cpu_is_taken),
         cmocka_unit_test(a_device_is_taken),
         cmocka_unit_test(a_missing_library_is_said),
+        cmocka_unit_test(indexing_has_its_stream),
         cmocka_unit_test(a_model_must_fit),
         cmocka_unit_test(too_little_memory_is_survived),
         cmocka_unit_test(the_cpu_takes_over),

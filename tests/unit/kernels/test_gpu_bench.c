@@ -338,7 +338,7 @@ static void a_check_says_what_it_found(void **state)
     char *folder = unit_folder(), command[900], path[320];
     struct buf log = {0};
     static const char *const fine[] = {"attention", "attention_star_hici",
-                                       "blocks_device", "cuda"};
+                                       "blocks_device", "cuda", "streams"};
     write_program(folder, "bench", "exit 0\n");
     write_program(folder, "test_kernels", "exec sleep 1000\n");
     write_program(folder, "test_products", "exit 3\n");
@@ -422,7 +422,7 @@ static void a_check_ends_in_time(void **state)
     snprintf(command, sizeof command,
              "GPU_PROGRAMS=%s GPU_RESULTS=%s/all GPU_SECONDS=0 "
              "GPU_SANITIZER=false sh tests/cuda/check.sh check >/dev/null 2>&1;"
-             " [ $(grep -c 'time for all is over' %s/all/check.log) = 11 ]",
+             " [ $(grep -c 'time for all is over' %s/all/check.log) = 12 ]",
              folder, folder, folder);
     assert_int_equal(system(command), 0);
     unit_folder_remove(folder);

@@ -753,7 +753,7 @@ static void the_oracle_is_right(void **state)
     (void)state;
     const float bias[] = {0, 0}, one[] = {1, 1};
     float x[] = {1, -1}, y[] = {1, 3}, out[2];
-    struct kernel_run run = {.stream = NULL};
+    struct kernel_run run = {.step = NULL};
     assert_int_equal(kernels_ref()->gelu(&run, x, bias, 1, 2), 0);
     assert_true(fabsf(x[0] - 0.84134475F) < 1e-7F);
     assert_true(fabsf(x[1] + 0.15865525F) < 1e-7F);

@@ -423,7 +423,7 @@ static void openmp_is_left_as_it_was(void **state)
     enum { SIZE = 64 };
     if (!omp_get_max_threads || !omp_set_num_threads)
         skip();
-    struct kernel_run run = {.stream = NULL};
+    struct kernel_run run = {.step = NULL};
     const struct kernels *table = kernels_cpu();
     struct kernel_weight *weight = NULL;
     float *values = mem_alloc(SIZE * SIZE * sizeof *values);

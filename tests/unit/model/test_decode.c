@@ -62,7 +62,7 @@ static void the_guard_sees_allocations(void **state)
     free(memory);
     memory = mem_alloc(10);
     free(memory);
-    memory = kernels_cpu()->allocate(&(struct kernel_run){.stream = NULL}, 10);
+    memory = kernels_cpu()->allocate(&(struct kernel_run){.step = NULL}, 10);
     free(memory);
     memory = strdup("within the C library");
     free(memory);

@@ -217,7 +217,7 @@ static void put_pages(struct pages *pages, int type, const struct kernels *k,
                       const float *x)
 {
     enum { HALF = (KEYS + SLOTS - 1) / SLOTS };
-    struct kernel_run run = {.stream = NULL};
+    struct kernel_run run = {.step = NULL};
     for (size_t i = 0; i < 2 * HALF; i++)
         pages->table[i] = pages->memory[i];
     for (size_t half = 0; half < 2; half++)
@@ -240,7 +240,7 @@ static void rows_have_several_scales(void **state)
     static struct pages int8, floats;
     static float x[KEYS * HQ * WIDE]; /* queries; of keys and values less */
     const struct kernels rounding = rounding_table(kernels_ref());
-    struct kernel_run run = {.stream = NULL};
+    struct kernel_run run = {.step = NULL};
     for (size_t i = 0; i < KEYS * HQ * WIDE; i++)
         x[i] = (float)(i * 7919 % 1009) / 500 - 1;
     put_pages(&int8, KERNEL_INT8, kernels_cpu(), x);

@@ -380,7 +380,7 @@ static void other_pages_are_refused(void **state)
     (void)state;
     for (int t = 0; t < TABLES; t++) {
         const struct kernels *table = device_table(t);
-        struct kernel_run run = {.stream = NULL};
+        struct kernel_run run = {.step = NULL};
         const int32_t none = 0;
         struct kernel_pages pages = {.slots = 4, .type = KERNEL_F16};
         struct kernel_summaries summaries = {.key_at = 0};
@@ -415,7 +415,7 @@ static void other_pages_are_refused(void **state)
                          KERNEL_UNSUPPORTED);
     }
     for (size_t b = 0; b < BACKENDS; b++) {
-        struct kernel_run run = {.stream = NULL};
+        struct kernel_run run = {.step = NULL};
         assert_false(backend(b)->bf16_pages);
         assert_int_equal(backend(b)->kv_write(&run, NULL, 0, 4, KERNEL_BF16,
                                               NULL, 0, 1, 1, 4),

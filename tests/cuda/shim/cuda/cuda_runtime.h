@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "tests/cuda/race.h"
@@ -26,6 +27,7 @@ using std::size_t;
  * can be in one program. */
 #define kernels_cuda_choose   kernels_emulated_choose
 #define cuda_bind             emulated_bind
+#define cuda_stream           emulated_stream_of
 #define cuda_code             emulated_code
 #define cuda_fetch            emulated_fetch
 #define cuda_processors       emulated_processors
@@ -264,6 +266,7 @@ enum cudaDeviceAttr {
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum cudaMemPoolAttr {
     cudaMemPoolAttrReleaseThreshold,
+    cudaMemPoolReuseAllowInternalDependencies,
     cudaMemPoolAttrReservedMemCurrent,
     cudaMemPoolAttrUsedMemCurrent
 };
@@ -285,7 +288,13 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes,
                             cudaStream_t stream);
+/* All that waits is this: what would wait for the whole device (cudaMalloc, cudaFree,
+ * cudaDeviceSynchronize, cudaMemcpy) is not here, and does not compile. */
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+enum { cudaStreamNonBlocking = 1 };
+cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *ret_greatest);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret, unsigned flags,
+                                         int priority);
 cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetDeviceCount(int *ret);
@@ -311,23 +320,32 @@ static inline cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...),
 }
 bool emulated_allowed(const void *kernel, size_t bytes);
 
-/* Runs body(argument) once for every thread of every block. */
+/* Runs body(argument) once for every thread of every block, when it is the stream's
+ * turn: the argument's `bytes` are copied until then. */
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
-                            void (*body)(void *argument), void *argument);
+                            void (*body)(void *argument), void *argument,
+                            size_t bytes);
+/* call(of, more), when it is the stream's turn, with copies of both (streams.cc). */
+void emulated_ask(cudaStream_t stream, void (*call)(void *of, void *more),
+                  void *of, size_t bytes, void *more = nullptr,
+                  size_t more_bytes = 0);
 
 template <typename... Parameters, typename... Arguments>
 static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
                                              void (*kernel)(Parameters...),
                                              Arguments &&...arguments)
 {
-    auto call = [&]() { kernel(arguments...); };
+    auto call = [kernel,
+                 values = std::tuple<Parameters...>(arguments...)]() mutable {
+        std::apply(kernel, values);
+    };
     if (!emulated_allowed(reinterpret_cast<const void *>(kernel),
                           config->dynamicSmemBytes))
         return cudaErrorInvalidConfiguration;
     return emulated_launch(
         config,
         [](void *argument) { (*static_cast<decltype(call) *>(argument))(); },
-        &call);
+        &call, sizeof call);
 }
 
 /* ---- Kernels by their address, and graphs of them ---- */
