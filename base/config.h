@@ -18,21 +18,22 @@
 #include "base/log.h"
 
 enum config_key {
-    CONFIG_SOCKET,           /* path of the daemon's socket */
-    CONFIG_STORE,            /* folder of the index */
-    CONFIG_PARSERS,          /* parser processes */
-    CONFIG_PARSER,           /* path of lectern-parse */
-    CONFIG_PARSE_SECONDS,    /* most time for one file */
-    CONFIG_PARSE_MEMORY_MB,  /* most memory of a parser */
-    CONFIG_LOG,              /* error, warn, info or debug */
-    CONFIG_MODEL,            /* the model, for all roles, or "none" */
-    CONFIG_MEMORY_MODEL,     /* instead of it, for memories; "": it */
-    CONFIG_ANSWER_MODEL,     /* instead of it, for answers; "": it */
-    CONFIG_RERANK_MODEL,     /* for reranking what was found; "": none */
-    CONFIG_DEVICE,           /* what the model runs on */
-    CONFIG_AGGREGATE,        /* how the memories of parts become one */
-    CONFIG_RECALL,           /* what an inner node is encoded with */
-    CONFIG_SEGMENT_TOKENS,   /* most tokens of a segment */
+    CONFIG_SOCKET,          /* path of the daemon's socket */
+    CONFIG_STORE,           /* folder of the index */
+    CONFIG_PARSERS,         /* parser processes */
+    CONFIG_PARSER,          /* path of lectern-parse */
+    CONFIG_PARSE_SECONDS,   /* most time for one file */
+    CONFIG_PARSE_MEMORY_MB, /* most memory of a parser */
+    CONFIG_LOG,             /* error, warn, info or debug */
+    CONFIG_MODEL,           /* the model, for all roles, or "none" */
+    CONFIG_MEMORY_MODEL,   /* instead of it, for memories; "": it; unless one of
+                                the two is set, Nib */
+    CONFIG_ANSWER_MODEL,   /* instead of it, for answers; "": it */
+    CONFIG_RERANK_MODEL,   /* for reranking what was found; "": none */
+    CONFIG_DEVICE,         /* what the model runs on */
+    CONFIG_AGGREGATE,      /* how the memories of parts become one */
+    CONFIG_RECALL,         /* what an inner node is encoded with */
+    CONFIG_SEGMENT_TOKENS, /* most tokens of a segment */
     CONFIG_LATE_INTERACTION, /* whether codes of tokens are kept, and compared */
     CONFIG_LINKS,            /* which links of a manual are followed */
     CONFIG_WATCH,            /* how changed files are noticed */
@@ -134,7 +135,7 @@ const char *config_name(enum config_key key);
  * the callers. */
 void config_default_socket(struct buf *out);
 
-/* Appends the folder of the model that comes with Lectern, or "none". */
+/* Appends the folder of Quill, which comes with Lectern, or "none". */
 void config_default_model(struct buf *out);
 /* Nib, where it is beside the programs or installed; else nothing. */
 void config_default_memories(struct buf *out);

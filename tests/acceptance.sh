@@ -42,7 +42,7 @@ PY
 
 # The manual's index holds the terms that are asked for, and what they lead to.
 mkdir "$work/lectern" && echo "aliases = no" >"$work/lectern/lectern.ini" || exit 1
-"$lectern" add "$manual" -c pg --wait --json --store "$work/store" --model "$here/../model/quill" \
+"$lectern" add "$manual" -c pg --wait --json --store "$work/store" --model "$here/../model/nib" \
     >"$work/added.json" || exit 1
 cat "$work/added.json"
 check "every section of the manual has memories" bounded "$work/added.json" 'segments>=8000' 'files/failed<=0'

@@ -135,6 +135,9 @@ static void try_cached(struct model_list *list, const char *folder)
 
 static const char *add_place(struct model_list *list, const struct buf *path)
 {
+    for (size_t i = 0; i < list->places.count; i++)
+        if (!strcmp(list->places.items[i], path->data))
+            return list->places.items[i];
     MEM_RESERVE(list->places.items, &list->places.capacity,
                 list->places.count + 1);
     char *copy = mem_strdup(path->data);

@@ -108,14 +108,25 @@ static void put_model(struct buf *out, const cJSON *model)
     put_memory(out, model);
 }
 
+/* What is told when no model has the role. */
+static const char *without(enum config_role role)
+{
+    switch (role) {
+    case ROLE_ANSWERS: return " for answers: they are passages";
+    case ROLE_MEMORIES: return " for memories: search goes by words";
+    case ROLE_RERANKING: return " for reranking";
+    default: return ": search goes by words, and answers are passages";
+    }
+}
+
 /* Of the daemon's own model, which may not be there or not be open. */
-static void put_used(struct cli *cli, struct buf *out, const cJSON *model)
+static void put_used(struct cli *cli, struct buf *out, const cJSON *model,
+                     enum config_role role)
 {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
     const char *state = json_get_text(model, "state", "");
     if (!strcmp(state, none)) {
-        buf_put_text(out, "no model is in use: search goes by words, and "
-                          "answers are passages\n");
+        buf_printf(out, "no model is in use%s\n", without(role));
     } else if (!strcmp(state, "ready")) {
         put_model(out, model);
         buf_put_text(out, "  in use, on ");
@@ -158,14 +169,14 @@ static int info(struct cli *cli, const char *argument, struct err *err)
         if (argument)
             put_model(&out, model);
         else
-            put_used(cli, &out, model);
+            put_used(cli, &out, model, answers ? ROLE_MEMORIES : ROLES);
         if (answers) {
             buf_put_text(&out, "and for answers ");
-            put_used(cli, &out, answers);
+            put_used(cli, &out, answers, ROLE_ANSWERS);
         }
         if (reranks) {
             buf_put_text(&out, "and for reranking ");
-            put_used(cli, &out, reranks);
+            put_used(cli, &out, reranks, ROLE_RERANKING);
         }
         output_text(out.data);
     }
@@ -190,25 +201,21 @@ static enum config_role role_of(const struct cli *cli)
     return cli->options.role ? config_role(cli->options.role) : ROLES;
 }
 
-/* What is told when no model has the role any more. */
-static const char *without(enum config_role role)
+static int ask_status(struct cli *cli, cJSON **ret, struct err *err)
 {
-    switch (role) {
-    case ROLE_ANSWERS: return " for answers: they are passages";
-    case ROLE_MEMORIES: return " for memories: search goes by words";
-    case ROLE_RERANKING: return " for reranking";
-    default: return ": search goes by words, and answers are passages";
-    }
+    struct buf text = {0};
+    int code = cli_call(cli, "status", slice_of("{}"), &text, err);
+    if (!code)
+        code = json_parse(buf_slice(&text), ret, err);
+    buf_free(&text);
+    return code;
 }
 
 /* The folder that the daemon uses now; "": none. */
 static int ask_used(struct cli *cli, struct buf *ret, struct err *err)
 {
-    struct buf text = {0};
     cJSON *status = NULL;
-    int code = cli_call(cli, "status", slice_of("{}"), &text, err);
-    if (!code)
-        code = json_parse(buf_slice(&text), &status, err);
+    int code = ask_status(cli, &status, err);
     enum config_role role = role_of(cli);
     const cJSON *model = cJSON_GetObjectItemCaseSensitive(
         status, role == ROLE_ANSWERS     ? "answer_model"
@@ -219,7 +226,6 @@ static int ask_used(struct cli *cli, struct buf *ret, struct err *err)
     if (!code)
         buf_put_text(ret, json_get_text(model, "path", ""));
     cJSON_Delete(status);
-    buf_free(&text);
     return code;
 }
 
@@ -323,7 +329,23 @@ static int use(struct cli *cli, const char *argument, struct err *err)
 
 /* ---- list ---- */
 
-static void print_list_json(const struct model_list *list, const char *used)
+/* Whether some role has it. */
+static bool is_used(const cJSON *status, const char *path)
+{
+    static const char *const roles[] = {"model", "answer_model",
+                                        "rerank_model"};
+    bool used = false;
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0] && !used; i++) {
+        const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, roles[i]);
+        const char *folder = json_get_text(model, "path", "");
+        char *real = folder[0] ? realpath(folder, NULL) : NULL;
+        used = real && !strcmp(real, path);
+        free(real);
+    }
+    return used;
+}
+
+static void print_list_json(const struct model_list *list, const cJSON *status)
 {
     struct buf out = {0};
     struct json json = json_to(&out);
@@ -336,7 +358,7 @@ static void print_list_json(const struct model_list *list, const char *used)
         json_field_text(&json, "path", m->path);
         json_field_text(&json, "family", m->family);
         json_field_int(&json, "bytes", (int64_t)m->bytes);
-        json_field_bool(&json, "used", !strcmp(m->path, used));
+        json_field_bool(&json, "used", is_used(status, m->path));
         json_end(&json, '}');
     }
     json_end(&json, ']');
@@ -351,7 +373,7 @@ static void print_list_json(const struct model_list *list, const char *used)
 }
 
 static void print_list(struct cli *cli, const struct model_list *list,
-                       const char *used)
+                       const cJSON *status)
 {
     struct buf out = {0}, places = {0};
     for (size_t i = 0; i < list->count; i++) {
@@ -359,7 +381,7 @@ static void print_list(struct cli *cli, const struct model_list *list,
         struct buf size = {0};
         output_put_bytes(&size, (double)m->bytes);
         buf_printf(&out, "%c %-14s %10s  %s\n",
-                   strcmp(m->path, used) ? ' ' : '*', m->family, size.data,
+                   is_used(status, m->path) ? '*' : ' ', m->family, size.data,
                    m->path);
         buf_free(&size);
     }
@@ -376,21 +398,19 @@ static void print_list(struct cli *cli, const struct model_list *list,
 static int list(struct cli *cli, struct err *err)
 {
     struct model_list models;
-    struct buf used = {0};
-    int code = ask_used(cli, &used, err);
+    cJSON *status = NULL;
+    int code = ask_status(cli, &status, err);
     if (code)
         return code;
-    char *real = used.size ? realpath(used.data, NULL) : NULL;
     model_list_find(&cli->config, &models);
     if (cli->options.json)
-        print_list_json(&models, real ? real : "");
+        print_list_json(&models, status);
     else
-        print_list(cli, &models, real ? real : "");
+        print_list(cli, &models, status);
     if (!models.count)
         cli->status = 1;
     model_list_free(&models);
-    free(real);
-    buf_free(&used);
+    cJSON_Delete(status);
     return 0;
 }
 

@@ -11,6 +11,14 @@
 
 enum { OPEN_MS = 150 }; /* that a question in mode auto waits for the model */
 
+static bool is_zero(const float *vector, size_t width)
+{
+    size_t i = 0;
+    while (i < width && !(vector[i] < 0) && !(vector[i] > 0))
+        i++;
+    return i == width;
+}
+
 static int embed(const struct call *call, const char *text, int mode,
                  struct question *question, struct err *err)
 {
@@ -34,6 +42,12 @@ static int embed(const struct call *call, const char *text, int mode,
         question->tokens =
             token_query_new(tokens.vectors, tokens.count, tokens.width);
     token_vectors_free(&tokens);
+    if (mode != ROUTE_DENSE && is_zero(vector, facts.key_width)) {
+        free(vector); /* the model knows nothing of it: words alone */
+        token_query_free(question->tokens);
+        question->tokens = NULL;
+        return 0;
+    }
     engine_state(call->daemon->engine, &state);
     question->vector = vector;
     question->policy = memories_policy(&call->daemon->policy, &facts);

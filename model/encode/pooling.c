@@ -122,7 +122,7 @@ static int take_module(const char *folder, const cJSON *module,
     const char *dot = strrchr(type, '.'), *kind = dot ? dot + 1 : type;
     struct buf name = {0};
     int code = 0;
-    if (!strcmp(kind, "Transformer") || !strcmp(kind, "StaticEmbedding"))
+    if (!strcmp(kind, "Transformer"))
         return 0;
     if (!strcmp(kind, "Normalize")) {
         ret->unit = true;

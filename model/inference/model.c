@@ -40,8 +40,8 @@ static void err_in(struct err *err, const char *folder, const char *name)
     buf_free(&path);
 }
 
-/* A bag's folder is for embedding alone, whether or not it has sentence-transformers'
- * files. */
+/* A bag's folder is for embedding alone: what sentence-transformers' files would say
+ * of it, its config.json does. */
 static int bag_pooling(struct slice config, struct pooling *ret,
                        struct err *err)
 {
@@ -49,7 +49,7 @@ static int bag_pooling(struct slice config, struct pooling *ret,
     int code = json_parse(config, &root, err);
     if (code)
         return code;
-    ret->only = true;
+    *ret = (struct pooling){.only = true, .kind = POOLING_MEAN};
     code = member_bool(root, "normalize", &ret->unit, err);
     cJSON_Delete(root);
     return code;
@@ -63,9 +63,9 @@ static int open_pooling(struct model *m, const char *folder,
     bool encoder = c->architecture->encoder;
     int code = m->gguf
                    ? pooling_of_gguf(m->gguf, c->architecture, &m->pooling, err)
+               : c->architecture->bag
+                   ? bag_pooling(config, &m->pooling, err)
                    : pooling_from(folder, config, encoder, &m->pooling, err);
-    if (!code && c->architecture->bag)
-        code = bag_pooling(config, &m->pooling, err);
     c->writes = c->writes && !m->pooling.only;
     if (!code && encoder && m->pooling.max && m->pooling.max < c->context)
         c->max = m->pooling.max;
@@ -302,8 +302,8 @@ int model_open(const char *path, const struct model_options *options,
                                   : open_config(m, path, err);
     if (!code)
         leave_positions(&m->config);
-    if (!code && !options->no_tokenizer)
-        code = open_tokenizer(m, path, err);
+    if (!code && (!options->no_tokenizer || m->config.architecture->bag))
+        code = open_tokenizer(m, path, err); /* a bag has as many rows */
     if (!code && m->config.scoring.kind == SCORE_WORDS)
         code = find_words(m, err);
     if (!code)

@@ -57,6 +57,25 @@ static bool known(const struct tokenizer *tokenizer, int32_t id)
 void tokenizer_leave_bare(struct tokenizer *tokenizer)
 {
     tokenizer->before.count = tokenizer->after.count = 0;
+    tokenizer->bare = true;
+}
+
+static int32_t unknown_of(const struct tokenizer *tokenizer)
+{
+    return tokenizer->model == TOKENIZER_WORDPIECE
+               ? tokenizer->wordpiece.unknown
+           : tokenizer->model == TOKENIZER_UNIGRAM ? tokenizer->unigram.unknown
+                                                   : tokenizer->bpe.unknown;
+}
+
+/* Of the ids from `from` on. */
+static void leave_out(struct ids *ids, size_t from, int32_t id)
+{
+    size_t kept = from;
+    for (size_t i = from; i < ids->count; i++)
+        if (ids->items[i] != id)
+            ids->items[kept++] = ids->items[i];
+    ids->count = kept;
 }
 
 bool tokenizer_is_special(const struct tokenizer *tokenizer, int32_t id)
@@ -314,6 +333,8 @@ static int encode(const struct tokenizer *tokenizer, struct slice text,
         ids->count = before;
     else if (special)
         put_all(ids, &tokenizer->after);
+    if (tokenizer->bare)
+        leave_out(ids, before, unknown_of(tokenizer));
     for (size_t i = 0; i < tokenizer->step_count; i++)
         pattern_scan_free(e.scans[i]);
     bpe_scratch_free(&e.scratch);

@@ -39,7 +39,8 @@ int tokenizer_of_gguf(const struct gguf *gguf, struct tokenizer **ret,
                       struct err *err);
 void tokenizer_close(struct tokenizer *tokenizer); /* NULL: ok */
 
-/* From here on nothing is put around a text. */
+/* From here on nothing is put around a text, and what it has no token for is left
+ * out (as Model2Vec does). */
 void tokenizer_leave_bare(struct tokenizer *tokenizer);
 
 /* Returns the largest id plus one. */

@@ -56,6 +56,7 @@ struct tokenizer {
     size_t step_count;
     bool byte_level;          /* text is cut into bytes */
     struct ids before, after; /* what the post-processor adds */
+    bool bare;                /* unknown tokens are left out */
     struct decoder decoder;   /* where not byte_level */
     struct hash128 hash;
 };

@@ -13,7 +13,7 @@ import threading
 import time
 
 from e2e import writing_model
-from e2e.house import BUILD, FEW, GOLDEN, MODEL, SMALL, Skip, check, house, is_sanitized, page, test
+from e2e.house import BUILD, FEW, GOLDEN, HERE, MODEL, SMALL, Skip, check, house, is_sanitized, page, test
 
 
 @test
@@ -359,7 +359,13 @@ def roles_may_have_models_of_their_own():
 def what_is_included_is_the_default():
     """Memories by Nib, answers, where they are asked for, by Quill; a model that is chosen does both."""
     with house() as h:
-        h.model = None
+        for name in ("lectern", "lecternd", "lectern-parse"):
+            os.makedirs(os.path.join(h.path, "x/bin"), exist_ok=True)
+            shutil.copy(os.path.join(BUILD, name), os.path.join(h.path, "x/bin", name))
+        for name in ("quill", "nib"):
+            os.makedirs(os.path.join(h.path, "x/share/lectern"), exist_ok=True)
+            os.symlink(os.path.join(HERE, "../../model", name), os.path.join(h.path, "x/share/lectern", name))
+        h.model, h.program = None, os.path.join(h.path, "x/bin/lectern")
         h.write("m/a.html", page("Animals", "<h2>Zebra</h2><p>It eats fresh grass.</p><h2>Trains</h2><p>A locomotive pulls them.</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         status = h.json("status")
@@ -367,6 +373,12 @@ def what_is_included_is_the_default():
         check(os.path.basename(status["answer_model"]["path"]) == "quill", status)
         found = h.json("search", "railway engine", "--mode", "dense")
         check(found["model"] == "nib" and found["results"][0]["path"][-1] == "Trains", found)
+        used = {os.path.basename(m["path"]) for m in h.json("model", "list")["models"] if m["used"]}
+        check(used == {"nib", "quill"}, used)
+        os.remove(os.path.join(h.path, "x/share/lectern/quill"))
+        h.run("daemon", "--stop")
+        told = h.run("model", "info").stdout
+        check("no model is in use for answers: they are passages" in told and "nib" in told, told)
         folder = os.path.join(h.path, "models", "one")
         shutil.copytree(MODEL, folder)
         h.run("model", "use", folder)

@@ -71,8 +71,8 @@ static void a_text_is_the_mean_of_its_tokens(void **state)
         assert_true(facts->embeds && facts->bag && !facts->writes);
         assert_int_equal(facts->vocabulary, ROWS);
         assert_int_equal(facts->context, 512);
-        /* [CLS] is left out. */
-        embed_text(model, "Stops pump", got, tokens);
+        /* [CLS] is left out, and so is [UNK]. */
+        embed_text(model, "Stops the pump", got, tokens);
         const float mean[] = {4.F / 3, 1.F / 3, -2.F / 3};
         check_near("mean", got, mean, WIDTH, 1e-6);
         const float unit[] = {0, 0, -1};
@@ -92,6 +92,20 @@ static void it_is_of_length_1_where_the_folder_says_so(void **state)
     assert_int_equal(model_facts(model)->context, 7);
     embed_text(model, "pump pump pump starts starts", got, NULL);
     check_near("unit", got, want, WIDTH, 1e-6);
+    model_close(model);
+}
+
+/* As one looks whether a model has room. */
+static void it_may_be_looked_at_alone(void **state)
+{
+    (void)state;
+    struct model_options options = {
+        .kernels = kernels_ref(), .check = true, .no_tokenizer = true};
+    struct model *model = NULL;
+    struct err err = {0};
+    write_bag(BAG(""), ROWS);
+    if (model_open(folder, &options, &model, &err))
+        fail_msg("%s", err.message);
     model_close(model);
 }
 
@@ -117,6 +131,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             it_is_of_length_1_where_the_folder_says_so, make_folder,
             end_folder),
+        cmocka_unit_test_setup_teardown(it_may_be_looked_at_alone, make_folder,
+                                        end_folder),
         cmocka_unit_test_setup_teardown(what_does_not_fit_is_named, make_folder,
                                         end_folder),
     };
