@@ -20,9 +20,17 @@ static size_t skip_space(struct slice text, size_t at)
     return at;
 }
 
+/* Whether the file has something between the character at `at` and the one before. */
+static bool is_parted(const struct text_place *places, size_t at)
+{
+    return at && places[at].from > places[at - 1].to;
+}
+
 /* The end of what matches at `at`, 0: nothing does.  A space in `wanted` is
- * any run of white space; a line's end also none, since an element may end there. */
-static size_t match_at(struct slice text, size_t at, struct slice wanted)
+ * any run of white space, or a tag, as <br> is read between terms; a line's end also
+ * nothing, since an element may end there. */
+static size_t match_at(struct slice text, const struct text_place *places,
+                       size_t at, struct slice wanted)
 {
     for (size_t i = 0; i < wanted.size; i++) {
         if (at >= text.size)
@@ -33,7 +41,9 @@ static size_t match_at(struct slice text, size_t at, struct slice wanted)
             continue;
         }
         size_t beyond = skip_space(text, at);
-        if (beyond == at && wanted.data[i] == ' ')
+        bool tag = i && wanted.data[i - 1] != ' ' && at < text.size &&
+                   is_parted(places, at);
+        if (beyond == at && wanted.data[i] == ' ' && !tag)
             return 0;
         at = beyond;
     }
@@ -46,7 +56,7 @@ bool quote_find(struct slice text, const struct text_place *places,
     size_t at = 0, end = 0;
     if (!wanted.size)
         return false;
-    while (at < text.size && !(end = match_at(text, at, wanted)))
+    while (at < text.size && !(end = match_at(text, places, at, wanted)))
         at++;
     if (!end)
         return false;

@@ -54,6 +54,20 @@ static void white_space_is_any_run_of_it(void **state)
     }
 }
 
+/* As between terms, where a block has a space for a <br>. */
+static void a_tag_may_be_a_space(void **state)
+{
+    (void)state;
+    static const struct text_place parted[] = {{0, 1}, {6, 7}, {7, 8}};
+    struct span span = {0};
+    assert_true(quote_find(slice_of("abc"), parted, slice_of("a bc"), &span));
+    assert_int_equal(span.from, 0);
+    assert_int_equal(span.to, 8);
+    assert_true(quote_find(slice_of("abc"), parted, slice_of("abc"), &span));
+    assert_false(quote_find(slice_of("abc"), parted, slice_of("ab c"), &span));
+    assert_false(quote_find(slice_of("abc"), parted, slice_of("abc d"), &span));
+}
+
 static void parts_end_at_stops_cells_and_lines(void **state)
 {
     (void)state;
@@ -300,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(white_space_is_any_run_of_it),
+        cmocka_unit_test(a_tag_may_be_a_space),
         cmocka_unit_test(parts_end_at_stops_cells_and_lines),
         cmocka_unit_test(typed_words_are_aligned),
         cmocka_unit_test(words_far_apart_are_not_one_passage),

@@ -84,6 +84,11 @@ void tokenizer_close(struct tokenizer *tokenizer)
     (void)tokenizer;
 }
 
+void tokenizer_leave_bare(struct tokenizer *tokenizer)
+{
+    (void)tokenizer;
+}
+
 size_t tokenizer_count(const struct tokenizer *tokenizer)
 {
     (void)tokenizer;
