@@ -11,3 +11,11 @@ void vector_unit(float *vector, size_t width)
     for (size_t i = 0; i < width && length > 0; i++)
         vector[i] = (float)((double)vector[i] / length);
 }
+
+bool vector_is_zero(const float *vector, size_t width)
+{
+    size_t i = 0;
+    while (i < width && !(vector[i] < 0) && !(vector[i] > 0))
+        i++;
+    return i == width;
+}

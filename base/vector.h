@@ -2,9 +2,13 @@
 #ifndef BASE_VECTOR_H
 #define BASE_VECTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Makes `vector` [width] of length 1; one of zeros stays one. */
 void vector_unit(float *vector, size_t width);
+
+/* A NaN counts as zero. */
+bool vector_is_zero(const float *vector, size_t width);
 
 #endif

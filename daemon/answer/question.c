@@ -5,19 +5,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/vector.h"
 #include "daemon/engine/engine.h"
 #include "memory/routing/route.h"
 #include "memory/vectors/token_codes.h"
 
 enum { OPEN_MS = 150 }; /* that a question in mode auto waits for the model */
-
-static bool is_zero(const float *vector, size_t width)
-{
-    size_t i = 0;
-    while (i < width && !(vector[i] < 0) && !(vector[i] > 0))
-        i++;
-    return i == width;
-}
 
 static int embed(const struct call *call, const char *text, int mode,
                  struct question *question, struct err *err)
@@ -38,16 +31,15 @@ static int embed(const struct call *call, const char *text, int mode,
         free(vector);
         return code;
     }
+    if (mode != ROUTE_DENSE && vector_is_zero(vector, facts.key_width)) {
+        free(vector); /* the model knows nothing of it: words alone */
+        token_vectors_free(&tokens);
+        return 0;
+    }
     if (tokens.count)
         question->tokens =
             token_query_new(tokens.vectors, tokens.count, tokens.width);
     token_vectors_free(&tokens);
-    if (mode != ROUTE_DENSE && is_zero(vector, facts.key_width)) {
-        free(vector); /* the model knows nothing of it: words alone */
-        token_query_free(question->tokens);
-        question->tokens = NULL;
-        return 0;
-    }
     engine_state(call->daemon->engine, &state);
     question->vector = vector;
     question->policy = memories_policy(&call->daemon->policy, &facts);

@@ -496,19 +496,11 @@ static int tokenize_question(struct engine_embedder *self, const char *text,
     return code;
 }
 
-static bool is_zero(const float *vector, size_t width)
-{
-    size_t i = 0;
-    while (i < width && !(vector[i] < 0) && !(vector[i] > 0))
-        i++;
-    return i == width;
-}
-
 /* Those that were read, the first MAX_QUESTION of them. */
 static struct token_vectors own_tokens(float *vectors, size_t count,
                                        size_t prefix, size_t width)
 {
-    while (count && is_zero(vectors + (count - 1) * width, width))
+    while (count && vector_is_zero(vectors + (count - 1) * width, width))
         count--;
     size_t own = count > prefix ? count - prefix : 0;
     memmove(vectors, vectors + (count - own) * width,
