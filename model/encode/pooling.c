@@ -211,14 +211,26 @@ static int take_lectern(const cJSON *object, struct pooling *ret,
     return 0;
 }
 
-static int take_config(struct slice config, struct pooling *ret,
-                       struct err *err)
+static int take_own(const cJSON *root, struct pooling *ret, struct err *err)
+{
+    return take_lectern(member_find(root, "lectern"), ret, err);
+}
+
+static int take_bag(const cJSON *root, struct pooling *ret, struct err *err)
+{
+    return member_bool(root, "normalize", &ret->unit, err);
+}
+
+static int take_config(struct slice config,
+                       int (*take)(const cJSON *root, struct pooling *ret,
+                                   struct err *err),
+                       struct pooling *ret, struct err *err)
 {
     cJSON *root;
     int code = json_parse(config, &root, err);
     if (code)
         return code;
-    code = take_lectern(member_find(root, "lectern"), ret, err);
+    code = take(root, ret, err);
     cJSON_Delete(root);
     return code;
 }
@@ -235,12 +247,18 @@ int pooling_from(const char *folder, struct slice config, bool encoder,
         code = with_file(folder, "config_sentence_transformers.json", false,
                          take_prompts, &p, err);
     if (!code)
-        code = take_config(config, &p, err);
+        code = take_config(config, take_own, &p, err);
     if (code)
         pooling_free(&p);
     else
         *ret = p;
     return code;
+}
+
+int pooling_of_bag(struct slice config, struct pooling *ret, struct err *err)
+{
+    *ret = (struct pooling){.only = true, .kind = POOLING_MEAN};
+    return take_config(config, take_bag, ret, err);
 }
 
 /* ---- GGUF ---- */

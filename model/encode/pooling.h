@@ -38,6 +38,9 @@ struct pooling {
  * encoder, else the last token. */
 int pooling_from(const char *folder, struct slice config, bool encoder,
                  struct pooling *ret, struct err *err);
+/* Of a bag (architectures.h), whose folder is for embedding alone: what
+ * sentence-transformers' files would say of it, config.json's "normalize" does. */
+int pooling_of_bag(struct slice config, struct pooling *ret, struct err *err);
 /* The same of a GGUF file: its `pooling_type`, with which the file is made for
  * embedding, vectors of length 1 and the family's prefixes.  Without: as
  * above. */

@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "model/json_members.h"
 #include "model/inference/forward.h"
 #include "model/weights/gguf_config.h"
 
@@ -40,21 +39,6 @@ static void err_in(struct err *err, const char *folder, const char *name)
     buf_free(&path);
 }
 
-/* A bag's folder is for embedding alone: what sentence-transformers' files would say
- * of it, its config.json does. */
-static int bag_pooling(struct slice config, struct pooling *ret,
-                       struct err *err)
-{
-    cJSON *root;
-    int code = json_parse(config, &root, err);
-    if (code)
-        return code;
-    *ret = (struct pooling){.only = true, .kind = POOLING_MEAN};
-    code = member_bool(root, "normalize", &ret->unit, err);
-    cJSON_Delete(root);
-    return code;
-}
-
 /* What an encoder was not made for it does not read. */
 static int open_pooling(struct model *m, const char *folder,
                         struct slice config, struct err *err)
@@ -64,7 +48,7 @@ static int open_pooling(struct model *m, const char *folder,
     int code = m->gguf
                    ? pooling_of_gguf(m->gguf, c->architecture, &m->pooling, err)
                : c->architecture->bag
-                   ? bag_pooling(config, &m->pooling, err)
+                   ? pooling_of_bag(config, &m->pooling, err)
                    : pooling_from(folder, config, encoder, &m->pooling, err);
     c->writes = c->writes && !m->pooling.only;
     if (!code && encoder && m->pooling.max && m->pooling.max < c->context)
