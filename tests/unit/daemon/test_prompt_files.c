@@ -354,27 +354,11 @@ static size_t file_all(struct prefixes *p, struct model *model)
 static const struct session_exact narrow = {
     .top_k = 1, .window = 1, .rerank = SESSION_RERANKED};
 
-/* `exact` models choose; int8: keys and values have eight bits. */
-static struct model *open_for(const char *kind, bool exact, bool int8)
-{
-    char path[128];
-    struct model *model = NULL;
-    struct err err = {.position = -1};
-    const struct model_options options = {.kernels = kernels_cpu(),
-                                          .exact = exact,
-                                          .no_tokenizer = true,
-                                          .keys_int8 = int8};
-    snprintf(path, sizeof path, MODELS "%s", kind);
-    if (model_open(path, &options, &model, &err))
-        fail_msg("%s: %s", path, err.message);
-    return model;
-}
-
 static void check_restart(const char *kind, bool exact, bool int8)
 {
     int32_t ids[COUNT];
     fill_ids(ids, COUNT, 60, 1);
-    struct model *model = open_for(kind, exact, int8);
+    struct model *model = open_keeping(kind, kernels_cpu(), exact, int8);
     struct prompt_files *files = open_files(plenty);
     struct prefixes p = {.files = files, .how = narrow};
     check_prompt(&p, model, exact, ids, 330, 0);
@@ -383,7 +367,7 @@ static void check_restart(const char *kind, bool exact, bool int8)
     prefixes_clear(&p);
     model_close(model);
     prompt_files_close(files);
-    model = open_for(kind, exact, int8);
+    model = open_keeping(kind, kernels_cpu(), exact, int8);
     p = (struct prefixes){.files = files = open_files(plenty), .how = narrow};
     check_prompt(&p, model, exact, ids, 400, 256);
     assert_int_equal(p.counts.in_files, 256);
@@ -433,7 +417,7 @@ static void an_answer_by_choice_survives_rounding(void **state)
     for (int int8 = 0; int8 < 2; int8++) {
         int32_t ids[COUNT], before[8], after[8];
         fill_ids(ids, COUNT, 60, 2);
-        struct model *model = open_for("llama2", true, int8);
+        struct model *model = open_keeping("llama2", kernels_cpu(), true, int8);
         struct prompt_files *files = open_files(plenty);
         struct prefixes p = {.files = files, .how = narrow, .rounded = true};
         answer(&p, model, ids, 0, before);
@@ -441,7 +425,7 @@ static void an_answer_by_choice_survives_rounding(void **state)
         prefixes_clear(&p);
         model_close(model);
         prompt_files_close(files);
-        model = open_for("llama2", true, int8);
+        model = open_keeping("llama2", kernels_cpu(), true, int8);
         p.files = files = open_files(plenty);
         answer(&p, model, ids, 256, after);
         assert_memory_equal(after, before, sizeof before);

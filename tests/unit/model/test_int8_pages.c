@@ -11,22 +11,6 @@ static const char *const read_models[] = {"untied", "mistral", "llama3",
                                           "qwen2",  "olmo2",   "olmo3"};
 enum { READ_MODELS = sizeof read_models / sizeof read_models[0] };
 
-static struct model *open_int8(const char *kind, const struct kernels *table,
-                               bool int8)
-{
-    char path[200];
-    struct model *model = NULL;
-    struct err err = {.position = -1};
-    struct model_options options = {.kernels = table,
-                                    .exact = true,
-                                    .no_tokenizer = true,
-                                    .keys_int8 = int8};
-    snprintf(path, sizeof path, MODELS "%s", kind);
-    if (model_open(path, &options, &model, &err))
-        fail_msg("%s: %s", path, err.message);
-    return model;
-}
-
 /* ---- A table that rounds ---- */
 
 static float rounded(const float *group, size_t count, size_t i)
@@ -123,8 +107,8 @@ static void check_kind(const char *kind, const struct kernels *table,
 {
     const struct kernels rounding = rounding_table(table);
     int32_t ids[COUNT];
-    struct model *int8 = open_int8(kind, table, true);
-    struct model *floats = open_int8(kind, &rounding, false);
+    struct model *int8 = open_keeping(kind, table, true, true);
+    struct model *floats = open_keeping(kind, &rounding, true, false);
     if (!exact || model_facts(int8)->exact) {
         size_t vocabulary = model_facts(int8)->vocabulary;
         fill_ids(ids, COUNT, 60, 3);
@@ -156,7 +140,7 @@ static void pages_travel(void **state)
     (void)state;
     enum { PAGE = 64 };
     int32_t ids[PAGE + 1];
-    struct model *model = open_int8("llama3", kernels_cpu(), true);
+    struct model *model = open_keeping("llama3", kernels_cpu(), true, true);
     size_t bytes = model_facts(model)->vocabulary * sizeof(float);
     struct session *from = open_as(model, true), *to = open_as(model, true);
     struct session *fork = NULL;
@@ -182,8 +166,8 @@ static void pages_travel(void **state)
 static void bytes_are_said(void **state)
 {
     (void)state;
-    struct model *int8 = open_int8("llama3", kernels_cpu(), true);
-    struct model *floats = open_int8("llama3", kernels_cpu(), false);
+    struct model *int8 = open_keeping("llama3", kernels_cpu(), true, true);
+    struct model *floats = open_keeping("llama3", kernels_cpu(), true, false);
     struct model *shared = model_share(int8, (struct kernel_pool){0});
     assert_int_equal(model_facts(floats)->token_bytes / sizeof(float) *
                          (8 + sizeof(float)),
@@ -196,7 +180,8 @@ static void bytes_are_said(void **state)
     static const char *const others[] = {"hils-qwen", "star-qwen",
                                          "hici-causal"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        struct model *model = open_int8(others[i], kernels_cpu(), true);
+        struct model *model =
+            open_keeping(others[i], kernels_cpu(), true, true);
         assert_string_equal(model_facts(model)->key_type, "f32");
         model_close(model);
     }

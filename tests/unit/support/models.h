@@ -90,6 +90,24 @@ static inline struct model *open_at(const char *path,
     return model;
 }
 
+/* `exact`: it may choose what it reads; int8: its keys and values have eight bits. */
+static inline struct model *open_keeping(const char *kind,
+                                         const struct kernels *kernels,
+                                         bool exact, bool int8)
+{
+    char path[128];
+    struct model *model = NULL;
+    struct err err = {.position = -1};
+    const struct model_options options = {.kernels = kernels,
+                                          .exact = exact,
+                                          .no_tokenizer = true,
+                                          .keys_int8 = int8};
+    snprintf(path, sizeof path, MODELS "%s", kind);
+    if (model_open(path, &options, &model, &err))
+        fail_msg("%s: %s", path, err.message);
+    return model;
+}
+
 static inline struct session *open_session(struct model *model)
 {
     struct session *session = NULL;
