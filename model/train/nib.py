@@ -36,7 +36,7 @@ ASKED = "erlang openvswitch cmake debian-reference gimp grass libvirt lilypond m
 
 
 def segments_of(nodes):
-    """What Lectern gives to encode: pieces of a node's text behind its parent's title and its own."""
+    """Pieces of a node's text behind its parent's title and its own, as Lectern puts them, but cut by words."""
     for node in nodes:
         if node.get("duplicate"):
             continue
@@ -60,11 +60,11 @@ def questions_of(work):
 
 
 def texts_of(work):
-    """(segments, questions): in an order in which any beginning is a sample."""
+    """(segments, questions, how many of these are as people ask, first): any beginning of the segments, and of the other questions, is a sample."""
     segments = [s for _, nodes in manuals(work, "train") for s in segments_of(nodes)]
     random.Random(SEED).shuffle(segments)
     asked, made = questions_of(work)
-    return segments, asked + made
+    return segments, asked + made, len(asked)
 
 
 # ---- Stages ----
@@ -75,7 +75,7 @@ def vocabulary(args):
     tokenizer.normalizer = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece(prefix="##")
-    segments, questions = texts_of(args.work)
+    segments, questions, _ = texts_of(args.work)
     trainer = trainers.WordPieceTrainer(vocab_size=ENTRIES, min_frequency=3, special_tokens=["[PAD]", "[UNK]"], limit_alphabet=400,
                                         continuing_subword_prefix="##", show_progress=False)
     tokenizer.train_from_iterator(segments + questions[:20000], trainer)
@@ -84,9 +84,8 @@ def vocabulary(args):
 
 def teach(args):
     path, begin = os.path.join(args.into, "taught.npz"), time.time()
-    segments, questions = texts_of(args.work)
-    asked, _ = questions_of(args.work)
-    parts = {"questions": questions[:len(asked) + args.questions], "segments": segments[:args.segments]}
+    segments, questions, own = texts_of(args.work)
+    parts = {"questions": questions[:own + args.questions], "segments": segments[:args.segments]}
     done = dict(np.load(path)) if os.path.exists(path) else {}
     encoder = Encoder(args.teacher)
     encoder.tokenizer.enable_truncation(192)
@@ -150,12 +149,11 @@ class Lessons:
         from tokenizers import Tokenizer
         self.tokenizer = Tokenizer.from_file(os.path.join(args.into, "tokenizer.json"))
         taught = np.load(os.path.join(args.into, "taught.npz"))
-        segments, questions = texts_of(args.work)
+        segments, questions, self.own = texts_of(args.work)
         told, asked = taught["segments"].astype(np.float32), taught["questions"].astype(np.float32)
         self.basis = np.linalg.eigh(told.T @ told)[1][:, ::-1][:, :WIDTH].astype(np.float32)
         self.told, self.asked = (F.normalize(torch.from_numpy(x @ self.basis), dim=-1) for x in (told, asked))
         self.passages, self.questions = bags_of(self.tokenizer, segments[:len(told)]), bags_of(self.tokenizer, questions[:len(asked)])
-        self.own = len(questions_of(args.work)[0])
         self.near = torch.cat([(asked @ self.told.T).topk(NEAR).indices for asked in self.asked.split(256)]).numpy()
 
     def step(self, step, rng):
