@@ -33,8 +33,8 @@ bool bench_run(struct bench *b, const char *part)
         if (strcmp(parts[i].name, part) != 0)
             continue;
         b->part = part;
-        b->until =
-            b->tiny ? (double)INFINITY : clock_seconds() + parts[i].seconds;
+        b->until = b->tiny ? (double)INFINITY
+                           : clock_seconds() + fmin(parts[i].seconds, b->most);
         if (!parts[i].alone) { /* while there is memory for it */
             bench_copy_rate(b);
             bench_matmul_rate(b);
@@ -61,8 +61,11 @@ bool bench_describe(const struct kernels *table, FILE *out)
 
 void bench_begin(struct bench *b, const struct kernels *device, FILE *out)
 {
-    *b = (struct bench){
-        .device = device, .table = *device, .min = 0.5, .out = out};
+    *b = (struct bench){.device = device,
+                        .table = *device,
+                        .min = 0.5,
+                        .most = (double)INFINITY,
+                        .out = out};
 }
 
 /* ---- Rows ---- */

@@ -21,6 +21,7 @@ struct bench {
     struct kernel_run run;
     bool tiny;    /* all sizes small: that the rows run, no times */
     double min;   /* seconds of calls that a time is of */
+    double most;  /* seconds a part may take where that is less than its own */
     double until; /* clock_seconds() when the part should be done; what would
                          take longer is left out */
     const char *sdpa; /* a file of sdpa.py's lines; NULL: there is none */

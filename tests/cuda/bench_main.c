@@ -2,10 +2,11 @@
  *
  *     bench --device            what it is, or what is missing
  *     bench --parts             names of the parts, and the seconds of each
- *     bench [--sdpa FILE] PART...
+ *     bench [--sdpa FILE] [--seconds MOST] PART...
  *
  * Exit: 0; 77, with the reason, where there is no device; 1 where it failed, or
  * there is no cuBLASLt; 2 where it was asked for what it does not know. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/cuda/bench.h"
@@ -34,6 +35,10 @@ int main(int count, char **words)
     for (int i = 1; i < count; i++) {
         if (!strcmp(words[i], "--sdpa") && i + 1 < count) {
             b.sdpa = words[++i];
+            continue;
+        }
+        if (!strcmp(words[i], "--seconds") && i + 1 < count) {
+            b.most = strtod(words[++i], NULL);
             continue;
         }
         if (!bench_run(&b, words[i])) {

@@ -65,7 +65,8 @@ write
 to=$lines
 while read -r part seconds; do
     # It leaves out by itself what would take longer.
-    limited "$part" $((seconds + 15)) "$program" --sdpa "$work/sdpa" "$part"
+    most=$((end - $(date +%s) - 15))
+    limited "$part" $((seconds + 15)) "$program" --sdpa "$work/sdpa" --seconds "$most" "$part"
     write
 done <"$work/parts"
 cat "$file"

@@ -231,7 +231,7 @@ static void the_reference_of_the_run_stands_beside(void **state)
 static const char stub[] =
     "#!/bin/sh\n"
     "[ \"$1\" = --parts ] && { echo bad 1; echo good 1; echo not 1; exit; }\n"
-    "[ \"$3\" = good ] && { echo '{\"part\":\"good\",\"ms\":1}'; exit; }\n"
+    "[ \"$5\" = good ] && { echo '{\"part\":\"good\",\"ms\":1}'; exit; }\n"
     "echo '{\"part\":\"bad\",\"ms\":2}'; printf '{\"part\":\"ba'\n"
     "echo 'no \"room\"' >&2; exit 3\n";
 
@@ -308,7 +308,7 @@ static void what_was_measured_before_the_end_is_there(void **state)
     write_program(
         folder, "program",
         "[ \"$1\" = --parts ] && { echo good 1; echo last 1; exit; }\n"
-        "[ \"$3\" = good ] && { echo '{\"ms\":1}'; exit; }\n"
+        "[ \"$5\" = good ] && { echo '{\"ms\":1}'; exit; }\n"
         "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)\n");
     snprintf(command, sizeof command,
              "GPU_CARD=C GPU_COMMIT=abc GPU_BENCH=-sdpa sh "
