@@ -268,9 +268,8 @@ struct kernels {
     bool bf16_pages;     /* keys and values in pages may be KERNEL_BF16 */
     bool int8_pages; /* or KERNEL_INT8, but for STAR's and HiCI's attention */
 
-    bool reranks; /* has hils_rerank */
-    size_t
-        pass_rows; /* of texts side by side, beyond which more are no faster */
+    bool reranks;     /* has hils_rerank */
+    size_t pass_rows; /* of a pass, beyond which more are no faster */
 
     /* ---- The device (ref, cpu: none) ---- */
 

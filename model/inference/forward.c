@@ -46,15 +46,6 @@ static size_t row_bytes(const struct model_config *c)
     return fits && bytes ? bytes : SIZE_MAX;
 }
 
-size_t forward_max(const struct model *m, const struct cache *cache)
-{
-    const size_t room = (size_t)64 << 20;
-    size_t rows = room / row_bytes(&m->config);
-    if (!cache->hils.chunk || rows < FORWARD_MAX_ROWS)
-        return FORWARD_MAX_ROWS;
-    return rows < FORWARD_MAX_CHOOSING ? rows : FORWARD_MAX_CHOOSING;
-}
-
 /* As many as 256 MiB have room for, of `most`. */
 static size_t max_texts(const struct model_config *c, size_t most)
 {
@@ -66,6 +57,29 @@ static size_t max_texts(const struct model_config *c, size_t most)
 size_t forward_max_texts(const struct model *m)
 {
     return max_texts(&m->config, m->kernels->pass_rows);
+}
+
+/* Rows of one cache's pass on the processor. */
+static size_t max_rows(const struct model *m, const struct cache *cache)
+{
+    const size_t room = (size_t)64 << 20;
+    size_t rows = room / row_bytes(&m->config);
+    if (!cache->hils.chunk || rows < FORWARD_MAX_ROWS)
+        return FORWARD_MAX_ROWS;
+    return rows < FORWARD_MAX_CHOOSING ? rows : FORWARD_MAX_CHOOSING;
+}
+
+size_t forward_next(const struct model *m, const struct cache *cache,
+                    size_t left)
+{
+    bool wide = m->kernels->pass_rows > FORWARD_MAX_ROWS;
+    size_t max = wide ? forward_max_texts(m) : max_rows(m, cache);
+    if (left <= max)
+        return left;
+    if (!wide)
+        return max;
+    size_t passes = left / max + (left % max != 0);
+    return left / passes + (left % passes != 0);
 }
 
 size_t forward_max_whole(const struct model *m)

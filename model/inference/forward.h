@@ -9,7 +9,7 @@
 
 enum {
     FORWARD_MAX_ROWS = 512,   /* tokens at once */
-    FORWARD_MAX_TEXTS = 8192, /* of texts side by side, on a device */
+    FORWARD_MAX_TEXTS = 8192, /* on a device */
     /* Where each chooses what it reads: as many of these as take 64 MiB to work
      * in.  What they choose is read once for all of them. */
     FORWARD_MAX_CHOOSING = 4096
@@ -85,8 +85,10 @@ static inline size_t forward_rows(const struct forward_part *part)
            (part->host_after != NULL);
 }
 
-/* Tokens of a pass of many of one cache's. */
-size_t forward_max(const struct model *model, const struct cache *cache);
+/* Tokens of the next pass, where `left` of one cache's are to be read.  On a
+ * device as many as of texts, in passes of one size. */
+size_t forward_next(const struct model *model, const struct cache *cache,
+                    size_t left);
 /* Rows of a pass of texts side by side. */
 size_t forward_max_texts(const struct model *model);
 /* Most tokens of a text that HiCI attention reads as a whole: as many as take a

@@ -281,8 +281,7 @@ static size_t pass_of(const struct session *s, size_t length)
     size_t left = length - s->kept;
     if (s->text && !s->kept)
         return s->text;
-    size_t max = forward_max(s->model, &s->cache);
-    return left < max ? left : max;
+    return forward_next(s->model, &s->cache, left);
 }
 
 /* The row, in a pass that goes on from the cache, of the token `ahead` of the

@@ -199,7 +199,7 @@ static void show_prefill(struct model *m, size_t max, struct tokens from,
 {
     struct cache cache = {.hils = exact};
     struct err err = {0};
-    piece = piece ? piece : forward_max(m, &cache);
+    piece = piece ? piece : forward_next(m, &cache, SIZE_MAX);
     int32_t *ids = mem_alloc(piece * sizeof *ids);
     double tokens[16], seconds[16];
     size_t next = 16384, count = 0;

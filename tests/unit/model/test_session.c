@@ -168,6 +168,24 @@ static void long_prompts_are_read_in_passes(void **state)
     model_close(model);
 }
 
+static void a_device_reads_wide_passes_of_one_size(void **state)
+{
+    (void)state;
+    struct kernels wide = *kernels_cpu();
+    const struct cache cache = {0};
+    wide.pass_rows = 2000;
+    struct model *model = open_kind("tied", &wide);
+    assert_int_equal(forward_next(model, &cache, 2000), 2000);
+    assert_int_equal(forward_next(model, &cache, 2001), 1001);
+    assert_int_equal(forward_next(model, &cache, 5000), 1667);
+    assert_true(forward_next(model, &cache, SIZE_MAX) <= 2000);
+    model_close(model);
+    model = open_kind("tied", kernels_cpu());
+    assert_int_equal(forward_next(model, &cache, 100), 100);
+    assert_int_equal(forward_next(model, &cache, 600), FORWARD_MAX_ROWS);
+    model_close(model);
+}
+
 static void wrong_ids_are_refused(void **state)
 {
     (void)state;
@@ -701,6 +719,7 @@ int main(void)
         cmocka_unit_test(forks_go_their_own_ways),
         cmocka_unit_test(memory_goes_by_the_page),
         cmocka_unit_test(long_prompts_are_read_in_passes),
+        cmocka_unit_test(a_device_reads_wide_passes_of_one_size),
         cmocka_unit_test(wrong_ids_are_refused),
         cmocka_unit_test(work_is_cancelled),
         cmocka_unit_test(seeds_decide),
