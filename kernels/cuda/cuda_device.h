@@ -16,7 +16,8 @@ constexpr unsigned WHOLE_WARP = 0xFFFFFFFFu;
 #ifdef __CUDACC__
 static __device__ inline void *cuda_shared()
 {
-    extern __shared__ __align__(16) unsigned char cuda_shared_memory[];
+    /* as cuda_warpgroup.h needs it */
+    extern __shared__ __align__(1024) unsigned char cuda_shared_memory[];
     return cuda_shared_memory;
 }
 #endif

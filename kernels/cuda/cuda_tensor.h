@@ -62,7 +62,7 @@ static __device__ __forceinline__ void score_slots(
 #pragma unroll
         for (unsigned k = 0; k < WIDTH / 16; k++) {
             unsigned b[4], b_rest[4] = {};
-            unsigned place = split_place<WIDTH>(slot + i * 16, column + k * 16);
+            unsigned place = split_place(slot + i * 16, column + k * 16);
             read_matrices(b, high + place);
             if (LOW)
                 read_matrices(b_rest, low + place);
@@ -74,10 +74,31 @@ static __device__ __forceinline__ void score_slots(
     }
 }
 
+/* The same of all slots, by the four warps together. */
+template <unsigned WIDTH, bool LOW>
+static __device__ __forceinline__ void score_group(
+    const uint16_t *high, const uint16_t *low,
+    const struct tensor_rows<TENSOR_MANY, WIDTH> *rows, float (*of)[4])
+{
+    begin_products();
+#pragma unroll
+    for (unsigned k = 0; k < WIDTH / 16; k++) {
+        const unsigned at = k / 4 * GROUP_PANEL + k % 4 * 16;
+        if (!k)
+            multiply_group<TENSOR_SLOTS, true>(of, rows->low[k], high + at);
+        else
+            multiply_group<TENSOR_SLOTS, false>(of, rows->low[k], high + at);
+        if (LOW)
+            multiply_group<TENSOR_SLOTS, false>(of, rows->high[k], low + at);
+        multiply_group<TENSOR_SLOTS, false>(of, rows->high[k], high + at);
+    }
+    end_products();
+}
+
 /* All scores of the warp's rows, times `scale`; the keys are as score_slots has
  * them.  16 rows: the warps change what each has of them, over the keys' first
- * terms, which nobody needs then. */
-template <bool LOW, unsigned ROWS, unsigned WIDTH>
+ * terms, which nobody needs then.  GROUP: 64 rows, and all warps come. */
+template <bool LOW, bool GROUP, unsigned ROWS, unsigned WIDTH>
 static __device__ __forceinline__ void tensor_score(
     uint16_t *high, const uint16_t *low,
     const struct tensor_rows<ROWS, WIDTH> *rows, float scale,
@@ -88,10 +109,16 @@ static __device__ __forceinline__ void tensor_score(
                           TENSOR_SLOTS * WIDTH * sizeof *high ||
                       ROWS != TENSOR_FEW,
                   "the scores of all warps do not fit over the keys");
-    if (ROWS == TENSOR_MANY) {
+    bool done = false;
+    if constexpr (GROUP)
+        if (has_warpgroups()) {
+            score_group<WIDTH, LOW>(high, low, rows, scores->of);
+            done = true;
+        }
+    if (ROWS == TENSOR_MANY && !done) {
         score_slots<ROWS, WIDTH, TENSOR_SLOTS / 16, LOW>(high, low, rows, 0,
                                                          scores->of);
-    } else {
+    } else if (!done) {
         float own[2][4], *all = reinterpret_cast<float *>(high);
         unsigned warp = warp_of_thread(), lane = lane_of_thread();
         score_slots<ROWS, WIDTH, 1, LOW>(high, low, rows, warp, own);
@@ -115,12 +142,50 @@ static __device__ __forceinline__ void tensor_score(
 
 /* ---- Values ---- */
 
-/* sum += shares . values, LOW: in two terms. */
-template <bool LOW, unsigned ROWS, unsigned WIDTH>
+/* The same by the four warps together.  Shares that are not split are rounded to
+ * bf16: a result is off by 2^-9 of what it is made of, at most. */
+template <unsigned WIDTH, bool LOW>
+static __device__ __forceinline__ void mix_group(
+    const uint16_t *high, const uint16_t *low,
+    struct tensor_rows<TENSOR_MANY, WIDTH> *rows,
+    const struct tensor_scores *shares)
+{
+    constexpr unsigned STEPS = TENSOR_SLOTS / 16;
+    unsigned a[STEPS][4], a_rest[LOW ? STEPS : 1][4];
+#pragma unroll
+    for (unsigned k = 0; k < STEPS; k++)
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++) {
+            const float *two = shares->of[2 * k + i / 2] + i % 2 * 2;
+            a[k][i] = pack_bf16(two[0], two[1]);
+            if (LOW)
+                a_rest[k][i] = rest_bf16(two[0], two[1], a[k][i]);
+        }
+    begin_products();
+#pragma unroll
+    for (unsigned k = 0; k < STEPS; k++) {
+        const unsigned at = k * 16 * 64;
+        if constexpr (LOW) {
+            multiply_group_turned<WIDTH, false>(rows->sum, a_rest[k],
+                                                high + at);
+            multiply_group_turned<WIDTH, false>(rows->sum, a[k], low + at);
+        }
+        multiply_group_turned<WIDTH, false>(rows->sum, a[k], high + at);
+    }
+    end_products();
+}
+
+/* sum += shares . values, LOW: in two terms; GROUP: as above. */
+template <bool LOW, bool GROUP, unsigned ROWS, unsigned WIDTH>
 static __device__ __forceinline__ void tensor_mix(
     const uint16_t *high, const uint16_t *low,
     struct tensor_rows<ROWS, WIDTH> *rows, const struct tensor_scores *shares)
 {
+    if constexpr (GROUP)
+        if (has_warpgroups()) {
+            mix_group<WIDTH, LOW>(high, low, rows, shares);
+            return;
+        }
     unsigned lane = lane_of_thread();
     unsigned slot = lane % 16;
     unsigned column = tensor_column<ROWS, WIDTH>() + lane / 16 * 8;
@@ -136,7 +201,7 @@ static __device__ __forceinline__ void tensor_mix(
 #pragma unroll
         for (unsigned i = 0; i < tensor_rows<ROWS, WIDTH>::COLUMNS / 16; i++) {
             unsigned b[4], b_rest[4] = {};
-            unsigned place = split_place<WIDTH>(slot + k * 16, column + i * 16);
+            unsigned place = split_place(slot + k * 16, column + i * 16);
             read_turned(b, high + place);
             if (LOW)
                 read_turned(b_rest, low + place);
@@ -156,9 +221,16 @@ static __device__ __forceinline__ unsigned tensor_own(
     unsigned turn)
 {
     uint64_t there = t->there_bits(turn);
-    return own_bits(turns.seen(turn, 0) & there) |
-           own_bits(turns.seen(turn, 1) & there) << 16;
+    uint64_t first = turns.seen(turn, 0) & there;
+    uint64_t second = turns.seen(turn, 1) & there;
+    if (!~(first & second))
+        return ~0u;
+    return own_bits(first) | own_bits(second) << 16;
 }
+
+/* Whether the warps of a walk may multiply together. */
+template <unsigned ROWS, typename Turns>
+constexpr bool TENSOR_TOGETHER = ROWS == TENSOR_MANY && !Turns::SPARSE;
 
 /* All tiles of `turns`.  VALUES false: most and total alone, no sums.  All
  * threads come; shared memory of the tile may be used again after a barrier. */
@@ -180,6 +252,7 @@ static __device__ __forceinline__ void tensor_walk(
         wait_copies<1>();
         __syncthreads(); /* the keys are there, nobody reads split values */
         tensor_split(x, x->raw_key, d, t->there_bits(turn));
+        publish_shared();
         if (!warp_of_thread())
             turns.find(turn + 1);
         __syncthreads(); /* the split keys are there, and the next places */
@@ -190,7 +263,8 @@ static __device__ __forceinline__ void tensor_walk(
         /* Of 16 rows all warps know the same: tensor_score waits for all. */
         bool any = !Turns::SPARSE || __ballot_sync(WHOLE_WARP, own != 0);
         if (any) {
-            tensor_score<true>(x->high, x->low, rows, scale, &scores);
+            tensor_score<true, TENSOR_TOGETHER<ROWS, Turns>>(
+                x->high, x->low, rows, scale, &scores);
             __syncwarp(); /* what prepare left */
             turns.take(rows, &scores, own, turn);
         }
@@ -198,11 +272,13 @@ static __device__ __forceinline__ void tensor_walk(
             wait_copies<1>();
             __syncthreads(); /* the values are there, nobody reads keys */
             tensor_split(x, x->raw_value, d, t->there_bits(turn));
+            publish_shared();
             __syncthreads(); /* the split values are there */
         }
         tensor_fetch<WIDTH>(x->raw_value, t->value[next], d, VALUES && more);
         if (VALUES && any)
-            tensor_mix<true>(x->high, x->low, rows, &scores);
+            tensor_mix<true, TENSOR_TOGETHER<ROWS, Turns>>(x->high, x->low,
+                                                             rows, &scores);
     }
 }
 
@@ -226,6 +302,7 @@ static __device__ __forceinline__ void tensor_walk(
         if (!warp_of_thread())
             turns.find(turn + 1); /* over the places of the turn before, */
         wait_copies<1>();         /* which all have left at its last barrier */
+        publish_shared();
         __syncthreads(); /* the keys are there, and the next places; nobody
                             reads the numbers of the turn before */
         more = t->some[next];
@@ -234,15 +311,18 @@ static __device__ __forceinline__ void tensor_walk(
         unsigned own = tensor_own(t, turns, turn);
         bool any = !Turns::SPARSE || __ballot_sync(WHOLE_WARP, own != 0);
         if (any) {
-            tensor_score<false>(x->keys[side], none, rows, scale, &scores);
+            tensor_score<false, TENSOR_TOGETHER<ROWS, Turns>>(
+                x->keys[side], none, rows, scale, &scores);
             __syncwarp(); /* what prepare left */
             turns.take(rows, &scores, own, turn);
         }
         wait_copies<1>();
+        publish_shared();
         __syncthreads(); /* the values are there, nobody reads these places */
         tensor_fetch<WIDTH>(x->values[next], t->value[next], d, VALUES && more);
         if (VALUES && any)
-            tensor_mix<false>(x->values[side], none, rows, &scores);
+            tensor_mix<false, TENSOR_TOGETHER<ROWS, Turns>>(
+                x->values[side], none, rows, &scores);
     }
 }
 

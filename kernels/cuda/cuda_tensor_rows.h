@@ -110,14 +110,16 @@ static __device__ __forceinline__ float tensor_best(struct tensor_scores *s,
                                                     unsigned half, unsigned own)
 {
     float best = minus_infinity();
+    if (own != ~0u)
+#pragma unroll
+        for (unsigned i = 0; i < TENSOR_SLOTS / 8; i++)
+            for (unsigned e = 0; e < 2; e++)
+                if (!(own >> (half * 16 + i * 2 + e) & 1))
+                    s->of[i][half * 2 + e] = minus_infinity();
 #pragma unroll
     for (unsigned i = 0; i < TENSOR_SLOTS / 8; i++)
-        for (unsigned e = 0; e < 2; e++) {
-            float *score = &s->of[i][half * 2 + e];
-            if (!(own >> (half * 16 + i * 2 + e) & 1))
-                *score = minus_infinity();
-            best = fmaxf(best, *score);
-        }
+        for (unsigned e = 0; e < 2; e++)
+            best = fmaxf(best, s->of[i][half * 2 + e]);
     return quad_max(best);
 }
 

@@ -4,15 +4,18 @@
 #define KERNELS_CUDA_CUDA_TENSOR_TILE_H
 
 #include "kernels/cuda/cuda_device.h"
-#include "kernels/cuda/cuda_fragments.h"
+#include "kernels/cuda/cuda_warpgroup.h"
 
 constexpr unsigned TENSOR_THREADS = 128, TENSOR_WARPS = 4;
 constexpr unsigned TENSOR_SLOTS = 64;
 constexpr size_t TENSOR_MAX_WIDTH = 128;
 constexpr unsigned TENSOR_FEW = 16, TENSOR_MANY = 64; /* rows */
+static_assert(TENSOR_SLOTS == GROUP_ROWS && TENSOR_MANY == GROUP_ROWS,
+              "a tile's slots are the rows of a panel");
 
-/* Numbers of a tile as products read them: a slot's 16 bytes i lie at
- * i ^ (slot % 8), so that eight slots' lie in different banks. */
+/* Numbers of a tile as products read them: panels of 64 columns (cuda_warpgroup.h),
+ * in which a slot's 16 bytes i lie at i ^ (slot % 8), so that eight slots' lie in
+ * different banks. */
 template <unsigned WIDTH, typename Number> struct tensor_numbers;
 
 template <unsigned WIDTH> struct tensor_numbers<WIDTH, float> {
@@ -72,11 +75,11 @@ static __device__ __forceinline__ uint64_t tensor_bits(unsigned at,
 
 /* ---- Into the tile ---- */
 
-template <unsigned WIDTH>
 static __device__ __forceinline__ unsigned split_place(unsigned slot,
                                                        unsigned column)
 {
-    return slot * WIDTH + ((column / 8) ^ (slot % 8)) * 8 + column % 8;
+    return column / 64 * GROUP_PANEL + slot * 64 +
+           ((column / 8 % 8) ^ (slot % 8)) * 8 + column % 8;
 }
 
 /* Asks for the slots' numbers; their group is ended whatever there is. */
@@ -115,7 +118,7 @@ static __device__ __forceinline__ void tensor_fetch(uint16_t *to,
              at += TENSOR_THREADS) {
             unsigned slot = at / (WIDTH / 8), l = at % (WIDTH / 8) * 8;
             const uint16_t *row = from[slot];
-            uint16_t *place = to + split_place<WIDTH>(slot, l);
+            uint16_t *place = to + split_place(slot, l);
             if (row && l + 8 <= d && aligned_16(row + l))
                 copy_16(place, row + l);
             else
@@ -142,7 +145,7 @@ static __device__ __forceinline__ void tensor_split(
         x.y = is && l + 1 < d ? x.y : 0;
         x.z = is && l + 2 < d ? x.z : 0;
         x.w = is && l + 3 < d ? x.w : 0;
-        unsigned place = split_place<WIDTH>(slot, l);
+        unsigned place = split_place(slot, l);
         uint2 high = {pack_bf16(x.x, x.y), pack_bf16(x.z, x.w)};
         uint2 low = {rest_bf16(x.x, x.y, high.x), rest_bf16(x.z, x.w, high.y)};
         *reinterpret_cast<uint2 *>(t->high + place) = high;

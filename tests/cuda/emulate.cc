@@ -454,8 +454,7 @@ static void run_blocks(void *of, void *argument)
                         static_cast<unsigned>(b / grid.x % grid.y),
                         static_cast<unsigned>(b / grid.x / grid.y));
         shared_bytes = s->config.dynamicSmemBytes;
-        shared_memory = malloc(shared_bytes);
-        if (!shared_memory && shared_bytes)
+        if (posix_memalign(&shared_memory, 1024, shared_bytes))
             wrong("no memory");
         memset(shared_memory, 0xFF, shared_bytes);
         emulated_begin_copies();

@@ -45,6 +45,9 @@ void emulated_fail(enum emulated_failure failure, unsigned after);
 void emulated_memory(size_t bytes);
 /* Whether there is no cuBLASLt, from now on. */
 void emulated_without_blas(bool missing);
+/* Whether the device is one without wgmma (kernels/cuda/cuda_warpgroup.h), from now
+ * on. */
+void emulated_without_warpgroups(bool missing);
 /* Launches so far; cuBLASLt's are none. */
 size_t emulated_launches(void);
 

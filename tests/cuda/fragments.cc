@@ -1,7 +1,8 @@
 /* Tensor cores and asynchronous copies for the emulation: what
  * kernels/cuda/cuda_fragments.h says of a device, in plain loops.  A product's sum is
  * made in double and rounded once; a device's is rounded as it goes. */
-#include "kernels/cuda/cuda_fragments.h"
+#include "kernels/cuda/cuda_warpgroup.h"
+#include "tests/cuda/emulated.h"
 #include "tests/cuda/together.h"
 
 enum { LANES = 32, MAX_THREADS = 1024, MAX_COPIES = 256, MAX_GROUPS = 8 };
@@ -103,6 +104,109 @@ void read_turned(unsigned *to, const void *row)
     emulated_together(&own, read_together<true>);
 }
 
+/* ---- A warpgroup's ---- */
+
+static bool no_warpgroups;
+
+void emulated_without_warpgroups(bool missing)
+{
+    no_warpgroups = missing;
+}
+
+bool has_warpgroups()
+{
+    return !no_warpgroups;
+}
+
+/* Of a thread: where copies lie that it waited for and did not publish since. */
+struct unpublished {
+    const void *at[MAX_COPIES];
+    unsigned count;
+};
+static struct unpublished unpublished_of[MAX_THREADS];
+
+void publish_shared()
+{
+    unpublished_of[threadIdx.x].count = 0;
+}
+
+static void check_published(uintptr_t from, uintptr_t to)
+{
+    for (unsigned t = 0; t < blockDim.x; t++)
+        for (unsigned i = 0; i < unpublished_of[t].count; i++) {
+            auto at = reinterpret_cast<uintptr_t>(unpublished_of[t].at[i]);
+            if (at >= from && at < to)
+                emulated_wrong("a warpgroup multiplies a copy that was not "
+                               "published");
+        }
+}
+
+struct group_matmul {
+    float (*c)[4];
+    const unsigned *a;
+    const uint16_t *b;
+    unsigned columns;
+    bool turned, fresh;
+};
+
+/* Number (k, j) of b, where the device looks for it: bits 4 to 6 of an address are
+ * those by bits 7 to 9. */
+static const uint16_t *group_number(const struct group_matmul *of, unsigned k,
+                                    unsigned j)
+{
+    const uint16_t *plain = of->turned
+                                ? of->b + j / 64 * GROUP_PANEL + k * 64 + j % 64
+                                : of->b + j * 64 + k;
+    auto address = reinterpret_cast<uintptr_t>(plain);
+    address ^= (address >> 7 & 7) << 4;
+    auto at = reinterpret_cast<const uint16_t *>(address);
+    if (!emulated_is_shared(at, sizeof *at))
+        emulated_wrong("a warpgroup's matrix is not all in shared memory");
+    return at;
+}
+
+static void multiply_group_together(void *const *lanes)
+{
+    const auto *first = static_cast<const struct group_matmul *>(lanes[0]);
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        const auto *own = static_cast<const struct group_matmul *>(lanes[lane]);
+        for (unsigned i = 0; i < own->columns / 8; i++)
+            for (unsigned e = 0; e < 4; e++) {
+                unsigned row = lane / 4 + e / 2 * 8;
+                unsigned j = i * 8 + lane % 4 * 2 + e % 2;
+                double sum = own->fresh ? 0 : static_cast<double>(own->c[i][e]);
+                for (unsigned k = 0; k < 16; k++) {
+                    const auto *its = static_cast<const struct group_matmul *>(
+                        lanes[row % 8 * 4 + k % 8 / 2]);
+                    unsigned a = its->a[row / 8 + k / 8 * 2] >> 16 * (k % 2);
+                    sum += static_cast<double>(widen(a & 0xFFFFu)) *
+                           static_cast<double>(
+                               widen(*group_number(first, k, j)));
+                }
+                own->c[i][e] = static_cast<float>(sum);
+            }
+    }
+}
+
+void emulated_multiply_group(float (*c)[4], const unsigned *a,
+                             const uint16_t *b, unsigned columns, bool turned,
+                             bool fresh)
+{
+    struct group_matmul own = {c, a, b, columns, turned, fresh};
+    auto from = reinterpret_cast<uintptr_t>(b) & ~uintptr_t{127};
+    check_published(from, from + 128 * (turned ? 16 : columns));
+    if (turned && columns > 64)
+        check_published(from + GROUP_PANEL * sizeof *b,
+                        from + GROUP_PANEL * sizeof *b + 128 * 16);
+    /* Who reads what does not matter to the race detector, but that all is. */
+    for (unsigned i = lane_of_thread(); i < (turned ? 16 : columns); i += LANES)
+        for (unsigned j = 0; j < (turned ? columns : 16); j += 8)
+            race_access(turned ? group_number(&own, i, j)
+                               : group_number(&own, j, i),
+                        16, RACE_READ, __builtin_return_address(0));
+    emulated_together(&own, multiply_group_together);
+}
+
 /* ---- Copies ---- */
 
 struct copy {
@@ -162,9 +266,12 @@ void emulated_wait_copies(unsigned later, bool counts)
     if (own->groups <= later)
         return;
     unsigned groups = own->groups - later, done = own->ends[groups - 1];
+    struct unpublished *unpublished = &unpublished_of[threadIdx.x];
     for (unsigned i = 0; i < done; i++) {
         const struct copy *c = &own->waiting[i];
         std::memcpy(c->to, c->from, c->bytes);
+        if (unpublished->count < MAX_COPIES)
+            unpublished->at[unpublished->count++] = c->to;
         if (counts)
             race_access(c->to, c->bytes, RACE_COPIED,
                         __builtin_return_address(0));
@@ -179,8 +286,10 @@ void emulated_wait_copies(unsigned later, bool counts)
 
 void emulated_begin_copies()
 {
-    for (unsigned t = 0; t < blockDim.x; t++)
+    for (unsigned t = 0; t < blockDim.x; t++) {
         copies_of[t].count = copies_of[t].groups = 0;
+        unpublished_of[t].count = 0;
+    }
 }
 
 void emulated_end_copies()

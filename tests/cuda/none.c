@@ -30,6 +30,11 @@ void emulated_without_blas(bool missing)
     (void)missing;
 }
 
+void emulated_without_warpgroups(bool missing)
+{
+    (void)missing;
+}
+
 size_t emulated_launches(void)
 {
     return 0;

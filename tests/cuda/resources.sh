@@ -33,12 +33,14 @@ cat "$folder"/*.ptxas | awk '
 disassembler=${CUOBJDUMP-$(command -v cuobjdump || ls /usr/local/cuda/bin/cuobjdump 2>/dev/null)}
 [ -n "$check" ] && [ -n "$disassembler" ] || exit 0
 # What attends, or scores, by tiles: products on the tensor cores whose operands are read
-# as fragments; keys and values in bf16 come by copies that run on behind.
+# as fragments, or (HGMMA) from shared memory; keys and values in bf16 come by copies
+# that run on behind.
 for file in "$folder"/*.o; do
     "$disassembler" -sass -arch sm_90a "$file" 2>/dev/null
 done | awk '
     /Function :/ { name = $3; list[name] = 1 }
     / HMMA\./ { hmma[name]++ }
+    / HGMMA\./ { hmma[name]++; ldsm[name]++ }
     / LDSM\./ { ldsm[name]++ }
     / LDGSTS\./ { ldgsts[name]++ }
     / (LDL|STL)[. ]/ { local_memory[name]++ }

@@ -352,7 +352,8 @@ static void check_hils(struct bench *b, const struct hils *h,
     if (done(b, "hils_attention",
              b->table->hils_attention(&b->run, out, q, qhat, &pages, &summaries,
                                       position, landmark, right, z)))
-        check(b, "hils_attention", out, expected, h->queries);
+        check_attention(b, "hils_attention", out, expected, h->queries,
+                        z->m * z->hq / z->hkv);
     if (on_processor(b)) {
         b->table->hils_choose(&alone, choice, q, qhat, &pages, &summaries,
                               position, landmark, z);

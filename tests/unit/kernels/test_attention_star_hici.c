@@ -31,7 +31,8 @@ static void drive_star_of(struct bench *b, struct star z, float scale,
     if (done(b, "star_attention",
              b->table->star_attention(&b->run, out, in, &pages, by, z.m, z.n,
                                       z.hq, z.hkv, z.d, z.chunk, z.top_k))) {
-        check(b, "star_attention", out, expected, queries);
+        check_attention(b, "star_attention", out, expected, queries,
+                        z.m * z.hq / z.hkv);
         if (on_processor(b)) {
             b->table->star_attention(&alone, expected, q, &pages, gate, z.m,
                                      z.n, z.hq, z.hkv, z.d, z.chunk, z.top_k);

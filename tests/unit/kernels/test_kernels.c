@@ -213,7 +213,8 @@ static void drive_attention_pages(struct bench *b, struct attention s,
                 "attention m%zu n%zu hq%zu hkv%zu d%zu w%zu, pages of %zu%s",
                 s.m, s.n, s.hq, s.hkv, s.d, s.window, slots[i],
                 i > 2 ? " by heads" : "");
-            check(b, what, out, expected, queries);
+            check_attention(b, what, out, expected, queries,
+                            s.m * s.hq / s.hkv);
             if (unrounded)
                 check_rounded(b, what, out, unrounded, queries);
             b->table->download(&b->run, i ? host : first, out,

@@ -357,7 +357,9 @@ static void a_step_is_a_longer_prompt(void **state)
     }
 }
 
-/* Summaries of rounded keys, and their room in the pages. */
+/* Summaries of rounded keys, and their room in the pages.  The shares of a prompt's
+ * rows may be rounded to bf16, of those that choose from and those that see all in
+ * other tiles. */
 static void exact_sessions_read_as_full_ones(void **state)
 {
     (void)state;
@@ -367,7 +369,7 @@ static void exact_sessions_read_as_full_ones(void **state)
         for (size_t i = 0; table && i < 3; i++) {
             struct model *model = open_model(i, table, true);
             if (model_facts(model)->exact) { /* else no layer sees all */
-                check_exact(model, 1e-3);
+                check_exact(model, 1e-2);
                 compared++;
             }
             model_close(model);

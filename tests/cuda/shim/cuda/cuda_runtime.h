@@ -181,6 +181,31 @@ static inline void wait_copies(const char *file = __builtin_FILE(),
     emulated_wait_copies(LATER, race_waits(file, line));
 }
 
+/* What four warps do together (kernels/cuda/cuda_warpgroup.h), warp by warp. */
+bool has_warpgroups();
+void publish_shared();
+static inline void begin_products()
+{
+}
+static inline void end_products()
+{
+}
+void emulated_multiply_group(float (*c)[4], const unsigned *a,
+                             const uint16_t *b, unsigned columns, bool turned,
+                             bool fresh);
+template <unsigned COLUMNS, bool FRESH>
+static inline void multiply_group(float (*c)[4], const unsigned *a,
+                                  const uint16_t *b)
+{
+    emulated_multiply_group(c, a, b, COLUMNS, false, FRESH);
+}
+template <unsigned COLUMNS, bool FRESH>
+static inline void multiply_group_turned(float (*c)[4], const unsigned *a,
+                                         const uint16_t *b)
+{
+    emulated_multiply_group(c, a, b, COLUMNS, true, FRESH);
+}
+
 /* c + two integers of 16 bits times the lower, or the upper, two of four bytes. */
 static inline int __dp2a_lo(int a, int b, int c)
 {

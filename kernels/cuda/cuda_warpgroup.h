@@ -1,0 +1,181 @@
+/* What four warps do together on devices of compute capability 9.0 (wgmma): products
+ * of 64 x 16 by 16 x COLUMNS on the tensor cores, whose right side is read from shared
+ * memory as it lies, once for all four.  On other devices has_warpgroups() is false
+ * and nothing of it may be called; elsewhere tests/cuda's stand-in.
+ *
+ * Each warp has 16 of the 64 rows of a and of the result, laid out as
+ * cuda_fragments.h says: c[i] is of columns 8 i to 8 i + 7.
+ *
+ * In shared memory a matrix is rows of 64 bf16, 128 bytes, from a multiple of 1,024
+ * bytes on; 16 bytes i of a row lie at i ^ (row % 8).  Wider ones are panels of such
+ * rows behind one another, GROUP_PANEL numbers each.
+ *
+ *     multiply_group          b [COLUMNS rows, 16 of the sum, from number `b` of the
+ *                             first row on: before 16-bytes change places]
+ *     multiply_group_turned   b [16 rows of the sum, COLUMNS], `b` the first row
+ *
+ * begin_products ... end_products: between them no other instruction touches c or a;
+ * then the sums are there.  All threads of the block's four warps come. */
+#ifndef KERNELS_CUDA_CUDA_WARPGROUP_H
+#define KERNELS_CUDA_CUDA_WARPGROUP_H
+
+#include "kernels/cuda/cuda_fragments.h"
+
+constexpr unsigned GROUP_ROWS = 64; /* of a panel, and of a product */
+constexpr unsigned GROUP_PANEL = GROUP_ROWS * 64;
+
+#ifdef __CUDACC__
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+static __device__ __forceinline__ constexpr bool has_warpgroups()
+{
+    return true;
+}
+
+/* What the thread wrote to shared memory, and its copies that it waited for, are
+ * there for products behind the next barrier. */
+static __device__ __forceinline__ void publish_shared()
+{
+    asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+}
+
+static __device__ __forceinline__ void begin_products()
+{
+    asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
+}
+
+static __device__ __forceinline__ void end_products()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;\n"
+                 "wgmma.wait_group.sync.aligned 0;"
+                 :
+                 :
+                 : "memory");
+}
+
+/* PTX's matrix descriptor: 128-byte swizzle, 1,024 bytes from eight rows to the next
+ * eight, a panel from 64 columns to the next (where these are along a row). */
+static __device__ __forceinline__ uint64_t matrix_at(const uint16_t *b)
+{
+    constexpr uint64_t panel = GROUP_PANEL * sizeof *b >> 4, eight = 1024 >> 4;
+    return (shared_address(b) >> 4 & 0x3FFF) | panel << 16 | eight << 32 |
+           uint64_t{1} << 62;
+}
+
+/* c (+)= a . b; FRESH: what was in c does not count. */
+template <bool TURNED, bool FRESH>
+static __device__ __forceinline__ void multiply_group_64(float (*c)[4],
+                                                         const unsigned *a,
+                                                         const uint16_t *b)
+{
+    asm volatile(
+        "{ .reg .pred p; setp.ne.b32 p, %37, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, "
+        "%8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, "
+        "%24, %25, %26, %27, %28, %29, %30, %31}, "
+        "{%32, %33, %34, %35}, %36, p, 1, 1, %38; }"
+        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]),
+          "+f"(c[1][0]), "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]),
+          "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
+          "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]),
+          "+f"(c[4][0]), "+f"(c[4][1]), "+f"(c[4][2]), "+f"(c[4][3]),
+          "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
+          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]),
+          "+f"(c[7][0]), "+f"(c[7][1]), "+f"(c[7][2]), "+f"(c[7][3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(matrix_at(b)),
+          "r"(FRESH ? 0 : 1), "n"(TURNED ? 1 : 0));
+}
+
+/* c (+)= a . b; FRESH: what was in c does not count. */
+template <bool TURNED, bool FRESH>
+static __device__ __forceinline__ void multiply_group_128(float (*c)[4],
+                                                         const unsigned *a,
+                                                         const uint16_t *b)
+{
+    asm volatile(
+        "{ .reg .pred p; setp.ne.b32 p, %69, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, "
+        "%8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, "
+        "%24, %25, %26, %27, %28, %29, %30, %31, "
+        "%32, %33, %34, %35, %36, %37, %38, %39, "
+        "%40, %41, %42, %43, %44, %45, %46, %47, "
+        "%48, %49, %50, %51, %52, %53, %54, %55, "
+        "%56, %57, %58, %59, %60, %61, %62, %63}, "
+        "{%64, %65, %66, %67}, %68, p, 1, 1, %70; }"
+        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]),
+          "+f"(c[1][0]), "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]),
+          "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
+          "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]),
+          "+f"(c[4][0]), "+f"(c[4][1]), "+f"(c[4][2]), "+f"(c[4][3]),
+          "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
+          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]),
+          "+f"(c[7][0]), "+f"(c[7][1]), "+f"(c[7][2]), "+f"(c[7][3]),
+          "+f"(c[8][0]), "+f"(c[8][1]), "+f"(c[8][2]), "+f"(c[8][3]),
+          "+f"(c[9][0]), "+f"(c[9][1]), "+f"(c[9][2]), "+f"(c[9][3]),
+          "+f"(c[10][0]), "+f"(c[10][1]), "+f"(c[10][2]), "+f"(c[10][3]),
+          "+f"(c[11][0]), "+f"(c[11][1]), "+f"(c[11][2]), "+f"(c[11][3]),
+          "+f"(c[12][0]), "+f"(c[12][1]), "+f"(c[12][2]), "+f"(c[12][3]),
+          "+f"(c[13][0]), "+f"(c[13][1]), "+f"(c[13][2]), "+f"(c[13][3]),
+          "+f"(c[14][0]), "+f"(c[14][1]), "+f"(c[14][2]), "+f"(c[14][3]),
+          "+f"(c[15][0]), "+f"(c[15][1]), "+f"(c[15][2]), "+f"(c[15][3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(matrix_at(b)),
+          "r"(FRESH ? 0 : 1), "n"(TURNED ? 1 : 0));
+}
+
+template <unsigned COLUMNS, bool FRESH>
+static __device__ __forceinline__ void multiply_group(float (*c)[4],
+                                                      const unsigned *a,
+                                                      const uint16_t *b)
+{
+    static_assert(COLUMNS == 64, "rows of one panel");
+    multiply_group_64<false, FRESH>(c, a, b);
+}
+
+template <unsigned COLUMNS, bool FRESH>
+static __device__ __forceinline__ void multiply_group_turned(float (*c)[4],
+                                                             const unsigned *a,
+                                                             const uint16_t *b)
+{
+    static_assert(COLUMNS == 64 || COLUMNS == 128, "no such product");
+    if constexpr (COLUMNS == 64)
+        multiply_group_64<true, FRESH>(c, a, b);
+    else
+        multiply_group_128<true, FRESH>(c, a, b);
+}
+
+#else
+
+static __device__ __forceinline__ constexpr bool has_warpgroups()
+{
+    return false;
+}
+static __device__ __forceinline__ void publish_shared()
+{
+}
+static __device__ __forceinline__ void begin_products()
+{
+}
+static __device__ __forceinline__ void end_products()
+{
+}
+template <unsigned COLUMNS, bool FRESH>
+static __device__ __forceinline__ void multiply_group(float (*)[4],
+                                                      const unsigned *,
+                                                      const uint16_t *)
+{
+}
+template <unsigned COLUMNS, bool FRESH>
+static __device__ __forceinline__ void multiply_group_turned(float (*)[4],
+                                                             const unsigned *,
+                                                             const uint16_t *)
+{
+}
+
+#endif
+#endif
+
+#endif
