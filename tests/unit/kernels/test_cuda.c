@@ -372,6 +372,12 @@ static void aligned_matmuls_are_right(void **state)
         for (size_t r = 0; table && r < sizeof rows / sizeof rows[0]; r++)
             for (size_t k = 8; k < 400; k += 128)
                 check_aligned_matmul(table, rows[r], 5, k);
+        /* warps share k; and not all of it is in shared memory at once */
+        static const size_t widths[] = {520, 1024, 2056, 4200, 20000};
+        for (size_t i = 0; table && i < sizeof widths / sizeof widths[0]; i++) {
+            check_aligned_matmul(table, 1, 17, widths[i]);
+            check_aligned_matmul(table, 3, 2, widths[i]);
+        }
     }
 }
 

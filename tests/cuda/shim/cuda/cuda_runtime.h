@@ -43,6 +43,8 @@ using std::size_t;
 #define cuda_blas_matmul      emulated_blas_matmul
 #define cuda_blas_lacks       emulated_blas_lacks
 #define cuda_matmul           emulated_matmul
+#define cuda_matmuls_few      emulated_matmuls_few
+#define cuda_gated_few        emulated_gated_few
 #define cuda_blocks_sort      emulated_blocks_sort
 #define cuda_blocks_decode    emulated_blocks_decode
 #define cuda_copy             emulated_copy
