@@ -247,6 +247,11 @@ int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
                   size_t n);
 int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
                   const float *weight, size_t m, size_t d, float eps);
+/* The same, and any numbers, in bf16. */
+int cuda_rms_norm_rounded(struct kernel_run *run, uint16_t *out, const float *x,
+                          const float *weight, size_t m, size_t d, float eps);
+int cuda_round(struct kernel_run *run, uint16_t *out, const float *in,
+               size_t count);
 int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
                     const float *weight, const float *bias, size_t m, size_t d,
                     float eps);

@@ -117,14 +117,6 @@ static int widened(struct kernel_run *run, const void *host, int type, size_t n,
 
 /* ---- Many rows ---- */
 
-static __global__ void __launch_bounds__(ELEMENTS)
-    round_values(uint16_t *out, const float *in, size_t count)
-{
-    size_t i = blockIdx.x * size_t{ELEMENTS} + threadIdx.x;
-    if (i < count)
-        out[i] = to_bf16(in[i]);
-}
-
 /* *ret = a weight in blocks as bf16, as long as there is the room. */
 static int decoded(struct kernel_run *run, cuda_workspace *room,
                    const struct kernel_weight *w, struct kernel_weight *ret)
@@ -159,47 +151,66 @@ static int matmul_blas(struct kernel_run *run, float *out, const void *a,
     return code ? code : cuda_add_bias(run, out, bias, m, w->n);
 }
 
-/* bf16 [m, k] of a; nullptr: no memory, or the launch failed (*ret_code). */
-static const uint16_t *round_rows(struct kernel_run *run, cuda_workspace *room,
-                                  const float *a, size_t m, size_t k,
-                                  int *ret_code)
-{
-    uint16_t *rounded = room->take<uint16_t>(m, k);
-    *ret_code = rounded
-                    ? cuda_launch(run, round_values,
-                                  {cuda_ceil(m * k, ELEMENTS), 1, 1, ELEMENTS},
-                                  rounded, a, m * k)
-                    : KERNEL_NO_MEMORY;
-    return *ret_code ? nullptr : rounded;
-}
-
 static bool many_rows(const struct kernel_weight *w, size_t m)
 {
     return m >= MANY_ROWS && w->k && w->n;
 }
 
-/* By the library, else by our own; rounded: a in bf16, if the weight is. */
-static int matmul_rounded(struct kernel_run *run,
-                          const struct kernel_product &p, const float *a,
-                          const uint16_t *rounded, size_t m)
+/* Rows that many products read: in f32 and in bf16, each made when the first asks for it. */
+struct many {
+    const struct kernel_rows *rows;
+    size_t m, k;
+    const float *plain;
+    uint16_t *rounded;
+};
+
+static int take_plain(struct kernel_run *run, struct many *a)
 {
-    int code = KERNEL_UNSUPPORTED;
-    if (!m || !p.w->n)
+    const struct kernel_rows *rows = a->rows;
+    if (a->plain)
         return KERNEL_OK;
-    if (many_rows(p.w, m) && p.plus && p.plus != p.out)
-        code = cuda_copy(run, p.out, p.plus, m * p.w->n * sizeof *p.out);
-    else if (many_rows(p.w, m))
-        code = KERNEL_OK;
+    a->plain = rows->norm ? rows->room : rows->x;
+    return rows->norm ? cuda_rms_norm(run, rows->room, rows->x, rows->norm,
+                                      a->m, a->k, rows->eps)
+                      : KERNEL_OK;
+}
+
+static int take_rounded(struct kernel_run *run, cuda_workspace *room,
+                        struct many *a)
+{
+    const struct kernel_rows *rows = a->rows;
+    if (a->rounded)
+        return KERNEL_OK;
+    a->rounded = room->take<uint16_t>(a->m, a->k);
+    if (!a->rounded)
+        return KERNEL_NO_MEMORY;
+    return rows->norm
+               ? cuda_rms_norm_rounded(run, a->rounded, rows->x, rows->norm,
+                                       a->m, a->k, rows->eps)
+               : cuda_round(run, a->rounded, rows->x, a->m * a->k);
+}
+
+/* By the library, which multiplies numbers of the weight's type; else by our own. */
+static int matmul_many(struct kernel_run *run, cuda_workspace *room,
+                       const struct kernel_product &p, struct many *a)
+{
+    const bool plain = p.w->type == KERNEL_F32;
+    int code = KERNEL_OK;
+    if (!p.w->n)
+        return KERNEL_OK;
+    if (!many_rows(p.w, a->m))
+        return cuda_matmuls_few(run, &p, 1, a->rows, a->m);
+    code = plain ? take_plain(run, a) : take_rounded(run, room, a);
+    if (!code && p.plus && p.plus != p.out)
+        code = cuda_copy(run, p.out, p.plus, a->m * p.w->n * sizeof *p.out);
     if (!code)
         code = matmul_blas(run, p.out,
-                           p.w->type == KERNEL_F32
-                               ? static_cast<const void *>(a)
-                               : static_cast<const void *>(rounded),
-                           p.w, p.bias, m, p.plus != nullptr);
-    if (code != KERNEL_UNSUPPORTED)
-        return code;
-    const struct kernel_rows rows = {a, nullptr, 0, nullptr};
-    return cuda_matmuls_few(run, &p, 1, &rows, m);
+                           plain ? static_cast<const void *>(a->plain)
+                                 : static_cast<const void *>(a->rounded),
+                           p.w, p.bias, a->m, p.plus != nullptr);
+    return code == KERNEL_UNSUPPORTED
+               ? cuda_matmuls_few(run, &p, 1, a->rows, a->m)
+               : code;
 }
 
 /* Many rows are rounded once for all. */
@@ -208,19 +219,10 @@ static int matmuls_many(struct kernel_run *run,
                         const struct kernel_rows *rows, size_t m)
 {
     cuda_workspace room(run);
-    const uint16_t *rounded = nullptr;
-    const float *a = rows->norm ? rows->room : rows->x;
-    size_t k = products[0].w->k;
-    int code = rows->norm ? cuda_rms_norm(run, rows->room, rows->x, rows->norm,
-                                          m, k, rows->eps)
-                          : KERNEL_OK;
-    for (size_t i = 0; i < count && !code; i++) {
-        const struct kernel_product &p = products[i];
-        if (!rounded && many_rows(p.w, m) && p.w->type != KERNEL_F32)
-            rounded = round_rows(run, &room, a, m, k, &code);
-        if (!code)
-            code = matmul_rounded(run, p, a, rounded, m);
-    }
+    struct many a = {rows, m, products[0].w->k, nullptr, nullptr};
+    int code = KERNEL_OK;
+    for (size_t i = 0; i < count && !code; i++)
+        code = matmul_many(run, &room, products[i], &a);
     return code;
 }
 

@@ -51,6 +51,8 @@ using std::size_t;
 #define cuda_bend             emulated_bend
 #define cuda_add_bias         emulated_add_bias
 #define cuda_rms_norm         emulated_rms_norm
+#define cuda_rms_norm_rounded emulated_rms_norm_rounded
+#define cuda_round            emulated_round
 #define cuda_layer_norm       emulated_layer_norm
 #define cuda_scale            emulated_scale
 #define cuda_join             emulated_join
