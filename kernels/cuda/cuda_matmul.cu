@@ -7,13 +7,13 @@
 #include "kernels/cuda/cuda_internal.h"
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_blocks.h"
-#include "kernels/cuda/cuda_factors.h"
+#include "kernels/cuda/cuda_reads.h"
 
 #include <cstdlib>
 #include <cstring>
 
 constexpr size_t MANY_ROWS = 16;
-constexpr unsigned ELEMENTS = 256;           /* threads over single values */
+constexpr unsigned ELEMENTS = 256; /* threads over numbers */
 
 /* ---- Weights ---- */
 
@@ -279,10 +279,12 @@ struct picks {
     int32_t few[MAX];
 };
 
+/* Four numbers a thread; of blocks a row by a block of threads. */
 static __global__ void __launch_bounds__(ELEMENTS)
     gather_rows(float *out, const void *w, int type, const struct picks picks,
                 size_t k)
 {
+    const size_t l = 4 * (blockIdx.y * size_t{ELEMENTS} + threadIdx.x);
     int32_t row = picks.row ? picks.row[blockIdx.x] : picks.few[blockIdx.x];
     size_t from = static_cast<size_t>(row) * k;
     if (are_blocks(type)) {
@@ -290,8 +292,12 @@ static __global__ void __launch_bounds__(ELEMENTS)
                          static_cast<size_t>(row), k);
         return;
     }
-    for (size_t l = threadIdx.x; l < k; l += ELEMENTS)
-        out[blockIdx.x * k + l] = value_of(w, type, from + l);
+    if (l >= k)
+        return;
+    write_four(out + blockIdx.x * k, l, k,
+               type == KERNEL_BF16
+                   ? read_four(static_cast<const uint16_t *>(w) + from, l, k)
+                   : read_four(static_cast<const float *>(w) + from, l, k));
 }
 
 static int gather(struct kernel_run *run, float *out,
@@ -307,7 +313,8 @@ static int gather(struct kernel_run *run, float *out,
         memcpy(picks.few, host_row, m * sizeof *host_row);
     else if (!picks.row && !(picks.row = room.take_copy(host_row, m)))
         return KERNEL_NO_MEMORY;
-    return cuda_launch(run, gather_rows, {m, 1, 1, ELEMENTS}, out,
+    const size_t parts = are_blocks(w->type) || !w->k ? 1 : cuda_ceil(w->k, 4 * ELEMENTS);
+    return cuda_launch(run, gather_rows, {m, parts, 1, ELEMENTS}, out,
                        static_cast<const void *>(w->device), w->type, picks,
                        w->k);
 }

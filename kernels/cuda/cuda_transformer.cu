@@ -8,41 +8,6 @@ constexpr unsigned THREADS = 256;
 
 /* ---- Four numbers ---- */
 
-static __device__ inline void write_whole(float *to, const float4 &four)
-{
-    *reinterpret_cast<float4 *>(to) = four;
-}
-static __device__ inline void write_whole(uint16_t *to, const float4 &four)
-{
-    *reinterpret_cast<uint2 *>(to) = {pack_bf16(four.x, four.y),
-                                      pack_bf16(four.z, four.w)};
-}
-static __device__ inline void write_one(float *to, float value)
-{
-    *to = value;
-}
-static __device__ inline void write_one(uint16_t *to, float value)
-{
-    *to = to_bf16(value);
-}
-
-/* What of them is of a row of d. */
-template <typename Number>
-static __device__ inline void write_four(Number *row, size_t l, size_t d,
-                                         const float4 &four)
-{
-    const float by[] = {four.x, four.y, four.z, four.w};
-    if (l + 4 <= d &&
-        reinterpret_cast<uintptr_t>(row + l) % (4 * sizeof(Number)) == 0) {
-        write_whole(row + l, four);
-        return;
-    }
-#pragma unroll
-    for (unsigned i = 0; i < 4; i++)
-        if (l + i < d)
-            write_one(row + l + i, by[i]);
-}
-
 static __device__ inline float4 operator*(const float4 &a, const float4 &b)
 {
     return {a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w};
