@@ -223,6 +223,15 @@ int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
  * there. */
 const char *cuda_blas_lacks();
 
+/* Few rows, by our own kernels (cuda_few.cu): the table's `matmuls`, however many rows
+ * there are, and `matmul_gated`, KERNEL_UNSUPPORTED of one weight in blocks beside one
+ * that is not. */
+int cuda_matmuls_few(struct kernel_run *run,
+                     const struct kernel_product *products, size_t count,
+                     const struct kernel_rows *rows, size_t m);
+int cuda_gated_few(struct kernel_run *run, const struct kernel_gate *gate,
+                   const struct kernel_rows *rows, size_t m);
+
 /* Weights of blocks (cuda_blocks.cu): n rows of the file as the device has them, in
  * room of n * block_row_bytes; and, on the device, in bf16, out [n, k]. */
 void cuda_blocks_sort(void *to, const void *host, int type, size_t n, size_t k);
@@ -238,6 +247,11 @@ int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
                   size_t n);
 int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
                   const float *weight, size_t m, size_t d, float eps);
+/* The same, and any numbers, in bf16. */
+int cuda_rms_norm_rounded(struct kernel_run *run, uint16_t *out, const float *x,
+                          const float *weight, size_t m, size_t d, float eps);
+int cuda_round(struct kernel_run *run, uint16_t *out, const float *in,
+               size_t count);
 int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
                     const float *weight, const float *bias, size_t m, size_t d,
                     float eps);

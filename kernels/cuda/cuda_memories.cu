@@ -85,27 +85,69 @@ static int pool_means(struct kernel_run *run, float *out, const float *children,
 
 /* ---- Products with what is no weight of the model ---- */
 
-/* out [n, p] = rows [n, d] . w [d, p]; a thread makes one number. */
-static __global__ void __launch_bounds__(THREADS)
+constexpr unsigned PROJECT_THREADS = 1024, PROJECT_ROWS = 4;
+constexpr unsigned PROJECT_COLUMNS = 8; /* a sector of f32 */
+constexpr unsigned PROJECT_STRIPES = PROJECT_THREADS / PROJECT_COLUMNS;
+
+/* out [n, p] = rows [n, d] . w [d, p]; a block makes a few columns of a few rows, its
+ * threads in stripes down w: there may be one row, and then w is all that counts. */
+static __global__ void __launch_bounds__(PROJECT_THREADS)
     project_rows(float *out, const float *rows, const float *w, size_t n,
                  size_t d, size_t p)
 {
-    size_t at = blockIdx.x * size_t{THREADS} + threadIdx.x;
-    if (at >= n * p)
+    auto *part =
+        static_cast<float *>(cuda_shared()); /* [warps, rows, columns] */
+    constexpr unsigned PARTS = PROJECT_ROWS * PROJECT_COLUMNS;
+    const unsigned column = threadIdx.x % PROJECT_COLUMNS;
+    const size_t first = blockIdx.y * size_t{PROJECT_ROWS};
+    const size_t from = blockIdx.x * size_t{PROJECT_COLUMNS};
+    const size_t stop = from + column < p ? d : 0;
+    const size_t count = n - first < PROJECT_ROWS ? n - first : PROJECT_ROWS;
+    float sum[PROJECT_ROWS] = {};
+    rows += first * d;
+#pragma unroll 4
+    for (size_t l = threadIdx.x / PROJECT_COLUMNS; l < stop;
+         l += PROJECT_STRIPES) {
+        const float by = w[l * p + from + column];
+#pragma unroll
+        for (unsigned r = 0; r < PROJECT_ROWS; r++)
+            if (r < count)
+                sum[r] += rows[r * d + l] * by;
+    }
+#pragma unroll
+    for (unsigned r = 0; r < PROJECT_ROWS; r++) {
+        for (unsigned step = WARP / 2; step >= PROJECT_COLUMNS; step /= 2)
+            sum[r] +=
+                __shfl_xor_sync(WHOLE_WARP, sum[r], static_cast<int>(step));
+        if (lane_of_thread() < PROJECT_COLUMNS)
+            part[warp_of_thread() * PARTS + r * PROJECT_COLUMNS + column] =
+                sum[r];
+    }
+    __syncthreads();
+    const size_t r = threadIdx.x / PROJECT_COLUMNS;
+    if (r >= count || from + column >= p)
         return;
-    size_t i = at / p, j = at % p;
-    float sum = 0;
-    for (size_t l = 0; l < d; l++)
-        sum += rows[i * d + l] * w[l * p + j];
-    out[at] = sum;
+    float all = 0;
+    for (unsigned i = 0; i < PROJECT_THREADS / WARP; i++)
+        all += part[i * PARTS + threadIdx.x];
+    out[(first + r) * p + from + column] = all;
 }
 
 static int project(struct kernel_run *run, float *out, const float *rows,
                    const float *w, size_t n, size_t d, size_t p)
 {
-    return cuda_launch(run, project_rows,
-                       {cuda_ceil(n * p, THREADS), 1, 1, THREADS}, out, rows, w,
-                       n, d, p);
+    constexpr size_t max = CUDA_MAX_ROWS * PROJECT_ROWS;
+    int code = KERNEL_OK;
+    for (size_t at = 0; at < n && !code; at += max) {
+        const size_t m = n - at < max ? n - at : max;
+        code = cuda_launch(run, project_rows,
+                           {cuda_ceil(p, PROJECT_COLUMNS),
+                            cuda_ceil(m, PROJECT_ROWS), 1, PROJECT_THREADS,
+                            PROJECT_THREADS / WARP * PROJECT_ROWS *
+                                PROJECT_COLUMNS * sizeof(float)},
+                           out + at * p, rows + at * d, w, m, d, p);
+    }
+    return code;
 }
 
 /* out [n] = (rows [n, d] . by [d]) * factor (+ more [n]); a warp makes one. */
@@ -167,7 +209,8 @@ static int recall(struct kernel_run *run, float *out, const float *q,
                   const float *memory, const float *wq, const float *wk,
                   size_t n, size_t d, size_t p)
 {
-    cuda_workspace rooms[] = {cuda_workspace(run), cuda_workspace(run), cuda_workspace(run)};
+    cuda_workspace rooms[] = {cuda_workspace(run), cuda_workspace(run),
+                              cuda_workspace(run)};
     float *query = rooms[0].take<float>(p), *back = rooms[1].take<float>(d);
     float *weight = rooms[2].take<float>(n);
     if (!query || !back || !weight)

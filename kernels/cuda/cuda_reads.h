@@ -1,4 +1,4 @@
-/* Reads of several numbers at once, where these lie so. */
+/* Reads and writes of several numbers at once, where these lie so. */
 #ifndef KERNELS_CUDA_CUDA_READS_H
 #define KERNELS_CUDA_CUDA_READS_H
 
@@ -26,6 +26,41 @@ static __device__ inline float4 read_four(const uint16_t *row, size_t l,
             l + 1 < d ? from_bf16(row[l + 1]) : 0,
             l + 2 < d ? from_bf16(row[l + 2]) : 0,
             l + 3 < d ? from_bf16(row[l + 3]) : 0};
+}
+
+static __device__ inline void write_whole(float *to, const float4 &four)
+{
+    *reinterpret_cast<float4 *>(to) = four;
+}
+static __device__ inline void write_whole(uint16_t *to, const float4 &four)
+{
+    *reinterpret_cast<uint2 *>(to) = {pack_bf16(four.x, four.y),
+                                      pack_bf16(four.z, four.w)};
+}
+static __device__ inline void write_one(float *to, float value)
+{
+    *to = value;
+}
+static __device__ inline void write_one(uint16_t *to, float value)
+{
+    *to = to_bf16(value);
+}
+
+/* What is of a row of d of four numbers, rounded where it is of bf16. */
+template <typename Number>
+static __device__ inline void write_four(Number *row, size_t l, size_t d,
+                                         const float4 &four)
+{
+    const float by[] = {four.x, four.y, four.z, four.w};
+    if (l + 4 <= d &&
+        reinterpret_cast<uintptr_t>(row + l) % (4 * sizeof(Number)) == 0) {
+        write_whole(row + l, four);
+        return;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < 4; i++)
+        if (l + i < d)
+            write_one(row + l + i, by[i]);
 }
 
 #endif

@@ -1,51 +1,154 @@
-/* Norms, activations: one row or one value a thread. */
+/* Norms, activations: a block a row, or a thread some values. */
 #include "kernels/cuda/cuda_internal.h"
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_bend.h"
+#include "kernels/cuda/cuda_reads.h"
 
 constexpr unsigned THREADS = 256;
 
+/* ---- Four numbers ---- */
+
+static __device__ inline float4 operator*(const float4 &a, const float4 &b)
+{
+    return {a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w};
+}
+static __device__ inline float4 operator+(const float4 &a, const float4 &b)
+{
+    return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+}
+static __device__ inline float4 operator*(const float4 &a, float b)
+{
+    return {a.x * b, a.y * b, a.z * b, a.w * b};
+}
+static __device__ inline float sum_four(const float4 &a)
+{
+    return a.x + a.y + (a.z + a.w);
+}
+
 /* ---- Norms: a block for each row ---- */
 
-static __global__ void __launch_bounds__(THREADS)
-    rms_norm_rows(float *out, const float *x, const float *weight, size_t d,
+constexpr unsigned MAX_NORM_THREADS = 1024;
+constexpr unsigned HELD = 4; /* fours of a row that a thread keeps */
+
+/* Threads for rows of d: one for each four, as long as there are few rows. */
+static unsigned norm_threads(size_t m, size_t d)
+{
+    const size_t max = m <= cuda_processors() ? MAX_NORM_THREADS : THREADS;
+    const size_t needed = cuda_ceil(d, 4 * WARP) * WARP;
+    return static_cast<unsigned>(needed > max ? max : needed ? needed : WARP);
+}
+
+/* A row, of which the thread keeps the first of its fours and reads the others again. */
+struct held_row {
+    float4 of[HELD];
+    const float *x;
+    size_t d;
+
+    /* The thread's e-th four begins there. */
+    __device__ inline size_t place(size_t e) const
+    {
+        return 4 * (threadIdx.x + e * blockDim.x);
+    }
+
+    __device__ inline void take(const float *row, size_t width)
+    {
+        x = row;
+        d = width;
+#pragma unroll
+        for (unsigned e = 0; e < HELD; e++)
+            if (place(e) < d)
+                of[e] = read_four(x, place(e), d);
+    }
+
+    /* Calls each(place, four) for all of the thread's. */
+    template <typename Each> __device__ inline void each(const Each &each) const
+    {
+#pragma unroll
+        for (unsigned e = 0; e < HELD; e++)
+            if (place(e) < d)
+                each.of(place(e), of[e]);
+        for (size_t e = HELD; place(e) < d; e++)
+            each.of(place(e), read_four(x, place(e), d));
+    }
+};
+
+/* Sums of the numbers, and of squares of what they are more than `mean`; behind the row's
+ * end there are none. */
+struct add_up {
+    float *sum;
+    __device__ inline void of(size_t, const float4 &four) const
+    {
+        *sum += sum_four(four);
+    }
+};
+struct add_squares {
+    float *sum, mean;
+    size_t d;
+    __device__ inline void of(size_t l, const float4 &four) const
+    {
+        const float by[] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++)
+            *sum += l + i < d ? (by[i] - mean) * (by[i] - mean) : 0;
+    }
+};
+template <typename Number> struct write_normed {
+    Number *out;
+    const float *weight, *bias; /* nullptr: none */
+    float mean, scale;
+    size_t d;
+    __device__ inline void of(size_t l, const float4 &four) const
+    {
+        float4 normed = {four.x - mean, four.y - mean, four.z - mean,
+                         four.w - mean};
+        normed = normed * scale * read_four(weight, l, d);
+        write_four(out, l, d, bias ? normed + read_four(bias, l, d) : normed);
+    }
+};
+
+template <typename Number>
+static __global__ void __launch_bounds__(MAX_NORM_THREADS)
+    rms_norm_rows(Number *out, const float *x, const float *weight, size_t d,
                   float eps)
 {
-    float *room = static_cast<float *>(cuda_shared());
-    x += blockIdx.x * d;
-    out += blockIdx.x * d;
-    float square = 0;
-    for (size_t i = threadIdx.x; i < d; i += THREADS)
-        square += x[i] * x[i];
+    float *room = static_cast<float *>(cuda_shared()), square = 0;
+    struct held_row row;
+    row.take(x + blockIdx.x * d, d);
+    row.each(add_squares{&square, 0, d});
     float scale = rsqrtf(block_sum(square, room) / static_cast<float>(d) + eps);
-    for (size_t i = threadIdx.x; i < d; i += THREADS)
-        out[i] = x[i] * scale * weight[i];
+    row.each(write_normed<Number>{out + blockIdx.x * d, weight, nullptr, 0,
+                                  scale, d});
 }
 
 int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
                   const float *weight, size_t m, size_t d, float eps)
 {
-    return cuda_launch(run, rms_norm_rows,
-                       {m, 1, 1, THREADS, MAX_WARPS * sizeof(float)}, out, x,
-                       weight, d, eps);
+    return cuda_launch(run, rms_norm_rows<float>,
+                       {m, 1, 1, norm_threads(m, d), MAX_WARPS * sizeof(float)},
+                       out, x, weight, d, eps);
 }
 
-static __global__ void __launch_bounds__(THREADS)
+int cuda_rms_norm_rounded(struct kernel_run *run, uint16_t *out, const float *x,
+                          const float *weight, size_t m, size_t d, float eps)
+{
+    return cuda_launch(run, rms_norm_rows<uint16_t>,
+                       {m, 1, 1, norm_threads(m, d), MAX_WARPS * sizeof(float)},
+                       out, x, weight, d, eps);
+}
+
+static __global__ void __launch_bounds__(MAX_NORM_THREADS)
     layer_norm_rows(float *out, const float *x, const float *weight,
                     const float *bias, size_t d, float eps)
 {
-    float *room = static_cast<float *>(cuda_shared());
-    x += blockIdx.x * d;
-    out += blockIdx.x * d;
-    float sum = 0, square = 0;
-    for (size_t i = threadIdx.x; i < d; i += THREADS)
-        sum += x[i];
+    float *room = static_cast<float *>(cuda_shared()), sum = 0, square = 0;
+    struct held_row row;
+    row.take(x + blockIdx.x * d, d);
+    row.each(add_up{&sum});
     float mean = block_sum(sum, room) / static_cast<float>(d);
-    for (size_t i = threadIdx.x; i < d; i += THREADS)
-        square += (x[i] - mean) * (x[i] - mean);
+    row.each(add_squares{&square, mean, d});
     float scale = rsqrtf(block_sum(square, room) / static_cast<float>(d) + eps);
-    for (size_t i = threadIdx.x; i < d; i += THREADS)
-        out[i] = (x[i] - mean) * scale * weight[i] + bias[i];
+    row.each(write_normed<float>{out + blockIdx.x * d, weight, bias, mean,
+                                 scale, d});
 }
 
 int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
@@ -53,36 +156,109 @@ int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
                     float eps)
 {
     return cuda_launch(run, layer_norm_rows,
-                       {m, 1, 1, THREADS, MAX_WARPS * sizeof(float)}, out, x,
-                       weight, bias, d, eps);
+                       {m, 1, 1, norm_threads(m, d), MAX_WARPS * sizeof(float)},
+                       out, x, weight, bias, d, eps);
 }
 
 /* ---- Values ---- */
 
-static struct cuda_grid over(size_t count)
-{
-    return {cuda_ceil(count, THREADS), 1, 1, THREADS};
-}
+constexpr unsigned EACH = 4; /* fours of a thread */
 
-static __device__ inline size_t value_of_thread()
-{
-    return blockIdx.x * size_t{THREADS} + threadIdx.x;
-}
-
+/* What becomes of each of many values.  A thread reads all that it is to write
+ * before it writes any: outputs may be inputs.  `whole`: there are fours throughout,
+ * aligned. */
+template <typename Values>
 static __global__ void __launch_bounds__(THREADS)
-    bend_values(float *out, const float *gate, const float *up, size_t count,
-                int bend)
+    change_values(const Values values, size_t count, bool whole)
 {
-    size_t i = value_of_thread();
-    if (i < count)
-        out[i] = bend_value(gate[i], bend) * up[i];
+    const size_t first =
+        4 * (blockIdx.x * size_t{THREADS * EACH} + threadIdx.x);
+    if (!whole) {
+        const size_t begin = blockIdx.x * size_t{4 * THREADS * EACH};
+        for (size_t i = begin + threadIdx.x;
+             i < count && i < begin + 4 * THREADS * EACH; i += THREADS)
+            write_one(values.out + i, values.one(i));
+        return;
+    }
+    float4 four[EACH];
+#pragma unroll
+    for (unsigned e = 0; e < EACH; e++)
+        if (first + e * 4 * THREADS < count)
+            four[e] = values.four(first + e * 4 * THREADS);
+#pragma unroll
+    for (unsigned e = 0; e < EACH; e++)
+        if (first + e * 4 * THREADS < count)
+            write_whole(values.out + first + e * 4 * THREADS, four[e]);
 }
+
+static bool fours_lie(const void *at)
+{
+    return reinterpret_cast<uintptr_t>(at) % sizeof(float4) == 0;
+}
+
+template <typename Values>
+static int change(struct kernel_run *run, const Values &values, size_t count,
+                  bool aligned)
+{
+    return cuda_launch(run, change_values<Values>,
+                       {cuda_ceil(count, 4 * THREADS * EACH), 1, 1, THREADS},
+                       values, count,
+                       aligned && fours_lie(values.out) && count % 4 == 0);
+}
+
+static __device__ inline float4 four_at(const float *at)
+{
+    return *reinterpret_cast<const float4 *>(at);
+}
+
+/* Which of n columns the i-th number is in. */
+static __device__ inline size_t column_of(size_t i, size_t n)
+{
+    return (i | n) >> 32 ? i % n
+                         : static_cast<unsigned>(i) % static_cast<unsigned>(n);
+}
+
+struct rounded_values {
+    uint16_t *out;
+    const float *in;
+    __device__ inline float one(size_t i) const
+    {
+        return in[i];
+    }
+    __device__ inline float4 four(size_t i) const
+    {
+        return four_at(in + i);
+    }
+};
+
+int cuda_round(struct kernel_run *run, uint16_t *out, const float *in,
+               size_t count)
+{
+    return change(run, rounded_values{out, in}, count, fours_lie(in));
+}
+
+template <typename Number> struct bent_values {
+    Number *out;
+    const float *gate, *up;
+    int bend;
+    __device__ inline float one(size_t i) const
+    {
+        return bend_value(gate[i], bend) * up[i];
+    }
+    __device__ inline float4 four(size_t i) const
+    {
+        const float4 g = four_at(gate + i), u = four_at(up + i);
+        return float4{bend_value(g.x, bend), bend_value(g.y, bend),
+                      bend_value(g.z, bend), bend_value(g.w, bend)} *
+               u;
+    }
+};
 
 int cuda_bend(struct kernel_run *run, float *out, const float *gate,
               const float *up, size_t count, enum kernel_bend bend)
 {
-    return cuda_launch(run, bend_values, over(count), out, gate, up, count,
-                       static_cast<int>(bend));
+    return change(run, bent_values<float>{out, gate, up, bend}, count,
+                  fours_lie(gate) && fours_lie(up));
 }
 
 static int swiglu(struct kernel_run *run, float *out, const float *gate,
@@ -98,58 +274,82 @@ static int geglu(struct kernel_run *run, float *out, const float *gate,
                      exact ? KERNEL_GELU : KERNEL_GELU_TANH);
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    gelu_values(float *x, const float *bias, size_t count, size_t n)
-{
-    size_t i = value_of_thread();
-    if (i < count)
-        x[i] = gelu_of(x[i] + bias[i % n]);
-}
+struct gelu_values {
+    float *out;
+    const float *x, *bias;
+    size_t n;
+    __device__ inline float one(size_t i) const
+    {
+        return gelu_of(x[i] + bias[column_of(i, n)]);
+    }
+    __device__ inline float4 four(size_t i) const
+    {
+        const float4 sum = four_at(x + i) + four_at(bias + column_of(i, n));
+        return {gelu_of(sum.x), gelu_of(sum.y), gelu_of(sum.z), gelu_of(sum.w)};
+    }
+};
 
 static int gelu(struct kernel_run *run, float *x, const float *bias, size_t m,
                 size_t n)
 {
-    return cuda_launch(run, gelu_values, over(m * n), x, bias, m * n, n);
+    return change(run, gelu_values{x, x, bias, n}, m * n,
+                  fours_lie(bias) && n % 4 == 0);
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    add_values(float *x, const float *y, size_t count)
-{
-    size_t i = value_of_thread();
-    if (i < count)
-        x[i] += y[i];
-}
+struct sums {
+    float *out;
+    const float *y;
+    __device__ inline float one(size_t i) const
+    {
+        return out[i] + y[i];
+    }
+    __device__ inline float4 four(size_t i) const
+    {
+        return four_at(out + i) + four_at(y + i);
+    }
+};
 
 static int add(struct kernel_run *run, float *x, const float *y, size_t count)
 {
-    return cuda_launch(run, add_values, over(count), x, y, count);
+    return change(run, sums{x, y}, count, fours_lie(y));
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    add_bias_values(float *x, const float *bias, size_t count, size_t n)
-{
-    size_t i = value_of_thread();
-    if (i < count)
-        x[i] += bias[i % n];
-}
+struct biased_values {
+    float *out;
+    const float *bias;
+    size_t n;
+    __device__ inline float one(size_t i) const
+    {
+        return out[i] + bias[column_of(i, n)];
+    }
+    __device__ inline float4 four(size_t i) const
+    {
+        return four_at(out + i) + four_at(bias + column_of(i, n));
+    }
+};
 
 int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
                   size_t n)
 {
-    return cuda_launch(run, add_bias_values, over(m * n), x, bias, m * n, n);
+    return change(run, biased_values{x, bias, n}, m * n,
+                  fours_lie(bias) && n % 4 == 0);
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    scale_values(float *x, float factor, size_t count)
-{
-    size_t i = value_of_thread();
-    if (i < count)
-        x[i] *= factor;
-}
+struct scaled_values {
+    float *out, factor;
+    __device__ inline float one(size_t i) const
+    {
+        return out[i] * factor;
+    }
+    __device__ inline float4 four(size_t i) const
+    {
+        return four_at(out + i) * factor;
+    }
+};
 
 int cuda_scale(struct kernel_run *run, float *x, float factor, size_t count)
 {
-    return cuda_launch(run, scale_values, over(count), x, factor, count);
+    return change(run, scaled_values{x, factor}, count, true);
 }
 
 void cuda_fill_transformer(struct kernels *table)

@@ -21,7 +21,7 @@ cat "$folder"/*.ptxas | awk '
     # Five of sm_120, which has registers for fewer threads, are known to.
     function known() {
         return $1 == "sm_120" &&
-            /(attend_tensor|attend_part|attend_union)<64u, 128u, .*unsigned short|few_gated<1u, [a-z]*, true>/
+            /(attend_tensor|attend_part|attend_union)<64u, 128u, .*unsigned short|block_gated<1u/
     }
     { count[$1]++; if ($4 > 0) spill[$1]++ }
     !check

@@ -265,6 +265,7 @@ static void drive_gated(struct bench *b)
             drive_gated_of(b, type, rows[i], 37 + i, KERNEL_GELU);
             drive_gated_of(b, type, rows[i], 64, KERNEL_SILU);
             drive_gated_of(b, type, rows[i], 320, KERNEL_GELU_TANH);
+            drive_gated_of(b, type, rows[i], 1040, KERNEL_SILU);
         }
 }
 

@@ -43,12 +43,16 @@ using std::size_t;
 #define cuda_blas_matmul      emulated_blas_matmul
 #define cuda_blas_lacks       emulated_blas_lacks
 #define cuda_matmul           emulated_matmul
+#define cuda_matmuls_few      emulated_matmuls_few
+#define cuda_gated_few        emulated_gated_few
 #define cuda_blocks_sort      emulated_blocks_sort
 #define cuda_blocks_decode    emulated_blocks_decode
 #define cuda_copy             emulated_copy
 #define cuda_bend             emulated_bend
 #define cuda_add_bias         emulated_add_bias
 #define cuda_rms_norm         emulated_rms_norm
+#define cuda_rms_norm_rounded emulated_rms_norm_rounded
+#define cuda_round            emulated_round
 #define cuda_layer_norm       emulated_layer_norm
 #define cuda_scale            emulated_scale
 #define cuda_join             emulated_join
