@@ -5,8 +5,9 @@
 #include "kernels/cuda/cuda_hils_turns.h"
 #include "kernels/cuda/cuda_join.h"
 
-constexpr unsigned FEW = 4, MANY = 16; /* rows of a block */
+constexpr unsigned MANY = 16;        /* rows of a block */
 constexpr size_t CHOOSE_SHARE = 256;   /* candidates of a block, at least */
+constexpr size_t ROOMY_CHUNKS = 16;
 
 /* log [m, hq] of the sum of the window's exp(score)s.  A block has a tile of
  * rows, queries times the heads of a group.  grid: tiles, key-value heads. */
@@ -134,10 +135,12 @@ static __device__ void make_worth(float *score, const float *total,
 struct choosing {
     int32_t *chosen;  /* [.., hkv, top_k] from the first of all on */
     float *score;     /* [m, hq, chunks] */
-    float *each;      /* [m, hq, chunks, means]; nullptr: there are no means */
+    float *each;      /* [m, hq, chunks, means]; nullptr: there are no means, or
+                         few queries */
     const float *log; /* [parts, m, hq] of the windows */
     size_t parts, first, m, chunks;
-    float *sum;  /* [sums, m, hq] logarithms of shares of the candidates */
+    float *sum;  /* [sums, m, hq] logarithms of shares of the candidates, of few
+                    queries of the windows too */
     size_t sums; /* 0: none were left by scoring */
     /* Where the candidates are split over blocks: */
     int32_t *best; /* [m, hkv, splits, top_k] the best of each share */
@@ -370,13 +373,13 @@ static int sum_all(struct kernel_run *run, const struct hils_source &s,
         return sum_on_tensors<TENSOR_MAX_WIDTH / 2, Number>(run, s, w);
     if (s.d <= TENSOR_MAX_WIDTH)
         return sum_on_tensors<TENSOR_MAX_WIDTH, Number>(run, s, w);
-    return w.m * s.group <= FEW ? sum_by_threads<FEW, Number>(run, s, w)
-                                : sum_by_threads<MANY, Number>(run, s, w);
+    return sum_by_threads<MANY, Number>(run, s, w);
 }
 
 /* Means of keys, each as if it were a chunk. */
 struct mean_source : hils_source {
     using number = uint16_t;
+    static constexpr bool SHARED = true, MEANS = true;
     __device__ size_t candidates(size_t i) const
     {
         return hils_source::candidates(i) * summaries.means;
@@ -412,32 +415,101 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS)
     score[row * chunks + c] = max + shift;
 }
 
+/* What the highest of a chunk's means is short of their sum. */
+static float shift_of(const struct hils_source &s)
+{
+    size_t means = s.summaries.means;
+    return means ? logf(static_cast<float>(s.sizes.chunk / means)) : 0;
+}
+
 static int score_means(struct kernel_run *run, const struct hils_source &s,
                        const struct choosing &a, const struct windows &w)
 {
-    size_t means = s.summaries.means;
     struct mean_source each = {s};
-    int code =
-        score_all(run, a.each, nullptr, each, w.first, w.m, a.chunks * means);
+    int code = score_many(run, a.each, each, w.first, w.m,
+                         a.chunks * s.summaries.means);
     return code ? code
                 : cuda_launch(run, keep_highest,
                               {cuda_ceil(a.chunks, CHOOSE_THREADS), s.heads,
                                w.m, CHOOSE_THREADS},
                               a.score, a.each, s, w.first, a.chunks,
-                              logf(static_cast<float>(s.sizes.chunk / means)));
+                              shift_of(s));
+}
+
+/* The slots of windows, whose keys score as candidates do (cuda_few.h). */
+template <typename Number> struct window_source : hils_source {
+    using number = Number;
+    static constexpr bool IS = true, SHARED = true, MEANS = false;
+    const float *q; /* [.., hq, d] */
+
+    __device__ size_t from(size_t i) const
+    {
+        return window(i);
+    }
+    __device__ size_t candidates(size_t i) const
+    {
+        return static_cast<size_t>(position[i]) + 1;
+    }
+    __device__ bool there(size_t j) const
+    {
+        return real(j);
+    }
+    __device__ const float *query(size_t i, size_t head) const
+    {
+        return q + (i * heads + head) * d;
+    }
+    __device__ const Number *key(size_t j, size_t head) const
+    {
+        return slot_key<Number>(j, head / group);
+    }
+    __device__ static float bias(size_t, size_t)
+    {
+        return 0;
+    }
+};
+
+/* Few queries: scores of candidates, and what softmax divides by of these and of the
+ * windows, by one launch. */
+template <typename Number>
+static int score_and_sum(struct kernel_run *run, const struct hils_source &s,
+                         struct choosing *a, const struct windows &w)
+{
+    const struct kernel_hils &z = s.sizes;
+    const struct window_source<Number> window = {s, w.q};
+    size_t means = s.summaries.means;
+    size_t slots = (z.window < z.n ? z.window : z.n) + z.chunk;
+    struct few_scores its = {a->score,
+                             a->sum,
+                             a->chunks,
+                             static_cast<unsigned>(w.first),
+                             static_cast<unsigned>(w.m),
+                             0,
+                             0,
+                             shift_of(s)};
+    int code = means ? start_few(run, &its, mean_source{s}, window,
+                                 a->chunks * means, slots)
+                     : start_few(run, &its, s, window, a->chunks, slots);
+    a->sums = its.blocks + its.parts;
+    a->parts = 0;
+    return code;
 }
 
 static int choose_batch(struct kernel_run *run, const struct hils_source &s,
                         struct choosing a, const struct windows &w)
 {
-    bool few = a.sum && w.m <= SCORE_FEW && !a.each;
-    a.sums = few ? cuda_ceil(a.chunks, SCORE_CHUNKS) : 0;
-    int code = a.each ? score_means(run, s, a, w)
-                      : score_all(run, a.score, few ? a.sum : nullptr, s,
-                                  w.first, w.m, a.chunks);
-    if (!code)
-        code = are_bf16(&s.pages) ? sum_all<uint16_t>(run, s, w)
-                                  : sum_all<float>(run, s, w);
+    bool rounded = are_bf16(&s.pages);
+    int code;
+    if (w.m <= SCORE_FEW)
+        code = rounded ? score_and_sum<uint16_t>(run, s, &a, w)
+                       : score_and_sum<float>(run, s, &a, w);
+    else {
+        a.sums = 0;
+        code = a.each ? score_means(run, s, a, w)
+                      : score_many(run, a.score, s, w.first, w.m, a.chunks);
+        if (!code)
+            code = rounded ? sum_all<uint16_t>(run, s, w)
+                           : sum_all<float>(run, s, w);
+    }
     if (code || a.splits > 1)
         return code ? code : choose_split(run, s, a);
     return cuda_launch(run, choose_chunks,
@@ -447,10 +519,10 @@ static int choose_batch(struct kernel_run *run, const struct hils_source &s,
 }
 
 /* As many chunks or somewhat more, so that what a step asks for stays the same for a
- * while: a sixteenth of it, of few SCORE_CHUNKS. */
+ * while: a sixteenth of it, of few ROOMY_CHUNKS. */
 static size_t roomy(size_t chunks)
 {
-    size_t each = SCORE_CHUNKS;
+    size_t each = ROOMY_CHUNKS;
     while (each < chunks / 16)
         each *= 2;
     return cuda_ceil(chunks, each) * each;
@@ -486,17 +558,20 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
     size_t parts = parts_of(s, batch);
     a.chosen = chosen;
     a.score = scores.take<float>(batch, each);
-    a.each = means ? eaches.take<float>(batch, each, means) : nullptr;
-    float *log = logs.take<float>(parts, batch, sizes->hq);
+    bool few = batch <= SCORE_FEW;
+    if (means && !few)
+        a.each = eaches.take<float>(batch, each, means);
+    float *log = logs.take<float>(few ? 0 : parts, batch, sizes->hq);
     a.log = log;
     a.parts = parts;
     a.chunks = sizes->chunks;
     a.splits = splits_of(s, batch);
     a.stream = cuda_stream_number(run);
-    bool fine = a.score && log && (a.each || !means);
-    if (fine && (a.splits > 1 || batch <= SCORE_FEW)) {
-        size_t count = cuda_ceil(sizes->chunks, SCORE_CHUNKS);
-        a.sum = sums.take<float>(count > a.splits ? count : a.splits, batch,
+    bool fine = a.score && log && (a.each || !means || few);
+    if (fine) {
+        size_t logs_of_few = few_logs() * (few ? batch : SCORE_FEW);
+        size_t count = a.splits * batch;
+        a.sum = sums.take<float>(count > logs_of_few ? count : logs_of_few,
                                  sizes->hq);
         fine = a.sum;
     }
