@@ -61,14 +61,18 @@ template <typename Number> struct star_source {
 
 /* chosen [m, heads, top_k] by score [m, heads, chunks]; `slot` is the first
  * query's.  grid: queries, heads. */
-static __global__ void __launch_bounds__(CHOOSE_THREADS)
+static __global__ void __launch_bounds__(CHOOSE_THREADS, 3)
     choose_by_summary(int32_t *chosen, const float *score, size_t slot,
                       size_t chunk, size_t chunks, size_t top_k)
 {
     size_t row = blockIdx.x * size_t{gridDim.y} + blockIdx.y;
-    choose_best(static_cast<struct choose_memory *>(cuda_shared()),
-                chosen + row * top_k, score + row * chunks,
-                (slot + blockIdx.x) / chunk, top_k);
+    score += row * chunks;
+    chosen += row * top_k;
+    choose_best(
+        static_cast<struct choose_memory *>(cuda_shared()),
+        (slot + blockIdx.x) / chunk, top_k,
+        [&](unsigned c) { return score[c]; },
+        [&](unsigned place, int32_t c, float) { chosen[place] = c; });
 }
 
 /* Attention to `count` slots, the i-th of which is slot(i), times `share`. */
