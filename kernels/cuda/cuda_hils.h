@@ -7,7 +7,8 @@
 
 struct hils_source {
     using number = float; /* of summary keys; of pages it is a kernel's own */
-    const float *qhat;    /* [m, hq, d] */
+    static constexpr bool SHARED = false, MEANS = false; /* cuda_few.h */
+    const float *qhat;                                   /* [m, hq, d] */
     struct kernel_pages pages;
     struct kernel_summaries summaries;
     const int32_t *position, *landmark;
@@ -27,6 +28,14 @@ struct hils_source {
     {
         return static_cast<unsigned>(window(i)) /
                static_cast<unsigned>(sizes.chunk);
+    }
+    __device__ static size_t from(size_t)
+    {
+        return 0;
+    }
+    __device__ static bool there(size_t)
+    {
+        return true;
     }
     __device__ const float *query(size_t i, size_t head) const
     {

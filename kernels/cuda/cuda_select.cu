@@ -5,8 +5,9 @@
 #include "kernels/cuda/cuda_hils_turns.h"
 #include "kernels/cuda/cuda_join.h"
 
-constexpr unsigned FEW = 4, MANY = 16; /* rows of a block */
+constexpr unsigned MANY = 16;        /* rows of a block */
 constexpr size_t CHOOSE_SHARE = 256;   /* candidates of a block, at least */
+constexpr size_t ROOMY_CHUNKS = 16;
 
 /* log [m, hq] of the sum of the window's exp(score)s.  A block has a tile of
  * rows, queries times the heads of a group.  grid: tiles, key-value heads. */
@@ -116,17 +117,57 @@ static __device__ float log_of_parts(const float *log, size_t parts, size_t m,
     return total == 0 ? minus_infinity() : max + logf(total);
 }
 
-/* Over the first of the group's rows of scores goes what chunks [from, to) are
- * worth: the highest of the heads' scores, each less its total [group]. */
-static __device__ void make_worth(float *score, const float *total,
-                                  size_t group, size_t chunks, size_t from,
-                                  size_t to)
+/* Scores of a tile of candidates, which the block's threads hold as choose_place
+ * says, of HEADS of a group's heads. */
+constexpr unsigned HEADS = 8, HELD = 4;
+constexpr size_t HELD_TILE = CHOOSE_THREADS * HELD;
+
+struct held_scores {
+    float of[HEADS][HELD];
+
+    /* Of heads from `head` on and candidates [from, to): -infinity where none is.
+     * score [group, chunks]. */
+    __device__ inline void take(const float *score, size_t chunks, size_t group,
+                                size_t head, size_t from, size_t to)
+    {
+#pragma unroll
+        for (unsigned g = 0; g < HEADS; g++)
+#pragma unroll
+            for (unsigned i = 0; i < HELD; i++) {
+                size_t c = from + choose_place<HELD>(i);
+                of[g][i] = head + g < group && c < to
+                               ? score[(head + g) * chunks + c]
+                               : minus_infinity();
+            }
+    }
+    /* worth [HELD]: the highest of the heads' scores, each less its total [group]. */
+    __device__ inline void give(float *worth, const float *total, size_t group,
+                                size_t head) const
+    {
+#pragma unroll
+        for (unsigned g = 0; g < HEADS; g++) {
+            float its = head + g < group ? total[head + g] : 0;
+#pragma unroll
+            for (unsigned i = 0; i < HELD; i++) {
+                float one = of[g][i] - its;
+                if (head + g < group)
+                    worth[i] = head + g ? fmaxf(worth[i], one) : one;
+            }
+        }
+    }
+};
+
+/* worth [HELD] of candidates [from, to), of which the first heads' scores are held. */
+static __device__ inline void make_worth(float *worth,
+                                         struct held_scores *held,
+                                         const float *score, const float *total,
+                                         size_t chunks, size_t group,
+                                         size_t from, size_t to)
 {
-    for (size_t c = from + threadIdx.x; c < to; c += CHOOSE_THREADS) {
-        float max = score[c] - total[0];
-        for (size_t g = 1; g < group; g++)
-            max = fmaxf(max, score[g * chunks + c] - total[g]);
-        score[c] = max;
+    held->give(worth, total, group, 0);
+    for (size_t head = HEADS; head < group; head += HEADS) {
+        held->take(score, chunks, group, head, from, to);
+        held->give(worth, total, group, head);
     }
 }
 
@@ -134,10 +175,12 @@ static __device__ void make_worth(float *score, const float *total,
 struct choosing {
     int32_t *chosen;  /* [.., hkv, top_k] from the first of all on */
     float *score;     /* [m, hq, chunks] */
-    float *each;      /* [m, hq, chunks, means]; nullptr: there are no means */
+    float *each;      /* [m, hq, chunks, means]; nullptr: there are no means, or
+                         few queries */
     const float *log; /* [parts, m, hq] of the windows */
     size_t parts, first, m, chunks;
-    float *sum;  /* [sums, m, hq] logarithms of shares of the candidates */
+    float *sum;  /* [sums, m, hq] logarithms of shares of the candidates, of few
+                    queries of the windows too */
     size_t sums; /* 0: none were left by scoring */
     /* Where the candidates are split over blocks: */
     int32_t *best; /* [m, hkv, splits, top_k] the best of each share */
@@ -184,27 +227,115 @@ static __device__ void join_sums(float *total, const struct choosing &a,
     }
 }
 
+/* What softmax divides by, of all candidates [0, count) and the window, where no
+ * shares were left: the most and total of each of HEADS heads by a thread, a warp,
+ * the block.  room [2, HEADS, warps].  `held` has the first tile's scores of the first
+ * heads, at the end too where it is the only one. */
+static __device__ inline void sum_scores(float *total, float *room,
+                                         struct held_scores *held,
+                                         const struct choosing &a,
+                                         const struct hils_source &s, size_t i,
+                                         size_t kv, size_t count)
+{
+    const float *score = a.scores(s, i, kv);
+    for (size_t head = 0; head < s.group; head += HEADS) {
+        float max[HEADS], sum[HEADS];
+#pragma unroll
+        for (unsigned g = 0; g < HEADS; g++) {
+            max[g] = minus_infinity();
+            sum[g] = 0;
+        }
+        for (size_t at = 0; at < count; at += HELD_TILE) {
+            if (head || at)
+                held->take(score, a.chunks, s.group, head, at, count);
+#pragma unroll
+            for (unsigned g = 0; g < HEADS; g++) {
+                float high = max[g];
+                for (unsigned e = 0; e < HELD; e++)
+                    high = fmaxf(high, held->of[g][e]);
+                sum[g] *= share_of(max[g], high);
+                for (unsigned e = 0; e < HELD; e++)
+                    sum[g] += share_of(held->of[g][e], high);
+                max[g] = high;
+            }
+        }
+        __syncthreads(); /* nobody reads what the heads before left */
+#pragma unroll
+        for (unsigned g = 0; g < HEADS; g++) {
+            float high = warp_max(max[g]);
+            float all = warp_sum(sum[g] * share_of(max[g], high));
+            if (!lane_of_thread()) {
+                room[g * CHOOSE_WARPS + warp_of_thread()] = high;
+                room[(HEADS + g) * CHOOSE_WARPS + warp_of_thread()] = all;
+            }
+        }
+        __syncthreads();
+        size_t own = head + warp_of_thread(); /* a warp a head */
+        static_assert(HEADS == CHOOSE_WARPS, "each warp has one to finish");
+        if (own >= s.group)
+            continue;
+        bool is = lane_of_thread() < CHOOSE_WARPS;
+        unsigned at = warp_of_thread() * CHOOSE_WARPS + lane_of_thread();
+        float high = is ? room[at] : minus_infinity();
+        float most = warp_max(high);
+        float all = warp_sum(is ? room[HEADS * CHOOSE_WARPS + at] *
+                                      share_of(high, most)
+                                : 0);
+        float both = log_of_both(
+            log_of_parts(a.log, a.parts, a.m, s.heads, i, kv * s.group + own),
+            all == 0 ? minus_infinity() : most + logf(all));
+        if (!lane_of_thread())
+            total[own] = both;
+    }
+}
+
+struct chosen_memory : choose_memory {
+    float sums[2 * HEADS * CHOOSE_WARPS];
+    /* then the totals of a group's heads */
+};
+
 /* A block for each query and key-value head. */
-static __global__ void __launch_bounds__(CHOOSE_THREADS)
+static __global__ void __launch_bounds__(CHOOSE_THREADS, 3)
     choose_chunks(struct choosing a, struct hils_source s)
 {
-    auto *m = static_cast<struct choose_memory *>(cuda_shared());
+    auto *m = static_cast<struct chosen_memory *>(cuda_shared());
     float *total = reinterpret_cast<float *>(m + 1); /* [group] */
     size_t i = blockIdx.x, kv = blockIdx.y;
-    size_t count = s.candidates(a.first + i), head = kv * s.group;
+    size_t count = s.candidates(a.first + i);
     float *score = a.scores(s, i, kv);
+    int32_t *chosen = a.choice(s, i, kv);
+    struct held_scores held;
+    float worth[HELD] = {};
+    unsigned order[HELD];
+    held.take(score, a.chunks, s.group, 0, 0, count);
     if (a.sums)
-        join_sums(total, a, s, i, head);
-    for (size_t g = 0; !a.sums && g < s.group; g++) {
-        float window = log_of_parts(a.log, a.parts, a.m, s.heads, i, head + g);
-        float all = log_total(score + g * a.chunks, count, window, m->room);
-        if (!threadIdx.x)
-            total[g] = all;
+        join_sums(total, a, s, i, kv * s.group);
+    else
+        sum_scores(total, m->sums, &held, a, s, i, kv, count);
+    __syncthreads();
+    auto put = [&](unsigned place, int32_t c, float) { chosen[place] = c; };
+    /* Of more than are held what they are worth goes over the first head's
+     * scores. */
+    auto of_row = [&](unsigned c) { return score[c]; };
+    bool again = !a.sums && (count > HELD_TILE || s.group > HEADS);
+    for (size_t at = 0; at < count; at += HELD_TILE) {
+        if (at || again)
+            held.take(score, a.chunks, s.group, 0, at, count);
+        make_worth(worth, &held, score, total, a.chunks, s.group, at, count);
+        for (unsigned e = 0; count > HELD_TILE && e < HELD; e++)
+            if (at + choose_place<HELD>(e) < count)
+                score[at + choose_place<HELD>(e)] = worth[e];
+    }
+    if (count <= HELD_TILE) {
+#pragma unroll
+        for (unsigned e = 0; e < HELD; e++)
+            order[e] = order_of(worth[e]);
+        choose_held<HELD>(m, order, static_cast<unsigned>(count),
+                          static_cast<unsigned>(s.sizes.top_k), of_row, put);
+        return;
     }
     __syncthreads();
-    make_worth(score, total, s.group, a.chunks, 0, count);
-    __syncthreads();
-    choose_best(m, a.choice(s, i, kv), score, count, s.sizes.top_k);
+    choose_best(m, count, s.sizes.top_k, of_row, put);
 }
 
 /* Few queries with many candidates: these are split over blocks, first for what
@@ -225,48 +356,61 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS)
     }
 }
 
-/* Then for the best of each share. */
-static __device__ void choose_in_share(struct choose_memory *m,
-                                       const struct choosing &a,
-                                       const struct hils_source &s,
-                                       size_t count)
+/* Then for the best of each share, which is held. */
+static __device__ inline void choose_in_share(struct choose_memory *m,
+                                              const struct choosing &a,
+                                              const struct hils_source &s,
+                                              size_t count)
 {
     float *total = reinterpret_cast<float *>(m + 1); /* [group] */
     size_t split = blockIdx.x, kv = blockIdx.y, i = blockIdx.z;
-    size_t head = kv * s.group, place = a.place(s, i, kv, split);
+    size_t place = a.place(s, i, kv, split);
     size_t from = split * count / a.splits;
     size_t to = (split + 1) * count / a.splits;
     float *score = a.scores(s, i, kv);
-    join_sums(total, a, s, i, head);
+    struct held_scores held;
+    float worth[HELD] = {};
+    unsigned order[HELD];
+    held.take(score, a.chunks, s.group, 0, from, to);
+    join_sums(total, a, s, i, kv * s.group);
     __syncthreads();
-    make_worth(score, total, s.group, a.chunks, from, to);
-    __syncthreads();
-    if (a.is_short(s, count))
+    make_worth(worth, &held, score, total, a.chunks, s.group, from, to);
+    if (a.is_short(s, count)) {
+        for (unsigned e = 0; e < HELD; e++)
+            if (from + choose_place<HELD>(e) < to)
+                score[from + choose_place<HELD>(e)] = worth[e];
         return;
-    choose_best(m, a.best + place, score + from, to - from, s.sizes.top_k);
-    __syncthreads();
-    for (size_t k = threadIdx.x; k < s.sizes.top_k; k += CHOOSE_THREADS) {
-        a.best[place + k] += static_cast<int32_t>(from);
-        a.worth[place + k] = score[a.best[place + k]];
     }
+#pragma unroll
+    for (unsigned e = 0; e < HELD; e++)
+        order[e] = order_of(worth[e]);
+    choose_held<HELD>(
+        m, order, static_cast<unsigned>(to - from),
+        static_cast<unsigned>(s.sizes.top_k), [](unsigned) { return 0.0f; },
+        [&](unsigned at, int32_t c, float its) {
+            a.best[place + at] = static_cast<int32_t>(from) + c;
+            a.worth[place + at] = its;
+        });
 }
 
 /* And last for the best of these, which are in ascending order as the shares
  * are. */
-static __device__ void choose_of_shares(struct choose_memory *m,
-                                        const struct choosing &a,
-                                        const struct hils_source &s,
-                                        size_t count)
+static __device__ inline void choose_of_shares(struct choose_memory *m,
+                                               const struct choosing &a,
+                                               const struct hils_source &s,
+                                               size_t count)
 {
     size_t kv = blockIdx.y, i = blockIdx.z, top_k = s.sizes.top_k;
     size_t place = a.place(s, i, kv, 0);
     int32_t *chosen = a.choice(s, i, kv);
     bool few = a.is_short(s, count);
-    choose_best(m, chosen, few ? a.scores(s, i, kv) : a.worth + place,
-                few ? count : a.splits * top_k, top_k);
-    __syncthreads();
-    for (size_t k = threadIdx.x; !few && k < top_k; k += CHOOSE_THREADS)
-        chosen[k] = a.best[place + static_cast<size_t>(chosen[k])];
+    const float *from = few ? a.scores(s, i, kv) : a.worth + place;
+    choose_best(
+        m, few ? count : a.splits * top_k, top_k,
+        [&](unsigned c) { return from[c]; },
+        [&](unsigned at, int32_t c, float) {
+            chosen[at] = few || c < 0 ? c : a.best[place + c];
+        });
 }
 
 /* The last block of a query's and key-value head's chooses of all shares.  grid: as
@@ -334,13 +478,20 @@ static size_t parts_of(const struct hils_source &s, size_t m)
     return wanted < tiles ? wanted : tiles;
 }
 
-/* Blocks enough for the device, each with candidates enough to be worth it. */
+/* Blocks enough for the device, each with candidates enough to be worth it and no
+ * more than it holds; the best of all shares are then about as many as a share. */
 static size_t splits_of(const struct hils_source &s, size_t m)
 {
-    size_t max = s.sizes.chunks / CHOOSE_SHARE;
+    size_t max = s.sizes.chunks / CHOOSE_SHARE, even = 1;
     size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, m * s.sizes.hkv);
     wanted = wanted < max ? wanted : max;
-    return wanted && m * s.sizes.hkv <= JOIN_MAX ? wanted : 1;
+    if (wanted <= 1 || m * s.sizes.hkv > JOIN_MAX)
+        return 1;
+    while (even * even * (s.sizes.top_k + 1) < s.sizes.chunks)
+        even++;
+    wanted = wanted < even ? wanted : even;
+    size_t least = cuda_ceil(s.sizes.chunks, HELD_TILE);
+    return wanted > least ? wanted : least;
 }
 
 static int choose_split(struct kernel_run *run, const struct hils_source &s,
@@ -370,13 +521,13 @@ static int sum_all(struct kernel_run *run, const struct hils_source &s,
         return sum_on_tensors<TENSOR_MAX_WIDTH / 2, Number>(run, s, w);
     if (s.d <= TENSOR_MAX_WIDTH)
         return sum_on_tensors<TENSOR_MAX_WIDTH, Number>(run, s, w);
-    return w.m * s.group <= FEW ? sum_by_threads<FEW, Number>(run, s, w)
-                                : sum_by_threads<MANY, Number>(run, s, w);
+    return sum_by_threads<MANY, Number>(run, s, w);
 }
 
 /* Means of keys, each as if it were a chunk. */
 struct mean_source : hils_source {
     using number = uint16_t;
+    static constexpr bool SHARED = true, MEANS = true;
     __device__ size_t candidates(size_t i) const
     {
         return hils_source::candidates(i) * summaries.means;
@@ -412,45 +563,114 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS)
     score[row * chunks + c] = max + shift;
 }
 
+/* What the highest of a chunk's means is short of their sum. */
+static float shift_of(const struct hils_source &s)
+{
+    size_t means = s.summaries.means;
+    return means ? logf(static_cast<float>(s.sizes.chunk / means)) : 0;
+}
+
 static int score_means(struct kernel_run *run, const struct hils_source &s,
                        const struct choosing &a, const struct windows &w)
 {
-    size_t means = s.summaries.means;
     struct mean_source each = {s};
-    int code =
-        score_all(run, a.each, nullptr, each, w.first, w.m, a.chunks * means);
+    int code = score_many(run, a.each, each, w.first, w.m,
+                         a.chunks * s.summaries.means);
     return code ? code
                 : cuda_launch(run, keep_highest,
                               {cuda_ceil(a.chunks, CHOOSE_THREADS), s.heads,
                                w.m, CHOOSE_THREADS},
                               a.score, a.each, s, w.first, a.chunks,
-                              logf(static_cast<float>(s.sizes.chunk / means)));
+                              shift_of(s));
+}
+
+/* The slots of windows, whose keys score as candidates do (cuda_few.h). */
+template <typename Number> struct window_source : hils_source {
+    using number = Number;
+    static constexpr bool IS = true, SHARED = true, MEANS = false;
+    const float *q; /* [.., hq, d] */
+
+    __device__ size_t from(size_t i) const
+    {
+        return window(i);
+    }
+    __device__ size_t candidates(size_t i) const
+    {
+        return static_cast<size_t>(position[i]) + 1;
+    }
+    __device__ bool there(size_t j) const
+    {
+        return real(j);
+    }
+    __device__ const float *query(size_t i, size_t head) const
+    {
+        return q + (i * heads + head) * d;
+    }
+    __device__ const Number *key(size_t j, size_t head) const
+    {
+        return slot_key<Number>(j, head / group);
+    }
+    __device__ static float bias(size_t, size_t)
+    {
+        return 0;
+    }
+};
+
+/* Few queries: scores of candidates, and what softmax divides by of these and of the
+ * windows, by one launch. */
+template <typename Number>
+static int score_and_sum(struct kernel_run *run, const struct hils_source &s,
+                         struct choosing *a, const struct windows &w)
+{
+    const struct kernel_hils &z = s.sizes;
+    const struct window_source<Number> window = {s, w.q};
+    size_t means = s.summaries.means;
+    size_t slots = (z.window < z.n ? z.window : z.n) + z.chunk;
+    struct few_scores its = {a->score,
+                             a->sum,
+                             a->chunks,
+                             static_cast<unsigned>(w.first),
+                             static_cast<unsigned>(w.m),
+                             0,
+                             0,
+                             shift_of(s)};
+    int code = means ? start_few(run, &its, mean_source{s}, window,
+                                 a->chunks * means, slots)
+                     : start_few(run, &its, s, window, a->chunks, slots);
+    a->sums = its.blocks + its.parts;
+    a->parts = 0;
+    return code;
 }
 
 static int choose_batch(struct kernel_run *run, const struct hils_source &s,
                         struct choosing a, const struct windows &w)
 {
-    bool few = a.sum && w.m <= SCORE_FEW && !a.each;
-    a.sums = few ? cuda_ceil(a.chunks, SCORE_CHUNKS) : 0;
-    int code = a.each ? score_means(run, s, a, w)
-                      : score_all(run, a.score, few ? a.sum : nullptr, s,
-                                  w.first, w.m, a.chunks);
-    if (!code)
-        code = are_bf16(&s.pages) ? sum_all<uint16_t>(run, s, w)
-                                  : sum_all<float>(run, s, w);
+    bool rounded = are_bf16(&s.pages);
+    int code;
+    if (w.m <= SCORE_FEW)
+        code = rounded ? score_and_sum<uint16_t>(run, s, &a, w)
+                       : score_and_sum<float>(run, s, &a, w);
+    else {
+        a.sums = 0;
+        code = a.each ? score_means(run, s, a, w)
+                      : score_many(run, a.score, s, w.first, w.m, a.chunks);
+        if (!code)
+            code = rounded ? sum_all<uint16_t>(run, s, w)
+                           : sum_all<float>(run, s, w);
+    }
     if (code || a.splits > 1)
         return code ? code : choose_split(run, s, a);
     return cuda_launch(run, choose_chunks,
                        {a.m, s.sizes.hkv, 1, CHOOSE_THREADS,
-                        sizeof(struct choose_memory) + s.group * sizeof(float)},
+                        sizeof(struct chosen_memory) + s.group * sizeof(float)},
                        a, s);
 }
 
 /* As many chunks or somewhat more, so that what a step asks for stays the same for a
- * while: a sixteenth of it, of few SCORE_CHUNKS. */
+ * while: a sixteenth of it, of few ROOMY_CHUNKS. */
 static size_t roomy(size_t chunks)
 {
-    size_t each = SCORE_CHUNKS;
+    size_t each = ROOMY_CHUNKS;
     while (each < chunks / 16)
         each *= 2;
     return cuda_ceil(chunks, each) * each;
@@ -486,17 +706,20 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
     size_t parts = parts_of(s, batch);
     a.chosen = chosen;
     a.score = scores.take<float>(batch, each);
-    a.each = means ? eaches.take<float>(batch, each, means) : nullptr;
-    float *log = logs.take<float>(parts, batch, sizes->hq);
+    bool few = batch <= SCORE_FEW;
+    if (means && !few)
+        a.each = eaches.take<float>(batch, each, means);
+    float *log = logs.take<float>(few ? 0 : parts, batch, sizes->hq);
     a.log = log;
     a.parts = parts;
     a.chunks = sizes->chunks;
     a.splits = splits_of(s, batch);
     a.stream = cuda_stream_number(run);
-    bool fine = a.score && log && (a.each || !means);
-    if (fine && (a.splits > 1 || batch <= SCORE_FEW)) {
-        size_t count = cuda_ceil(sizes->chunks, SCORE_CHUNKS);
-        a.sum = sums.take<float>(count > a.splits ? count : a.splits, batch,
+    bool fine = a.score && log && (a.each || !means || few);
+    if (fine) {
+        size_t logs_of_few = few_logs() * (few ? batch : SCORE_FEW);
+        size_t count = a.splits * batch;
+        a.sum = sums.take<float>(count > logs_of_few ? count : logs_of_few,
                                  sizes->hq);
         fine = a.sum;
     }

@@ -5,8 +5,8 @@
 #ifndef KERNELS_CUDA_CUDA_SELECT_H
 #define KERNELS_CUDA_CUDA_SELECT_H
 
+#include "kernels/cuda/cuda_few.h"
 #include "kernels/cuda/cuda_max.h"
-#include "kernels/cuda/cuda_reads.h"
 #include "kernels/cuda/cuda_tensor.h"
 #include "kernels/cuda/cuda_tiles.h"
 
@@ -17,96 +17,7 @@ constexpr size_t CHOOSE_MAX_SCORES = size_t{64} << 20; /* held at once */
  * score [m, heads, chunks] = query . key * scale + bias, of the candidates alone,
  * of the queries from `first` on. */
 
-constexpr unsigned SCORE_THREADS = 128;
-constexpr size_t SCORE_FEW = 4;       /* queries */
-constexpr unsigned SCORE_CHUNKS = 16; /* of a block, a warp a chunk */
-constexpr unsigned SCORE_TILES = 8;   /* of a block on the tensor cores */
-
-/* log [m, heads] of the sum of exp of the block's scores, which a warp's lanes have
- * all of its own of: score [EACH][ROWS], -infinity where none is.  All threads
- * come; room [2 ROWS warps]: shared memory. */
-template <unsigned EACH, unsigned ROWS>
-static __device__ inline void leave_sums(const float (*score)[ROWS], float *log,
-                                         size_t m, size_t heads, size_t head,
-                                         float *room)
-{
-    constexpr unsigned WARPS = SCORE_THREADS / WARP;
-    float *maxima = room, *totals = room + ROWS * WARPS;
-#pragma unroll
-    for (unsigned r = 0; r < ROWS; r++) {
-        float max = minus_infinity(), total = 0;
-        for (unsigned c = 0; c < EACH; c++)
-            max = fmaxf(max, score[c][r]);
-        for (unsigned c = 0; c < EACH; c++)
-            total += share_of(score[c][r], max);
-        if (!lane_of_thread()) {
-            maxima[r * WARPS + warp_of_thread()] = max;
-            totals[r * WARPS + warp_of_thread()] = total;
-        }
-    }
-    __syncthreads();
-    size_t r = threadIdx.x;
-    if (r >= m)
-        return;
-    float max = minus_infinity(), total = 0;
-    for (unsigned w = 0; w < WARPS; w++)
-        max = fmaxf(max, maxima[r * WARPS + w]);
-    for (unsigned w = 0; w < WARPS; w++)
-        total += totals[r * WARPS + w] * share_of(maxima[r * WARPS + w], max);
-    log[r * heads + head] = total == 0 ? minus_infinity() : max + logf(total);
-}
-
-/* Few queries: each key is read once.  log [blocks, m, heads]: of what each block's
- * softmax divides by; nullptr: nobody asks.  grid: SCORE_CHUNKS chunks, heads. */
-template <unsigned ROWS, typename Source>
-static __global__ void __launch_bounds__(SCORE_THREADS)
-    score_few(float *score, float *log, Source s, size_t first, size_t m,
-              size_t chunks)
-{
-    constexpr unsigned EACH = SCORE_CHUNKS / (SCORE_THREADS / WARP);
-    size_t head = blockIdx.y, own[ROWS] = {}, max = 0;
-    size_t at = blockIdx.x * size_t{SCORE_CHUNKS} + warp_of_thread() * EACH;
-    float sum[EACH][ROWS] = {};
-#pragma unroll
-    for (unsigned r = 0; r < ROWS; r++) {
-        own[r] = r < m ? s.candidates(first + r) : 0;
-        max = own[r] > max ? own[r] : max;
-    }
-    if (at >= max && !log)
-        return;
-    for (size_t l = lane_of_thread() * size_t{4}; at < max && l < s.d;
-         l += WARP * 4) {
-        float4 key[EACH];
-#pragma unroll
-        for (unsigned c = 0; c < EACH; c++)
-            key[c] = at + c < max ? read_four(s.key(at + c, head), l, s.d)
-                                  : float4{0, 0, 0, 0};
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) {
-            if (r >= m)
-                continue;
-            float4 q = read_four(s.query(first + r, head), l, s.d);
-#pragma unroll
-            for (unsigned c = 0; c < EACH; c++)
-                sum[c][r] += key[c].x * q.x + key[c].y * q.y + key[c].z * q.z +
-                             key[c].w * q.w;
-        }
-    }
-#pragma unroll
-    for (unsigned c = 0; c < EACH; c++) {
-        float bias = at + c < max ? s.bias(at + c, head) : 0;
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) {
-            float its = warp_sum(sum[c][r]) * s.scale + bias;
-            if (r < m && at + c < max && !lane_of_thread())
-                score[(r * s.heads + head) * chunks + at + c] = its;
-            sum[c][r] = at + c < own[r] ? its : minus_infinity();
-        }
-    }
-    if (log)
-        leave_sums<EACH, ROWS>(sum, log + blockIdx.x * m * s.heads, m, s.heads,
-                               head, static_cast<float *>(cuda_shared()));
-}
+constexpr unsigned SCORE_TILES = 8; /* of a block on the tensor cores */
 
 /* A tile of queries of one head by SCORE_TILES tiles of chunks: the keys are
  * those of the chunks, and the scores are all there is to it. */
@@ -250,20 +161,12 @@ static int score_by_tensors(struct kernel_run *run, float *score,
         score, s, first, m, chunks);
 }
 
-/* By the way that suits the sizes; m at most CUDA_MAX_ROWS.  log: of few queries, as
- * score_few leaves it; of more nothing is written. */
+/* By the way that suits the sizes; m at most CUDA_MAX_ROWS, more than SCORE_FEW. */
 template <typename Source>
-static int score_all(struct kernel_run *run, float *score, float *log,
-                     const Source &s, size_t first, size_t m, size_t chunks)
+static int score_many(struct kernel_run *run, float *score, const Source &s,
+                      size_t first, size_t m, size_t chunks)
 {
     constexpr unsigned ROWS = 16, HALF = TENSOR_MAX_WIDTH / 2;
-    constexpr size_t room =
-        2 * SCORE_FEW * (SCORE_THREADS / WARP) * sizeof(float);
-    if (m <= SCORE_FEW)
-        return cuda_launch(
-            run, m == 1 ? score_few<1, Source> : score_few<SCORE_FEW, Source>,
-            {cuda_ceil(chunks, SCORE_CHUNKS), s.heads, 1, SCORE_THREADS, room},
-            score, log, s, first, m, chunks);
     if (s.d > TENSOR_MAX_WIDTH)
         return cuda_launch(run, score_chunks<ROWS, Source>,
                            {cuda_ceil(chunks, TILE), s.heads,

@@ -8,7 +8,8 @@
 
 template <typename Number> struct star_source {
     using number = Number; /* of keys and values */
-    const float *q;        /* [m, hq, d] */
+    static constexpr bool SHARED = true, MEANS = false; /* cuda_few.h */
+    const float *q;                                     /* [m, hq, d] */
     struct kernel_pages pages;
     size_t m, n, hkv, chunk;
     size_t d, heads, group;
@@ -21,6 +22,14 @@ template <typename Number> struct star_source {
     __device__ size_t candidates(size_t i) const
     {
         return slot(i) / chunk;
+    }
+    __device__ static size_t from(size_t)
+    {
+        return 0;
+    }
+    __device__ static bool there(size_t)
+    {
+        return true;
     }
     __device__ const float *query(size_t i, size_t head) const
     {
@@ -52,14 +61,18 @@ template <typename Number> struct star_source {
 
 /* chosen [m, heads, top_k] by score [m, heads, chunks]; `slot` is the first
  * query's.  grid: queries, heads. */
-static __global__ void __launch_bounds__(CHOOSE_THREADS)
+static __global__ void __launch_bounds__(CHOOSE_THREADS, 3)
     choose_by_summary(int32_t *chosen, const float *score, size_t slot,
                       size_t chunk, size_t chunks, size_t top_k)
 {
     size_t row = blockIdx.x * size_t{gridDim.y} + blockIdx.y;
-    choose_best(static_cast<struct choose_memory *>(cuda_shared()),
-                chosen + row * top_k, score + row * chunks,
-                (slot + blockIdx.x) / chunk, top_k);
+    score += row * chunks;
+    chosen += row * top_k;
+    choose_best(
+        static_cast<struct choose_memory *>(cuda_shared()),
+        (slot + blockIdx.x) / chunk, top_k,
+        [&](unsigned c) { return score[c]; },
+        [&](unsigned place, int32_t c, float) { chosen[place] = c; });
 }
 
 /* Attention to `count` slots, the i-th of which is slot(i), times `share`. */
@@ -307,7 +320,19 @@ static int attend_batch(struct kernel_run *run, float *out,
                         int32_t *chosen, const float *gate, size_t first,
                         size_t m, size_t chunks, size_t top_k)
 {
-    int code = score_all(run, score, nullptr, s, first, m, chunks);
+    int code;
+    if (m <= SCORE_FEW) {
+        struct few_scores few = {score,
+                                 nullptr,
+                                 chunks,
+                                 static_cast<unsigned>(first),
+                                 static_cast<unsigned>(m),
+                                 0,
+                                 0,
+                                 0};
+        code = start_few(run, &few, s, few_no_window{}, chunks, 0);
+    } else
+        code = score_many(run, score, s, first, m, chunks);
     if (!code)
         code = cuda_launch(
             run, choose_by_summary,

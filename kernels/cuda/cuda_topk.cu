@@ -1,10 +1,11 @@
 /* The likeliest of a row of logits: of each share of the row first, by a block,
- * then of these. */
+ * then of these, by the last block. */
 #include "kernels/cuda/cuda_max.h"
 #include "kernels/cuda/cuda_internal.h"
+#include "kernels/cuda/cuda_join.h"
 
-constexpr unsigned THREADS = CHOOSE_THREADS;
-constexpr size_t SHARE = 4096; /* logits */
+constexpr unsigned THREADS = CHOOSE_THREADS, EACH = 8;
+constexpr size_t SHARE = THREADS * EACH; /* logits, in registers */
 
 /* Over a share: its largest logit, sums as kernel_top_k's. */
 struct sums {
@@ -20,47 +21,69 @@ struct ranking {
 
 struct rank_memory {
     struct choose_memory choose;
-    int32_t chosen[KERNEL_TOP_K];
-};
-struct share_memory : rank_memory {
-    float value[SHARE];
+    int32_t id[KERNEL_TOP_K];
+    float logit[KERNEL_TOP_K];
+    unsigned last;
 };
 
-static __global__ void __launch_bounds__(THREADS)
-    rank_share(struct ranking r, const float *logits, size_t n)
+/* Both sums over the block, in every thread; room as block_sum's. */
+static __device__ inline void block_sums(float *a, float *b, float *room)
 {
-    auto *m = static_cast<struct share_memory *>(cuda_shared());
-    size_t first = blockIdx.x * SHARE;
-    size_t count = n - first < SHARE ? n - first : SHARE;
-    float max = minus_infinity(), sum = 0, sum_beta = 0;
-    for (size_t i = threadIdx.x; i < count; i += THREADS) {
-        float logit = logits[first + i];
-        m->value[i] = logit == logit ? logit : minus_infinity();
-        max = fmaxf(max, m->value[i]);
+    *a = warp_sum(*a);
+    *b = warp_sum(*b);
+    if (!lane_of_thread()) {
+        room[warp_of_thread()] = *a;
+        room[CHOOSE_WARPS + warp_of_thread()] = *b;
+    }
+    __syncthreads();
+    *a = *b = 0;
+    for (unsigned i = 0; i < CHOOSE_WARPS; i++) {
+        *a += room[i];
+        *b += room[CHOOSE_WARPS + i];
+    }
+    __syncthreads();
+}
+
+static __device__ inline void rank_share(struct rank_memory *m,
+                                         const struct ranking &r,
+                                         const float *logits, size_t n)
+{
+    size_t first = blockIdx.x * SHARE, to = blockIdx.x * size_t{KERNEL_TOP_K};
+    unsigned count = static_cast<unsigned>(n - first < SHARE ? n - first : SHARE);
+    float max = minus_infinity(), sum = 0, sum_beta = 0, held[EACH];
+    unsigned order[EACH];
+#pragma unroll
+    for (unsigned i = 0; i < EACH; i++) {
+        unsigned c = choose_place<EACH>(i);
+        held[i] = c < count ? logits[first + c] : minus_infinity();
+    }
+#pragma unroll
+    for (unsigned i = 0; i < EACH; i++) {
+        held[i] = held[i] == held[i] ? held[i] : minus_infinity();
+        order[i] = order_of(held[i]);
+        max = fmaxf(max, held[i]);
     }
     max = block_max(max, m->choose.room);
-    for (size_t i = threadIdx.x; i < count && max > minus_infinity();
-         i += THREADS) {
-        sum += expf(m->value[i] - max);
-        sum_beta += expf((m->value[i] - max) * r.beta);
+#pragma unroll
+    for (unsigned i = 0; i < EACH; i++) {
+        sum += share_of(held[i], max);
+        sum_beta += held[i] == minus_infinity() ? 0
+                                                : expf((held[i] - max) * r.beta);
     }
-    sum = block_sum(sum, m->choose.room);
-    sum_beta = block_sum(sum_beta, m->choose.room);
+    block_sums(&sum, &sum_beta, m->choose.room);
     if (!threadIdx.x)
         r.sums[blockIdx.x] = {max, sum, sum_beta};
-    choose_best(&m->choose, m->chosen, m->value, count, KERNEL_TOP_K);
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < KERNEL_TOP_K; i += THREADS) {
-        int32_t at = m->chosen[i];
-        size_t to = blockIdx.x * size_t{KERNEL_TOP_K} + i;
-        r.logit[to] = at < 0 ? minus_infinity() : m->value[at];
-        r.id[to] = at < 0 ? -1 : static_cast<int32_t>(first) + at;
-    }
+    choose_held<EACH>(
+        &m->choose, order, count, KERNEL_TOP_K, [](unsigned) { return 0.0f; },
+        [&](unsigned place, int32_t c, float logit) {
+            r.logit[to + place] = logit;
+            r.id[to + place] = c < 0 ? -1 : static_cast<int32_t>(first) + c;
+        });
 }
 
 /* What all shares sum up to, in every thread. */
-static __device__ struct sums add_shares(const struct ranking &r, size_t shares,
-                                         float *room)
+static __device__ inline struct sums add_shares(const struct ranking &r,
+                                                size_t shares, float *room)
 {
     struct sums all = {minus_infinity(), 0, 0};
     for (size_t s = threadIdx.x; s < shares; s += THREADS)
@@ -73,35 +96,46 @@ static __device__ struct sums add_shares(const struct ranking &r, size_t shares,
         all.sum += own.sum * expf(own.max - all.max);
         all.sum_beta += own.sum_beta * expf((own.max - all.max) * r.beta);
     }
-    all.sum = block_sum(all.sum, room);
-    all.sum_beta = block_sum(all.sum_beta, room);
+    block_sums(&all.sum, &all.sum_beta, room);
     return all;
 }
 
-/* One block. */
-static __global__ void __launch_bounds__(THREADS)
-    rank_shares(struct kernel_top_k *ret, struct ranking r, size_t shares)
+static __device__ inline void rank_shares(struct rank_memory *m,
+                                          struct kernel_top_k *ret,
+                                          const struct ranking &r,
+                                          size_t shares)
 {
-    auto *m = static_cast<struct rank_memory *>(cuda_shared());
-    struct sums all = add_shares(r, shares, m->choose.room);
-    choose_best(&m->choose, m->chosen, r.logit, shares * KERNEL_TOP_K,
-                KERNEL_TOP_K);
-    __syncthreads();
+    choose_best(
+        &m->choose, shares * KERNEL_TOP_K, KERNEL_TOP_K,
+        [&](unsigned c) { return r.logit[c]; },
+        [&](unsigned place, int32_t c, float logit) {
+            m->id[place] = r.id[c];
+            m->logit[place] = logit;
+        });
+    struct sums all = add_shares(r, shares, m->choose.room); /* has barriers */
     if (!threadIdx.x) {
         ret->sum = all.sum;
         ret->sum_beta = all.sum_beta;
     }
     if (threadIdx.x >= KERNEL_TOP_K)
         return;
-    int32_t at = m->chosen[threadIdx.x];
-    float logit = r.logit[at];
+    float logit = m->logit[threadIdx.x];
     unsigned rank = 0;
-    for (unsigned i = 0; i < KERNEL_TOP_K; i++) {
-        float other = r.logit[m->chosen[i]];
-        rank += other > logit || (!(other < logit) && i < threadIdx.x);
-    }
-    ret->id[rank] = r.id[at];
+    for (unsigned i = 0; i < KERNEL_TOP_K; i++)
+        rank += m->logit[i] > logit ||
+                (!(m->logit[i] < logit) && i < threadIdx.x);
+    ret->id[rank] = m->id[threadIdx.x];
     ret->logit[rank] = logit;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    rank(struct kernel_top_k *ret, struct ranking r, const float *logits,
+         size_t n, unsigned stream)
+{
+    auto *m = static_cast<struct rank_memory *>(cuda_shared());
+    rank_share(m, r, logits, n);
+    if (is_last_block(stream, 0, gridDim.x, &m->last))
+        rank_shares(m, ret, r, gridDim.x);
 }
 
 static int top_k(struct kernel_run *run, struct kernel_top_k *host_ret,
@@ -116,13 +150,9 @@ static int top_k(struct kernel_run *run, struct kernel_top_k *host_ret,
                         rooms[3].take<struct sums>(shares), beta};
     if (!ret || !r.logit || !r.id || !r.sums)
         return KERNEL_NO_MEMORY;
-    int code = cuda_launch(run, rank_share,
-                           {shares, 1, 1, THREADS, sizeof(struct share_memory)},
-                           r, logits, n);
-    if (!code)
-        code = cuda_launch(run, rank_shares,
-                           {1, 1, 1, THREADS, sizeof(struct rank_memory)}, ret,
-                           r, shares);
+    int code = cuda_launch(run, rank,
+                           {shares, 1, 1, THREADS, sizeof(struct rank_memory)},
+                           ret, r, logits, n, cuda_stream_number(run));
     return code ? code : cuda_fetch(run, host_ret, ret, sizeof *host_ret);
 }
 
