@@ -192,12 +192,12 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
         tensor_leave(&own, half, s.d, out, log);
     }
     if constexpr (ROWS == TENSOR_FEW) {
-        auto *room = static_cast<unsigned *>(cuda_shared());
+        void *room = cuda_shared();
         if (a.parts.within &&
             is_last_block(a.parts.stream, blockIdx.x * z.hkv + turns.kv,
-                          turns.parts, room))
+                          turns.parts, static_cast<unsigned *>(room)))
             join_rows(a.out, a.parts, turns.parts, z.m * z.hq, s.d, z.softmax1,
-                      turns.rows, [&](unsigned row) {
+                      turns.rows, room, [&](unsigned row) {
                           unsigned its = turns.first + row;
                           return its / turns.group() * z.hq +
                                  turns.kv * turns.group() + its % turns.group();
@@ -223,6 +223,11 @@ static int attend_in_parts(struct kernel_run *run, struct hils_args *a,
             return KERNEL_NO_MEMORY;
         a->parts.within = within && grid.x * grid.y <= JOIN_MAX;
         a->parts.stream = cuda_stream_number(run);
+        size_t joining =
+            a->parts.within
+                ? join_bytes(a->part_count, TENSOR_FEW, grid.threads)
+                : 0;
+        grid.shared = joining > grid.shared ? joining : grid.shared;
     }
     grid.z = a->part_count;
     int code = cuda_launch(run, kernel, grid, *a);
