@@ -20,10 +20,10 @@ struct warp_tile {
     unsigned first, count;       /* slots; count 0: there is no tile */
     unsigned mark;               /* whose it is (a walk's own) */
     unsigned within;             /* the first's place in its page */
-    const float *keys, *values;  /* of the page; nullptr: of more than one */
-    const float *summary, *bias; /* of its chunk, where it weighs as a whole */
-    bool gone[2];                /* slots first + 32 half + lane: not seen */
-    uint64_t there;              /* bits: slots with a key (warp_settle) */
+    const float *keys, *values;  /* the page; nullptr: there are several */
+    const float *summary, *bias; /* its chunk's, where it weighs as a whole */
+    int gone[2];    /* not 0: slot first + 32 half + lane is not seen */
+    uint64_t there; /* bits: slots with a key (warp_settle) */
 };
 
 /* One head's slots. */
@@ -37,8 +37,8 @@ struct warp_pages {
         unsigned slots = page_slots(pages), page = t->first / slots;
         t->within = t->first % slots;
         bool one = t->count && t->within + t->count <= slots;
-        t->keys = one ? pages.keys[page] + pages.key_at : nullptr;
-        t->values = one ? pages.values[page] + pages.value_at : nullptr;
+        t->keys = one ? pages.keys[page] : nullptr;
+        t->values = one ? pages.values[page] : nullptr;
     }
     /* Slot i of the tile, VALUES: its value. */
     template <bool VALUES>
@@ -46,8 +46,9 @@ struct warp_pages {
     {
         const float *page = VALUES ? t.values : t.keys;
         if (page)
-            return reinterpret_cast<const uint16_t *>(page) + at +
-                   (t.within + i) * step;
+            return reinterpret_cast<const uint16_t *>(
+                       page + (VALUES ? pages.value_at : pages.key_at)) +
+                   at + (t.within + i) * step;
         return at + (VALUES ? value_at<uint16_t>(pages, t.first + i, step)
                             : key_at<uint16_t>(pages, t.first + i, step));
     }

@@ -3,7 +3,8 @@
  * values of this one are waited for, and the other way about.  What is to be read says
  * `Walk`, a struct of the caller's:
  *
- *     void find(tile)           the warp's next tile, count 0: there is none
+ *     void find(tile)           the warp's next tile, count 0: there is none, nor
+ *                               will there be
  *     void ask(tile)            starts reading what `take` needs beside the scores
  *     void take(rows, scores, tile)   makes shares of the scores (warp_weigh)
  *
@@ -45,9 +46,7 @@ static __device__ __forceinline__ void warp_walk(struct warp_memory<WIDTH> *m,
     warp_settle(&now);
     warp_fetch<false, WIDTH>(m->keys, pages, now);
     warp_fetch<true, WIDTH>(m->values, pages, now);
-    next.count = 0;
-    if (now.count)
-        walk.find(&next);
+    walk.find(&next);
     pages.place(&next);
 #pragma unroll 1
     while (now.count) {
@@ -66,8 +65,7 @@ static __device__ __forceinline__ void warp_walk(struct warp_memory<WIDTH> *m,
         __syncwarp(); /* nobody reads them any more */
         warp_fetch<true, WIDTH>(m->values, pages, next);
         now = next;
-        if (now.count)
-            walk.find(&next);
+        walk.find(&next);
         pages.place(&next);
     }
 }
