@@ -288,6 +288,23 @@ int cuda_join(struct kernel_run *run, float *out,
 
 /* ---- Starting ---- */
 
+/* In how many parts, `max` at most, `blocks` that do the same are done soonest where
+ * the device runs two to a processor at a time: in the fewest of those that take about
+ * the shortest time, ceil(blocks count / places) / count. */
+static size_t parts_for(size_t blocks, size_t max)
+{
+    constexpr size_t MORE = 2; /* parts that are tried over what fits at once */
+    size_t places = 2 * size_t{cuda_processors()};
+    size_t best = places / blocks < max ? places / blocks : max;
+    best = best ? best : 1;
+    size_t end = best + MORE < max ? best + MORE : max;
+    for (size_t count = best + 1; count <= end; count++)
+        if (10 * cuda_ceil(blocks * count, places) * best <
+            9 * cuda_ceil(blocks * best, places) * count)
+            best = count;
+    return best;
+}
+
 /* `kernel` by `rows` rows a block; `within`: it can join parts itself. */
 template <typename Source>
 static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
@@ -298,9 +315,7 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
     const struct dense_sizes &z = s.sizes;
     size_t tiles = cuda_ceil(queries * z.group, rows);
     size_t blocks = tiles * z.hkv * batches;
-    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, blocks);
-    size_t max = longest / SPLIT_MIN;
-    size_t count = wanted < max ? wanted : max;
+    size_t count = parts_for(blocks, longest / SPLIT_MIN);
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {nullptr, nullptr, false,
                                cuda_stream_number(run)};
@@ -312,8 +327,6 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
         parts.within = within && blocks <= JOIN_MAX;
         size_t joining = parts.within ? join_bytes(count, rows, threads) : 0;
         bytes = joining > bytes ? joining : bytes;
-    } else {
-        count = 1;
     }
     int code = cuda_launch(run, kernel,
                            {tiles, z.hkv * count, batches, threads, bytes}, s,
@@ -330,9 +343,8 @@ static int attend_by_warps(struct kernel_run *run,
     constexpr unsigned WARPS = WARP_SHARING<WIDTH>;
     const struct dense_sizes &z = s.sizes;
     size_t rows = cuda_ceil(s.m * z.group, WARP_ROWS);
-    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, rows * z.hkv);
-    size_t max = cuda_ceil(cuda_ceil(longest, WARP_SLOTS) + 1, WARPS);
-    size_t count = wanted < max ? wanted : max;
+    size_t tiles = cuda_ceil(longest, WARP_SLOTS) + 1;
+    size_t count = parts_for(rows * z.hkv, cuda_ceil(tiles, WARPS));
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {nullptr, nullptr, true, cuda_stream_number(run)};
     if (count > 1) {
