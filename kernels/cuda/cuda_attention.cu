@@ -2,11 +2,15 @@
  * segments.  A block takes a tile of rows (queries times the heads that share a
  * key-value head); where there are too few blocks for the device, the keys are
  * split over several (split-KV) whose parts are joined.  Heads of up to
- * TENSOR_MAX_WIDTH go over the tensor cores. */
+ * TENSOR_MAX_WIDTH go over the tensor cores; few queries over bf16 pages so that
+ * each warp has tiles of its own. */
 #include "kernels/cuda/cuda_dense.h"
+#include "kernels/cuda/cuda_dense_walk.h"
 #include "kernels/cuda/cuda_join.h"
 #include "kernels/cuda/cuda_tensor.h"
 #include "kernels/cuda/cuda_tiles.h"
+
+#include <type_traits>
 
 constexpr size_t SPLIT_MIN = 64; /* slots of a part */
 
@@ -201,16 +205,56 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     }
     if constexpr (ROWS == TENSOR_FEW) {
         size_t group = (blockIdx.z * gridDim.x + blockIdx.x) * z.hkv + turns.kv;
-        auto *room = static_cast<unsigned *>(cuda_shared());
-        if (parts.within && is_last_block(parts.stream, group, count, room))
+        void *room = cuda_shared();
+        if (parts.within && is_last_block(parts.stream, group, count,
+                                          static_cast<unsigned *>(room)))
             join_rows(s.out, parts, count, z.places, z.d, false, turns.rows,
-                      [&](unsigned row) {
+                      room, [&](unsigned row) {
                           unsigned its = turns.first + row;
                           unsigned heads = static_cast<unsigned>(z.group);
                           return s.place(turns.batch, its / heads,
                                          turns.kv * heads + its % heads);
                       });
     }
+}
+
+/* ---- Each warp on its own ---- */
+
+/* grid: tiles of WARP_ROWS rows, key-value heads, parts. */
+template <unsigned WIDTH>
+static __global__ void __launch_bounds__(WARP_SHARING<WIDTH> *WARP, 2)
+    attend_warps(struct paged<uint16_t> s, struct tile_parts parts)
+{
+    const struct dense_sizes &z = s.sizes;
+    unsigned all = static_cast<unsigned>(s.m * z.group);
+    unsigned first = blockIdx.x * WARP_ROWS, part = blockIdx.z;
+    unsigned warps = blockDim.x / WARP;
+    struct warp_rows<WIDTH> own;
+    struct dense_walk walk = {s,
+                              blockIdx.y,
+                              first,
+                              all - first < WARP_ROWS ? all - first : WARP_ROWS,
+                              part * warps + warp_of_thread(),
+                              gridDim.z * warps,
+                              0,
+                              0,
+                              0,
+                              {},
+                              {}};
+    walk.start(&own);
+    warp_walk(warp_own_memory<WIDTH>(), &own,
+              warp_pages_of(s.pages, z.hkv, z.d, walk.kv), walk);
+    warp_gather(&own, z.d, walk.rows, [&](unsigned row, float **out, float **log) {
+        size_t place = walk.place(row), at = part * z.places + place;
+        *out = parts.log ? parts.out + at * z.d : s.out + place * z.d;
+        *log = parts.log ? parts.log + at : nullptr;
+    });
+    void *room = cuda_shared();
+    if (parts.log &&
+        is_last_block(parts.stream, blockIdx.x * z.hkv + walk.kv, gridDim.z,
+                      static_cast<unsigned *>(room)))
+        join_rows(s.out, parts, gridDim.z, z.places, z.d, false, walk.rows, room,
+                  [&](unsigned row) { return walk.place(row); });
 }
 
 /* ---- Joining ---- */
@@ -244,6 +288,23 @@ int cuda_join(struct kernel_run *run, float *out,
 
 /* ---- Starting ---- */
 
+/* In how many parts, `max` at most, `blocks` that do the same are done soonest where
+ * the device runs two to a processor at a time: in the fewest of those that take about
+ * the shortest time, ceil(blocks count / places) / count. */
+static size_t parts_for(size_t blocks, size_t max)
+{
+    constexpr size_t MORE = 2; /* parts that are tried over what fits at once */
+    size_t places = 2 * size_t{cuda_processors()};
+    size_t best = places / blocks < max ? places / blocks : max;
+    best = best ? best : 1;
+    size_t end = best + MORE < max ? best + MORE : max;
+    for (size_t count = best + 1; count <= end; count++)
+        if (10 * cuda_ceil(blocks * count, places) * best <
+            9 * cuda_ceil(blocks * best, places) * count)
+            best = count;
+    return best;
+}
+
 /* `kernel` by `rows` rows a block; `within`: it can join parts itself. */
 template <typename Source>
 static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
@@ -254,9 +315,7 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
     const struct dense_sizes &z = s.sizes;
     size_t tiles = cuda_ceil(queries * z.group, rows);
     size_t blocks = tiles * z.hkv * batches;
-    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, blocks);
-    size_t max = longest / SPLIT_MIN;
-    size_t count = wanted < max ? wanted : max;
+    size_t count = parts_for(blocks, longest / SPLIT_MIN);
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {nullptr, nullptr, false,
                                cuda_stream_number(run)};
@@ -266,8 +325,8 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
         if (!parts.out || !parts.log)
             return KERNEL_NO_MEMORY;
         parts.within = within && blocks <= JOIN_MAX;
-    } else {
-        count = 1;
+        size_t joining = parts.within ? join_bytes(count, rows, threads) : 0;
+        bytes = joining > bytes ? joining : bytes;
     }
     int code = cuda_launch(run, kernel,
                            {tiles, z.hkv * count, batches, threads, bytes}, s,
@@ -277,10 +336,39 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
                : cuda_join(run, s.out, &parts, count, z.places, z.d, false);
 }
 
+template <unsigned WIDTH>
+static int attend_by_warps(struct kernel_run *run,
+                           const struct paged<uint16_t> &s, size_t longest)
+{
+    constexpr unsigned WARPS = WARP_SHARING<WIDTH>;
+    const struct dense_sizes &z = s.sizes;
+    size_t rows = cuda_ceil(s.m * z.group, WARP_ROWS);
+    size_t tiles = cuda_ceil(longest, WARP_SLOTS) + 1;
+    size_t count = parts_for(rows * z.hkv, cuda_ceil(tiles, WARPS));
+    cuda_workspace outs(run), logs(run);
+    struct tile_parts parts = {nullptr, nullptr, true, cuda_stream_number(run)};
+    if (count > 1) {
+        parts.out = outs.take<float>(count, z.places, z.d);
+        parts.log = logs.take<float>(count, z.places);
+        if (!parts.out || !parts.log)
+            return KERNEL_NO_MEMORY;
+    }
+    size_t bytes = warp_bytes<WIDTH>(WARPS);
+    size_t joining = join_bytes(count, WARP_ROWS, WARPS * WARP);
+    return cuda_launch(run, attend_warps<WIDTH>,
+                       {rows, z.hkv, count, WARPS * WARP,
+                        joining > bytes ? joining : bytes},
+                       s, parts);
+}
+
 template <unsigned WIDTH, typename Source>
 static int attend_on_tensors(struct kernel_run *run, const Source &s,
                              size_t batches, size_t queries, size_t longest)
 {
+    if constexpr (std::is_same<Source, struct paged<uint16_t>>::value)
+        if (queries * s.sizes.group <= TENSOR_FEW &&
+            cuda_ceil(TENSOR_FEW, WARP_ROWS) * s.sizes.hkv <= JOIN_MAX)
+            return attend_by_warps<WIDTH>(run, s, longest);
     size_t bytes = sizeof(struct tensor_tile<WIDTH, typename Source::number>);
     return queries * s.sizes.group <= TENSOR_FEW
                ? attend_by(run, s, batches, queries, longest, TENSOR_FEW,

@@ -57,6 +57,17 @@ static __device__ __forceinline__ void read_turned(unsigned *to,
                  : "memory");
 }
 
+/* A matrix of 8 x 8 bf16 in registers, of which each lane has (g, 2t) and (g, 2t + 1),
+ * turned: (2t, g) and (2t + 1, g).  All lanes come. */
+static __device__ __forceinline__ unsigned turn_matrix(unsigned two)
+{
+    unsigned turned;
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;"
+                 : "=r"(turned)
+                 : "r"(two));
+    return turned;
+}
+
 /* Both rounded to the nearest, `low` in the lower half. */
 static __device__ __forceinline__ unsigned pack_bf16(float low, float high)
 {

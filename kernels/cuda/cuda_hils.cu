@@ -6,7 +6,10 @@
  * for the device, the window and the chunks are split over several whose parts
  * are joined. */
 #include "kernels/cuda/cuda_hils_turns.h"
+#include "kernels/cuda/cuda_hils_walk.h"
 #include "kernels/cuda/cuda_join.h"
+
+#include <type_traits>
 
 constexpr unsigned FEW = 4, MANY = 16; /* heads of a block */
 
@@ -192,12 +195,12 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
         tensor_leave(&own, half, s.d, out, log);
     }
     if constexpr (ROWS == TENSOR_FEW) {
-        auto *room = static_cast<unsigned *>(cuda_shared());
+        void *room = cuda_shared();
         if (a.parts.within &&
             is_last_block(a.parts.stream, blockIdx.x * z.hkv + turns.kv,
-                          turns.parts, room))
+                          turns.parts, static_cast<unsigned *>(room)))
             join_rows(a.out, a.parts, turns.parts, z.m * z.hq, s.d, z.softmax1,
-                      turns.rows, [&](unsigned row) {
+                      turns.rows, room, [&](unsigned row) {
                           unsigned its = turns.first + row;
                           return its / turns.group() * z.hq +
                                  turns.kv * turns.group() + its % turns.group();
@@ -205,15 +208,64 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     }
 }
 
-/* `kernel` by a grid of `grid.x` times `grid.y` blocks, in parts: most at most;
- * `within`: it can join them itself. */
+/* The same of bf16, each warp on its own.  grid: SHARED, tiles of WARP_ROWS rows, which
+ * all warps have; else of as many for each warp; key-value heads, parts. */
+template <unsigned WIDTH, bool WHOLE, bool SHARED>
+static __global__ void __launch_bounds__(
+    (SHARED ? WARP_SHARING<WIDTH> : WARP_ALONE) * WARP,
+    SHARED ? 2 : 2 * WARP_SHARING<WIDTH> / WARP_ALONE)
+    attend_lists(struct hils_args a)
+{
+    const struct hils_source &s = a.s;
+    const struct kernel_hils &z = s.sizes;
+    unsigned warps = blockDim.x / WARP, warp = warp_of_thread();
+    unsigned part = blockIdx.z, all = static_cast<unsigned>(z.m * s.group);
+    struct warp_rows<WIDTH> own;
+    struct hils_walk<WIDTH, WHOLE> walk(s);
+    walk.kv = blockIdx.y;
+    walk.first =
+        (SHARED ? blockIdx.x : blockIdx.x * WARP_ALONE + warp) * WARP_ROWS;
+    if (walk.first >= all)
+        return;
+    walk.rows = all - walk.first < WARP_ROWS ? all - walk.first : WARP_ROWS;
+    walk.worker = SHARED ? part * warps + warp : part;
+    walk.workers = SHARED ? gridDim.z * warps : gridDim.z;
+    walk.start(&own, a.q, a.chosen);
+    warp_walk(warp_own_memory<WIDTH>(), &own,
+              warp_pages_of(s.pages, z.hkv, s.d, walk.kv), walk);
+    auto where = [&](unsigned row, float **out, float **log) {
+        size_t place = walk.place(row), at = part * z.m * z.hq + place;
+        *out = a.parts.log ? a.parts.out + at * s.d : a.out + place * s.d;
+        *log = a.parts.log ? a.parts.log + at : nullptr;
+    };
+    if constexpr (SHARED) {
+        void *room = cuda_shared();
+        warp_gather(&own, s.d, walk.rows, where);
+        if (a.parts.within &&
+            is_last_block(a.parts.stream, blockIdx.x * z.hkv + walk.kv,
+                          gridDim.z, static_cast<unsigned *>(room)))
+            join_rows(a.out, a.parts, gridDim.z, z.m * z.hq, s.d, z.softmax1,
+                      walk.rows, room,
+                      [&](unsigned row) { return walk.place(row); });
+    } else {
+        for (unsigned e = 0; e < 2; e++) {
+            float *out = nullptr, *log = nullptr;
+            if (warp_row(e) < walk.rows)
+                where(warp_row(e), &out, &log);
+            warp_leave(&own, e, s.d, out, log);
+        }
+    }
+}
+
+/* `kernel` by a grid of `grid.x` times `grid.y` blocks, in as many parts as are
+ * `wanted`, `max` at most; `within`: it can join them itself. */
 static int attend_in_parts(struct kernel_run *run, struct hils_args *a,
                            void (*kernel)(struct hils_args),
-                           struct cuda_grid grid, size_t max, bool within)
+                           struct cuda_grid grid, size_t wanted, size_t max,
+                           bool within)
 {
     const struct kernel_hils &z = a->s.sizes;
     size_t rows = z.m * z.hq;
-    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, grid.x * grid.y);
     a->part_count = wanted < max ? wanted : max;
     cuda_workspace outs(run), logs(run);
     if (a->part_count > 1 || z.softmax1) { /* which joining adds */
@@ -223,6 +275,11 @@ static int attend_in_parts(struct kernel_run *run, struct hils_args *a,
             return KERNEL_NO_MEMORY;
         a->parts.within = within && grid.x * grid.y <= JOIN_MAX;
         a->parts.stream = cuda_stream_number(run);
+        size_t joining =
+            a->parts.within
+                ? join_bytes(a->part_count, TENSOR_FEW, grid.threads)
+                : 0;
+        grid.shared = joining > grid.shared ? joining : grid.shared;
     }
     grid.z = a->part_count;
     int code = cuda_launch(run, kernel, grid, *a);
@@ -238,32 +295,68 @@ static int attend_one_by_one(struct kernel_run *run, struct hils_args *a)
     const struct kernel_hils &z = a->s.sizes;
     size_t window = z.window < z.n ? z.window : z.n;
     size_t max = cuda_ceil(window + z.chunk, TILE);
+    size_t tiles = cuda_ceil(a->s.group, ROWS) * z.hkv;
     return attend_in_parts(
         run, a, attend_chosen<ROWS, Number>,
-        {z.m, cuda_ceil(a->s.group, ROWS) * z.hkv, 1, tile_threads(z.d),
+        {z.m, tiles, 1, tile_threads(z.d),
          tile_bytes<ROWS, Number>(z.d) + sizeof(struct gathered<ROWS>)},
+        cuda_ceil(2 * size_t{cuda_processors()}, z.m * tiles),
         max > z.top_k ? max : z.top_k, false);
 }
 
-template <unsigned ROWS, unsigned WIDTH, typename Number>
+template <unsigned ROWS, unsigned WIDTH>
 static int attend_tiles(struct kernel_run *run, struct hils_args *a)
 {
     const struct kernel_hils &z = a->s.sizes;
     size_t window = z.window < z.n ? z.window : z.n;
     size_t max = cuda_ceil(window, TENSOR_SLOTS) + 1 + z.top_k;
-    return attend_in_parts(run, a, attend_union<ROWS, WIDTH, Number>,
-                           {cuda_ceil(z.m * a->s.group, ROWS), z.hkv, 1,
-                            TENSOR_THREADS,
-                            sizeof(struct hils_memory<ROWS, WIDTH, Number>)},
-                           max, ROWS == TENSOR_FEW);
+    size_t tiles = cuda_ceil(z.m * a->s.group, ROWS);
+    return attend_in_parts(
+        run, a, attend_union<ROWS, WIDTH, float>,
+        {tiles, z.hkv, 1, TENSOR_THREADS,
+         sizeof(struct hils_memory<ROWS, WIDTH, float>)},
+        cuda_ceil(2 * size_t{cuda_processors()}, tiles * z.hkv), max,
+        ROWS == TENSOR_FEW);
+}
+
+/* Of bf16.  Parts are as few as let each warp have a tile where all share rows; else
+ * there are several only where the warps would not fill the device. */
+template <unsigned WIDTH, bool WHOLE>
+static int attend_by_warps(struct kernel_run *run, struct hils_args *a)
+{
+    constexpr unsigned SHARING = WARP_SHARING<WIDTH>;
+    constexpr size_t LEAST = 4; /* tiles of a part */
+    const struct kernel_hils &z = a->s.sizes;
+    size_t rows = z.m * a->s.group, processors = cuda_processors();
+    size_t window = z.window < z.n ? z.window : z.n;
+    size_t max = cuda_ceil(window, WARP_SLOTS) + 1 +
+                 z.top_k * cuda_ceil(z.chunk, WARP_SLOTS);
+    if (rows <= TENSOR_FEW) {
+        size_t tiles = cuda_ceil(rows, WARP_ROWS);
+        return attend_in_parts(run, a, attend_lists<WIDTH, WHOLE, true>,
+                               {tiles, z.hkv, 1, SHARING * WARP,
+                                warp_bytes<WIDTH>(SHARING)},
+                               cuda_ceil(2 * processors, tiles * z.hkv),
+                               cuda_ceil(max, SHARING), true);
+    }
+    size_t tiles = cuda_ceil(rows, WARP_ROWS * WARP_ALONE);
+    size_t wanted = 2 * SHARING / WARP_ALONE * processors / (tiles * z.hkv);
+    return attend_in_parts(run, a, attend_lists<WIDTH, WHOLE, false>,
+                           {tiles, z.hkv, 1, WARP_ALONE * WARP,
+                            warp_bytes<WIDTH>(WARP_ALONE)},
+                           wanted ? wanted : 1, cuda_ceil(max, LEAST), false);
 }
 
 template <unsigned WIDTH, typename Number>
 static int attend_on_tensors(struct kernel_run *run, struct hils_args *a)
 {
-    return a->s.sizes.m * a->s.group <= TENSOR_FEW
-               ? attend_tiles<TENSOR_FEW, WIDTH, Number>(run, a)
-               : attend_tiles<TENSOR_MANY, WIDTH, Number>(run, a);
+    if constexpr (std::is_same<Number, uint16_t>::value)
+        return (a->s.sizes.exact ? attend_by_warps<WIDTH, false>
+                                 : attend_by_warps<WIDTH, true>)(run, a);
+    else
+        return a->s.sizes.m * a->s.group <= TENSOR_FEW
+                   ? attend_tiles<TENSOR_FEW, WIDTH>(run, a)
+                   : attend_tiles<TENSOR_MANY, WIDTH>(run, a);
 }
 
 /* By the way that suits the sizes. */

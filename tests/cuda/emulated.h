@@ -24,11 +24,17 @@ enum emulated_test {
     EMULATED_COPY_SOON        /* waited for after they were read */
 };
 /* c [16, 8] = a [16, 16] . b [16, 8], all whole numbers that bf16 holds, by one
- * product of a warp; `turned`: b's fragments are read by the turning read from
- * rows of b, else from rows of its transpose.  `swapped`: two registers of a
- * change places, which gives other numbers. */
-void emulated_matmul_test(const float *a, const float *b, float *c, bool turned,
-                          bool swapped);
+ * product of a warp.  b's fragments are read from rows of its transpose, by the
+ * turning read from rows of b, or from these and turned in registers.  `swapped`: two
+ * registers of a change places, which gives other numbers. */
+enum emulated_turn {
+    EMULATED_TURN_NONE,
+    EMULATED_TURN_READ,
+    EMULATED_TURN_KEPT,
+    EMULATED_TURNS
+};
+void emulated_matmul_test(const float *a, const float *b, float *c,
+                          enum emulated_turn turn, bool swapped);
 void emulated_self_test(enum emulated_test test, int *out, unsigned count);
 
 /* After so many more the next allocation finds no memory, or the next launch

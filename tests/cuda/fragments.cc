@@ -207,6 +207,33 @@ void emulated_multiply_group(float (*c)[4], const unsigned *a,
     emulated_together(&own, multiply_group_together);
 }
 
+/* ---- A matrix turned in its registers ---- */
+
+struct turning {
+    unsigned two, turned;
+};
+
+static void turn_together(void *const *lanes)
+{
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        unsigned value[2], row = lane / 4;
+        for (unsigned e = 0; e < 2; e++) {
+            unsigned from = (2 * (lane % 4) + e) * 4 + row / 2;
+            const auto *its = static_cast<const struct turning *>(lanes[from]);
+            value[e] = its->two >> row % 2 * 16 & 0xFFFFu;
+        }
+        static_cast<struct turning *>(lanes[lane])->turned =
+            value[0] | value[1] << 16;
+    }
+}
+
+unsigned turn_matrix(unsigned two)
+{
+    struct turning own = {two, 0};
+    emulated_together(&own, turn_together);
+    return own.turned;
+}
+
 /* ---- Copies ---- */
 
 struct copy {

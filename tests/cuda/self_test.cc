@@ -94,8 +94,9 @@ static __global__ void write_all(unsigned *out, bool own)
 
 /* a [16, 16]; b [16, 8]. */
 static __global__ void multiply_once(const float *a, const float *b, float *out,
-                                     bool turned, bool swapped)
+                                     enum emulated_turn turn, bool swapped)
 {
+    bool turned = turn != EMULATED_TURN_NONE;
     auto *left = static_cast<uint16_t *>(cuda_shared()); /* [16, 16] */
     uint16_t *right = left + 256; /* [16, 8], or its transpose [8, 16] */
     unsigned lane = threadIdx.x, g = lane / 4, t = lane % 4;
@@ -108,9 +109,13 @@ static __global__ void multiply_once(const float *a, const float *b, float *out,
     float c[4] = {};
     /* Matrices of a: rows 0 and 8 of column 0, then of column 8. */
     read_matrices(x, left + lane % 16 * 16 + lane / 16 * 8);
-    if (turned)
+    if (turn == EMULATED_TURN_READ) {
         read_turned(y, right + lane % 16 * 8);
-    else
+    } else if (turn == EMULATED_TURN_KEPT) {
+        read_matrices(y, right + lane % 16 * 8);
+        for (unsigned i = 0; i < 2; i++)
+            y[i] = turn_matrix(y[i]);
+    } else
         read_matrices(y, right + lane % 8 * 16 + lane / 8 % 2 * 8);
     if (swapped) {
         unsigned kept = x[1];
@@ -123,12 +128,12 @@ static __global__ void multiply_once(const float *a, const float *b, float *out,
 }
 
 extern "C" void emulated_matmul_test(const float *a, const float *b, float *c,
-                                      bool turned, bool swapped)
+                                      enum emulated_turn turn, bool swapped)
 {
     cudaLaunchConfig_t config = {};
     config.blockDim = dim3(32);
     config.dynamicSmemBytes = (256 + 128) * sizeof(uint16_t);
-    cudaLaunchKernelEx(&config, multiply_once, a, b, c, turned, swapped);
+    cudaLaunchKernelEx(&config, multiply_once, a, b, c, turn, swapped);
 }
 
 extern "C" void emulated_self_test(enum emulated_test test, int *out,

@@ -600,7 +600,7 @@ static void the_emulation_sees_missing_waits(void **state)
     assert_true(aborts(leave_copies));
 }
 
-/* The fragments of a product lie as PTX says: by either read of b the product is
+/* The fragments of a product lie as PTX says: by each read of b the product is
  * the plain one's; with two registers in each other's place it is not. */
 static void the_emulation_multiplies(void **state)
 {
@@ -622,10 +622,10 @@ static void the_emulation_multiplies(void **state)
             for (int k = 0; k < 16; k++)
                 expected[i * 8 + j] += a[i * 16 + k] * b[k * 8 + j];
         }
-    for (int turned = 0; turned < 2; turned++) {
-        emulated_matmul_test(a, b, c, turned, false);
+    for (int turn = 0; turn < EMULATED_TURNS; turn++) {
+        emulated_matmul_test(a, b, c, (enum emulated_turn)turn, false);
         assert_memory_equal(c, expected, sizeof c);
-        emulated_matmul_test(a, b, c, turned, true);
+        emulated_matmul_test(a, b, c, (enum emulated_turn)turn, true);
         assert_memory_not_equal(c, expected, sizeof c);
     }
 }

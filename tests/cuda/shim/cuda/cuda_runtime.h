@@ -81,6 +81,10 @@ using std::size_t;
 #define hils_turns            emulated_hils_turns
 #define score_turns           emulated_score_turns
 #define star_turns            emulated_star_turns
+#define warp_pages            emulated_warp_pages
+#define dense_walk            emulated_dense_walk
+#define hils_walk             emulated_hils_walk
+#define list_walk             emulated_list_walk
 
 #define __global__
 #define __device__
@@ -172,6 +176,7 @@ static inline unsigned __ballot_sync(unsigned, bool value)
 void multiply_bf16(float *c, const unsigned *a, const unsigned *b);
 void read_matrices(unsigned *to, const void *row);
 void read_turned(unsigned *to, const void *row);
+unsigned turn_matrix(unsigned two);
 unsigned pack_bf16(float low, float high);
 void copy_16(void *shared, const void *global);
 void copy_4(void *shared, const void *global);
