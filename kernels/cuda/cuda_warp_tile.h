@@ -92,7 +92,7 @@ static __device__ __forceinline__ void warp_fetch(
             uint64_t there = t.there >> slot;
 #pragma unroll
             for (unsigned i = 0; i < WARP_SLOTS / EACH; i++) {
-                uint16_t *place = to + split_place<WIDTH>(slot + i * EACH, l);
+                uint16_t *place = to + split_place(slot + i * EACH, l);
                 if (there >> i * EACH & 1)
                     copy_16(place, from);
                 else
@@ -104,7 +104,7 @@ static __device__ __forceinline__ void warp_fetch(
             for (unsigned i = slot; i < WARP_SLOTS; i += EACH) {
                 bool is = t.there >> i & 1;
                 const uint16_t *row = is ? pages.row<VALUES>(t, i) : nullptr;
-                uint16_t *place = to + split_place<WIDTH>(i, l);
+                uint16_t *place = to + split_place(i, l);
                 if (row && l + 8 <= pages.d && aligned_16(row + l))
                     copy_16(place, row + l);
                 else
