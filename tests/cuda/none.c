@@ -46,13 +46,13 @@ struct emulated_steps *emulated_steps_seen(void)
     return &none;
 }
 
-void emulated_matmul_test(const float *a, const float *b, float *c, bool turned,
-                          bool swapped)
+void emulated_matmul_test(const float *a, const float *b, float *c,
+                          enum emulated_turn turn, bool swapped)
 {
     (void)a;
     (void)b;
     (void)c;
-    (void)turned;
+    (void)turn;
     (void)swapped;
 }
 
