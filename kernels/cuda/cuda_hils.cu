@@ -1,7 +1,8 @@
 /* HiLS attention: attention to the window and to the chosen chunks; the choice
  * is in cuda_select.cu.  On the tensor cores a block has a tile of neighbouring queries
  * times the heads that share a key-value head, and reads the union of what they
- * chose (cuda_hils_turns.h); wider heads, and longer chunks that weigh as a whole, go
+ * chose (cuda_hils_turns.h); over bf16 pages each warp does so for a few of them
+ * (cuda_hils_walk.h); wider heads, and longer chunks that weigh as a whole, go
  * the older way, the heads of one query a block.  Where there are too few blocks
  * for the device, the window and the chunks are split over several whose parts
  * are joined. */
