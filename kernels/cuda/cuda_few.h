@@ -487,11 +487,13 @@ static __global__ void __launch_bounds__(FEW_THREADS, 2)
     }
 }
 
-/* Blocks for so many candidates of each unit: two for each of the device's
- * processors, and no more than have something to read. */
-static inline unsigned few_blocks(size_t candidates, size_t span, size_t units)
+/* Blocks for so many candidates of each of `units`: all that are asked for run at
+ * once, two to a processor, with `others`; no more than have something to read. */
+static inline unsigned few_blocks(size_t candidates, size_t span, size_t units,
+                                  size_t others)
 {
-    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, units);
+    size_t most = 2 * size_t{cuda_processors()};
+    size_t wanted = most > others + units ? (most - others) / units : 1;
     size_t max = cuda_ceil(candidates, FEW_WARPS * span);
     return static_cast<unsigned>(wanted < max ? wanted : max);
 }
@@ -502,15 +504,15 @@ static int start_few(struct kernel_run *run, struct few_scores *a,
                      size_t window)
 {
     using rows = struct few_rows_of<WIDTH, ROWS, Source>;
-    size_t units = rows::units(s, a->m), all;
-    a->blocks = few_blocks(candidates, rows::SPAN, units);
-    all = units * a->blocks;
+    size_t units = rows::units(s, a->m), all = 0;
     if constexpr (Window::IS) {
         using window_rows = struct few_rows_of<WIDTH, SCORE_FEW, Window>;
         size_t its = window_rows::units(w, a->m);
-        a->parts = few_blocks(window, window_rows::SPAN, its);
-        all += its * a->parts;
+        a->parts = few_blocks(window, window_rows::SPAN, its, 0);
+        all = its * a->parts;
     }
+    a->blocks = few_blocks(candidates, rows::SPAN, units, all);
+    all += units * a->blocks;
     return cuda_launch(run, score_few<WIDTH, ROWS, Source, Window>,
                        {all, 1, 1, FEW_THREADS, FEW_BYTES}, *a, s, w);
 }
@@ -528,7 +530,7 @@ static int start_few(struct kernel_run *run, struct few_scores *a,
 
 /* Scores of up to SCORE_FEW queries; `candidates` of the last of them, slots of its
  * window.  Fills a's blocks and parts, together no more than
- * few_logs(). */
+ * few_logs. */
 template <typename Source, typename Window>
 static int start_few(struct kernel_run *run, struct few_scores *a,
                      const Source &s, const Window &w, size_t candidates,

@@ -61,7 +61,7 @@ template <typename Number> struct star_source {
 
 /* chosen [m, heads, top_k] by score [m, heads, chunks]; `slot` is the first
  * query's.  grid: queries, heads. */
-static __global__ void __launch_bounds__(CHOOSE_THREADS, 3)
+static __global__ void __launch_bounds__(CHOOSE_THREADS, 2)
     choose_by_summary(int32_t *chosen, const float *score, size_t slot,
                       size_t chunk, size_t chunks, size_t top_k)
 {
