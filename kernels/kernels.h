@@ -195,6 +195,14 @@ struct kernel_gate {
     enum kernel_bend bend;
 };
 
+/* A feed-forward part: two products bent into one, or one alone through gelu, and the
+ * product of that. */
+struct kernel_feed {
+    struct kernel_gate
+        inner; /* gate.w NULL: up alone, through gelu; both outs: room */
+    struct kernel_product down; /* out may be the rows' x or room */
+};
+
 /* Heads of queries, keys or values on their way to attention. */
 struct kernel_heads {
     float *x; /* [m, h, d], changed in place */
@@ -335,6 +343,12 @@ struct kernels {
     /* Multiplies the rows by both and makes gate.out [m, n] = swiglu or geglu of the
      * two.  cuda: few rows in one launch. */
     int (*matmul_gated)(struct kernel_run *run, const struct kernel_gate *gate,
+                        const struct kernel_rows *a, size_t m);
+
+    /* Multiplies the rows by what `inner` has, bends that, and multiplies it by `down`.
+     * cuda: of many rows what is bent goes to the last product in its numbers, bf16, not
+     * in f32. */
+    int (*feed_forward)(struct kernel_run *run, const struct kernel_feed *feed,
                         const struct kernel_rows *a, size_t m);
 
     /* ---- The transformer ---- */

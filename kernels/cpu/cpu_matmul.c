@@ -80,6 +80,12 @@ static int matmul_gated(struct kernel_run *run, const struct kernel_gate *gate,
     return ref_matmul_gated(kernels_cpu(), run, gate, a, m);
 }
 
+static int feed_forward(struct kernel_run *run, const struct kernel_feed *feed,
+                        const struct kernel_rows *a, size_t m)
+{
+    return ref_feed_forward(kernels_cpu(), run, feed, a, m);
+}
+
 static int gather(struct kernel_run *run, float *out,
                   const struct kernel_weight *w, const int32_t *host_row,
                   size_t m)
@@ -100,5 +106,6 @@ void cpu_fill_matmuls(struct kernels *table)
     table->matmul_bias = matmul_bias;
     table->matmuls = matmuls;
     table->matmul_gated = matmul_gated;
+    table->feed_forward = feed_forward;
     table->gather = gather;
 }

@@ -243,6 +243,8 @@ int cuda_matmul(struct kernel_run *run, float *out, const float *a,
                 const struct kernel_weight *w, size_t m, bool add);
 int cuda_bend(struct kernel_run *run, float *out, const float *gate,
               const float *up, size_t count, enum kernel_bend bend);
+int cuda_gelu(struct kernel_run *run, float *x, const float *bias, size_t m,
+              size_t n);
 int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
                   size_t n);
 int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
@@ -250,6 +252,10 @@ int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
 /* The same, and any numbers, in bf16. */
 int cuda_rms_norm_rounded(struct kernel_run *run, uint16_t *out, const float *x,
                           const float *weight, size_t m, size_t d, float eps);
+int cuda_bend_rounded(struct kernel_run *run, uint16_t *out, const float *gate,
+                      const float *up, size_t count, enum kernel_bend bend);
+int cuda_gelu_rounded(struct kernel_run *run, uint16_t *out, const float *x,
+                      const float *bias, size_t m, size_t n);
 int cuda_round(struct kernel_run *run, uint16_t *out, const float *in,
                size_t count);
 int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,

@@ -30,8 +30,9 @@ static int widened(struct kernel_run *run, const void *host, int type, size_t n,
                    size_t k, struct kernel_weight **ret);
 
 /* Copies what is on the host as the device has it. */
-static int uploaded(struct kernel_run *run, const void *host, int type, size_t n,
-                    size_t k, size_t bytes, struct kernel_weight **ret)
+static int uploaded(struct kernel_run *run, const void *host, int type,
+                    size_t n, size_t k, size_t bytes,
+                    struct kernel_weight **ret)
 {
     struct kernel_weight *w =
         static_cast<struct kernel_weight *>(calloc(1, sizeof *w));
@@ -121,8 +122,8 @@ static int widened(struct kernel_run *run, const void *host, int type, size_t n,
 static int decoded(struct kernel_run *run, cuda_workspace *room,
                    const struct kernel_weight *w, struct kernel_weight *ret)
 {
-    uint16_t *rows = cuda_blas_lacks() ? nullptr
-                                       : room->take<uint16_t>(w->n, w->k);
+    uint16_t *rows =
+        cuda_blas_lacks() ? nullptr : room->take<uint16_t>(w->n, w->k);
     if (!rows)
         return KERNEL_UNSUPPORTED;
     ret->device = rows;
@@ -132,8 +133,8 @@ static int decoded(struct kernel_run *run, cuda_workspace *room,
 
 /* The library may know a way without the bias only. */
 static int matmul_blas(struct kernel_run *run, float *out, const void *a,
-                        const struct kernel_weight *w, const float *bias,
-                        size_t m, bool add)
+                       const struct kernel_weight *w, const float *bias,
+                       size_t m, bool add)
 {
     struct kernel_weight wide = *w;
     cuda_workspace room(run);
@@ -143,11 +144,11 @@ static int matmul_blas(struct kernel_run *run, float *out, const void *a,
     if (code)
         return code;
     code = cuda_blas_matmul(run, out, a, wide.device, bias, wide.type, m, w->n,
-                             w->k, add);
+                            w->k, add);
     if (code != KERNEL_UNSUPPORTED || !bias)
         return code;
     code = cuda_blas_matmul(run, out, a, wide.device, nullptr, wide.type, m,
-                             w->n, w->k, add);
+                            w->n, w->k, add);
     return code ? code : cuda_add_bias(run, out, bias, m, w->n);
 }
 
@@ -158,7 +159,7 @@ static bool many_rows(const struct kernel_weight *w, size_t m)
 
 /* Rows that many products read: in f32 and in bf16, each made when the first asks for it. */
 struct many {
-    const struct kernel_rows *rows;
+    const struct kernel_rows *rows; /* nullptr: in bf16 alone, which are made */
     size_t m, k;
     const float *plain;
     uint16_t *rounded;
@@ -184,10 +185,9 @@ static int take_rounded(struct kernel_run *run, cuda_workspace *room,
     a->rounded = room->take<uint16_t>(a->m, a->k);
     if (!a->rounded)
         return KERNEL_NO_MEMORY;
-    return rows->norm
-               ? cuda_rms_norm_rounded(run, a->rounded, rows->x, rows->norm,
-                                       a->m, a->k, rows->eps)
-               : cuda_round(run, a->rounded, rows->x, a->m * a->k);
+    return rows->norm ? cuda_rms_norm_rounded(run, a->rounded, rows->x,
+                                              rows->norm, a->m, a->k, rows->eps)
+                      : cuda_round(run, a->rounded, rows->x, a->m * a->k);
 }
 
 /* By the library, which multiplies numbers of the weight's type; else by our own. */
@@ -208,7 +208,7 @@ static int matmul_many(struct kernel_run *run, cuda_workspace *room,
                            plain ? static_cast<const void *>(a->plain)
                                  : static_cast<const void *>(a->rounded),
                            p.w, p.bias, a->m, p.plus != nullptr);
-    return code == KERNEL_UNSUPPORTED
+    return code == KERNEL_UNSUPPORTED && a->rows
                ? cuda_matmuls_few(run, &p, 1, a->rows, a->m)
                : code;
 }
@@ -253,6 +253,65 @@ static int matmul_gated(struct kernel_run *run, const struct kernel_gate *gate,
     return code ? code
                 : cuda_bend(run, gate->gate.out, gate->gate.out, gate->up.out,
                             m * gate->gate.w->n, gate->bend);
+}
+
+/* What `inner` makes of its products, in f32, where the kernels have its input. */
+static int bend_plain(struct kernel_run *run, const struct kernel_gate &inner,
+                      size_t m)
+{
+    const size_t n = inner.up.w->n;
+    return inner.gate.w ? cuda_bend(run, inner.gate.out, inner.gate.out,
+                                    inner.up.out, m * n, inner.bend)
+                        : cuda_gelu(run, inner.up.out, inner.up.bias, m, n);
+}
+
+static int bend_rounded(struct kernel_run *run, uint16_t *out,
+                        const struct kernel_gate &inner, size_t m)
+{
+    const size_t n = inner.up.w->n;
+    return inner.gate.w
+               ? cuda_bend_rounded(run, out, inner.gate.out, inner.up.out,
+                                   m * n, inner.bend)
+               : cuda_gelu_rounded(run, out, inner.up.out, inner.up.bias, m, n);
+}
+
+/* Few rows: two launches, or three without a gate.  Many: the last product is the
+ * library's, of bf16, else our own, of f32. */
+static int feed_forward(struct kernel_run *run, const struct kernel_feed *feed,
+                        const struct kernel_rows *rows, size_t m)
+{
+    const struct kernel_gate &inner = feed->inner;
+    const struct kernel_product &down = feed->down;
+    struct kernel_product products[] = {inner.up, inner.gate};
+    const size_t count = inner.gate.w ? 2 : 1;
+    const bool rounds = many_rows(down.w, m) && down.w->type != KERNEL_F32;
+    int code = KERNEL_UNSUPPORTED;
+    cuda_workspace room(run), none(run);
+    struct many bent = {nullptr, m, down.w->k, nullptr, nullptr};
+    const struct kernel_rows plain = {
+        inner.gate.w ? inner.gate.out : inner.up.out, nullptr, 0, nullptr};
+    if (!m)
+        return KERNEL_OK;
+    if (inner.gate.w && !rounds) {
+        code = matmul_gated(run, &inner, rows, m);
+        return code ? code : matmuls(run, &down, 1, &plain, m);
+    }
+    if (!inner.gate.w)
+        products[0].bias = nullptr; /* is gelu's */
+    code = matmuls(run, products, count, rows, m);
+    if (!code && rounds) {
+        bent.rounded = room.take<uint16_t>(m, bent.k);
+        code = bent.rounded ? bend_rounded(run, bent.rounded, inner, m)
+                            : KERNEL_NO_MEMORY;
+        if (!code)
+            code = matmul_many(run, &none, down, &bent);
+        if (code != KERNEL_UNSUPPORTED)
+            return code;
+        code = KERNEL_OK;
+    }
+    if (!code)
+        code = bend_plain(run, inner, m);
+    return code ? code : matmuls(run, &down, 1, &plain, m);
 }
 
 static int matmul_bias(struct kernel_run *run, float *out, const float *a,
@@ -313,7 +372,8 @@ static int gather(struct kernel_run *run, float *out,
         memcpy(picks.few, host_row, m * sizeof *host_row);
     else if (!picks.row && !(picks.row = room.take_copy(host_row, m)))
         return KERNEL_NO_MEMORY;
-    const size_t parts = are_blocks(w->type) || !w->k ? 1 : cuda_ceil(w->k, 4 * ELEMENTS);
+    const size_t parts =
+        are_blocks(w->type) || !w->k ? 1 : cuda_ceil(w->k, 4 * ELEMENTS);
     return cuda_launch(run, gather_rows, {m, parts, 1, ELEMENTS}, out,
                        static_cast<const void *>(w->device), w->type, picks,
                        w->k);
@@ -327,5 +387,6 @@ void cuda_fill_matmuls(struct kernels *table)
     table->matmul_bias = matmul_bias;
     table->matmuls = matmuls;
     table->matmul_gated = matmul_gated;
+    table->feed_forward = feed_forward;
     table->gather = gather;
 }

@@ -261,6 +261,13 @@ int cuda_bend(struct kernel_run *run, float *out, const float *gate,
                   fours_lie(gate) && fours_lie(up));
 }
 
+int cuda_bend_rounded(struct kernel_run *run, uint16_t *out, const float *gate,
+                      const float *up, size_t count, enum kernel_bend bend)
+{
+    return change(run, bent_values<uint16_t>{out, gate, up, bend}, count,
+                  fours_lie(gate) && fours_lie(up));
+}
+
 static int swiglu(struct kernel_run *run, float *out, const float *gate,
                   const float *up, size_t count)
 {
@@ -274,8 +281,8 @@ static int geglu(struct kernel_run *run, float *out, const float *gate,
                      exact ? KERNEL_GELU : KERNEL_GELU_TANH);
 }
 
-struct gelu_values {
-    float *out;
+template <typename Number> struct gelu_values {
+    Number *out;
     const float *x, *bias;
     size_t n;
     __device__ inline float one(size_t i) const
@@ -289,11 +296,18 @@ struct gelu_values {
     }
 };
 
-static int gelu(struct kernel_run *run, float *x, const float *bias, size_t m,
-                size_t n)
+int cuda_gelu(struct kernel_run *run, float *x, const float *bias, size_t m,
+              size_t n)
 {
-    return change(run, gelu_values{x, x, bias, n}, m * n,
+    return change(run, gelu_values<float>{x, x, bias, n}, m * n,
                   fours_lie(bias) && n % 4 == 0);
+}
+
+int cuda_gelu_rounded(struct kernel_run *run, uint16_t *out, const float *x,
+                      const float *bias, size_t m, size_t n)
+{
+    return change(run, gelu_values<uint16_t>{out, x, bias, n}, m * n,
+                  fours_lie(x) && fours_lie(bias) && n % 4 == 0);
 }
 
 struct sums {
@@ -358,7 +372,7 @@ void cuda_fill_transformer(struct kernels *table)
     table->layer_norm = cuda_layer_norm;
     table->swiglu = swiglu;
     table->geglu = geglu;
-    table->gelu = gelu;
+    table->gelu = cuda_gelu;
     table->add = add;
     table->add_bias = cuda_add_bias;
     table->scale = cuda_scale;

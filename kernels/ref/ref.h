@@ -207,6 +207,9 @@ int ref_matmuls(const struct kernels *table, struct kernel_run *run,
 int ref_matmul_gated(const struct kernels *table, struct kernel_run *run,
                      const struct kernel_gate *gate,
                      const struct kernel_rows *a, size_t m);
+int ref_feed_forward(const struct kernels *table, struct kernel_run *run,
+                     const struct kernel_feed *feed,
+                     const struct kernel_rows *a, size_t m);
 int ref_attention_texts(const struct kernels *table, struct kernel_run *run,
                         float *out, const float *q, const float *k,
                         const float *v, const size_t *host_start, size_t texts,

@@ -122,6 +122,26 @@ int ref_matmul_gated(const struct kernels *table, struct kernel_run *run,
     return table->geglu(run, out, out, up, count, gate->bend == KERNEL_GELU);
 }
 
+int ref_feed_forward(const struct kernels *table, struct kernel_run *run,
+                     const struct kernel_feed *feed,
+                     const struct kernel_rows *a, size_t m)
+{
+    const struct kernel_gate *inner = &feed->inner;
+    struct kernel_product up = inner->up;
+    struct kernel_rows bent = {.x = up.out};
+    int code;
+    up.bias = NULL; /* is gelu's */
+    if (inner->gate.w) {
+        bent.x = inner->gate.out;
+        code = table->matmul_gated(run, inner, a, m);
+    } else {
+        code = table->matmuls(run, &up, 1, a, m);
+        if (!code)
+            code = table->gelu(run, up.out, inner->up.bias, m, up.w->n);
+    }
+    return code ? code : table->matmuls(run, &feed->down, 1, &bent, m);
+}
+
 static int matmuls(struct kernel_run *run,
                    const struct kernel_product *products, size_t count,
                    const struct kernel_rows *a, size_t m)
@@ -133,6 +153,12 @@ static int matmul_gated(struct kernel_run *run, const struct kernel_gate *gate,
                         const struct kernel_rows *a, size_t m)
 {
     return ref_matmul_gated(kernels_ref(), run, gate, a, m);
+}
+
+static int feed_forward(struct kernel_run *run, const struct kernel_feed *feed,
+                        const struct kernel_rows *a, size_t m)
+{
+    return ref_feed_forward(kernels_ref(), run, feed, a, m);
 }
 
 static int gather(struct kernel_run *run, float *out,
@@ -153,5 +179,6 @@ void ref_fill_matmuls(struct kernels *table)
     table->matmul_bias = matmul_bias;
     table->matmuls = matmuls;
     table->matmul_gated = matmul_gated;
+    table->feed_forward = feed_forward;
     table->gather = gather;
 }

@@ -55,21 +55,36 @@ static const struct norm *norm_after(const struct model *m,
     return m->config.architecture->norm_place == NORM_BOTH ? after : norm;
 }
 
-/* Its last product joins x, with a norm before or after that. */
-static int leave(struct model *m, const struct norm *norm, const float *in,
-                 const struct linear *linear, size_t rows)
+/* Where a layer's part has its last product: it joins x, or is normed apart. */
+static bool stands_apart(const struct model *m)
+{
+    int place = m->config.architecture->norm_place;
+    return place == NORM_AFTER || place == NORM_BOTH;
+}
+
+/* A part's last product. */
+static struct kernel_product last_product(struct model *m,
+                                          const struct linear *linear)
+{
+    struct workspace *w = &m->work;
+    bool apart = stands_apart(m);
+    struct kernel_product p = product_of(apart ? w->h : w->x, linear);
+    p.plus = apart ? NULL : w->x;
+    return p;
+}
+
+/* What it made joins x, with a norm before or after that. */
+static int leave(struct model *m, const struct norm *norm, size_t rows)
 {
     struct workspace *w = &m->work;
     size_t width = m->config.width;
-    int place = m->config.architecture->norm_place;
-    bool apart = place == NORM_AFTER || place == NORM_BOTH;
-    int code =
-        forward_multiply(m, apart ? w->h : w->x, in, linear, rows, !apart);
-    if (!code && apart)
+    bool apart = stands_apart(m);
+    int code = 0;
+    if (apart)
         code = forward_normalise(m, w->h, w->h, norm, rows, width);
     if (!code && apart)
         code = m->kernels->add(&m->run, w->x, w->h, rows * width);
-    if (!code && place == NORM_OUTSIDE)
+    if (!code && m->config.architecture->norm_place == NORM_OUTSIDE)
         code = forward_normalise(m, w->x, w->x, norm, rows, width);
     return code;
 }
@@ -318,52 +333,41 @@ static int attention(struct model *m, const struct forward_part *parts,
         code = finish_heads(m, parts, count, layer, rows, calibrated);
     if (!code)
         code = attend(m, parts, count, in.x, layer);
+    const struct kernel_product o = last_product(m, &l->o);
+    const struct kernel_rows mixed = {.x = w->mixed};
+    if (!code)
+        code = m->kernels->matmuls(&m->run, &o, 1, &mixed, rows);
     if (!code)
         code = leave(
             m, norm_after(m, &l->attention_norm, &l->attention_norm_after),
-            w->mixed, &l->o, rows);
+            rows);
     return code;
 }
 
-/* silu(gate) * up, or gelu(gate) * up, in gate. */
-static int gate(struct model *m, const struct kernel_rows *in,
-                const struct layer_weights *l, size_t rows)
+/* silu(gate) * up, or gelu(gate) * up, or gelu(up), and the product of that. */
+static int feed_forward(struct model *m, size_t layer, size_t rows)
 {
     static const enum kernel_bend bends[] = {[GATE_SILU] = KERNEL_SILU,
                                              [GATE_GELU] = KERNEL_GELU,
                                              [GATE_GELU_TANH] =
                                                  KERNEL_GELU_TANH};
-    const struct kernel_gate both = {.gate = product_of(m->work.gate, &l->gate),
-                                     .up = product_of(m->work.up, &l->up),
-                                     .bend =
-                                         bends[m->config.architecture->gate]};
-    return m->kernels->matmul_gated(&m->run, &both, in, rows);
-}
-
-/* gelu(up), in gate; the bias is part of that operation. */
-static int bend(struct model *m, const struct kernel_rows *in,
-                const struct layer_weights *l, size_t rows)
-{
-    struct workspace *w = &m->work;
-    const struct kernel_product up = {.out = w->gate, .w = l->up.weight};
-    int code = m->kernels->matmuls(&m->run, &up, 1, in, rows);
-    if (!code)
-        code = m->kernels->gelu(&m->run, w->gate, l->up.bias, rows,
-                                m->config.inner);
-    return code;
-}
-
-static int feed_forward(struct model *m, size_t layer, size_t rows)
-{
     const struct layer_weights *l = &m->weights.layers[layer];
+    struct workspace *w = &m->work;
+    int gate = m->config.architecture->gate;
+    struct kernel_feed feed = {.inner.up =
+                                   product_of(gate ? w->up : w->gate, &l->up),
+                               .down = last_product(m, &l->down)};
     struct kernel_rows in;
     int code = enter(m, &l->inner_norm, rows, false, &in);
+    if (gate) {
+        feed.inner.gate = product_of(w->gate, &l->gate);
+        feed.inner.bend = bends[gate];
+    }
     if (!code)
-        code = m->config.architecture->gate ? gate(m, &in, l, rows)
-                                            : bend(m, &in, l, rows);
+        code = m->kernels->feed_forward(&m->run, &feed, &in, rows);
     if (!code)
-        code = leave(m, norm_after(m, &l->inner_norm, &l->inner_norm_after),
-                     m->work.gate, &l->down, rows);
+        code =
+            leave(m, norm_after(m, &l->inner_norm, &l->inner_norm_after), rows);
     return code;
 }
 

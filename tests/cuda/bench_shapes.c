@@ -279,6 +279,13 @@ static int no_gated(struct kernel_run *run, const struct kernel_gate *gate,
     return KERNEL_OK;
 }
 
+static int no_feed(struct kernel_run *run, const struct kernel_feed *feed,
+                   const struct kernel_rows *a, size_t m)
+{
+    (void)run, (void)feed, (void)a, (void)m;
+    return KERNEL_OK;
+}
+
 static int no_gather(struct kernel_run *run, float *out,
                      const struct kernel_weight *w, const int32_t *host_row,
                      size_t m)
@@ -338,6 +345,7 @@ int bench_fill(struct bench *b, struct model *model, struct session *session,
     b->table.matmul = no_matmul;
     b->table.matmuls = no_matmuls;
     b->table.matmul_gated = no_gated;
+    b->table.feed_forward = no_feed;
     b->table.gather = no_gather;
     b->table.rms_norm = no_norm;
     b->table.heads = keep_numbers;

@@ -390,7 +390,7 @@ static void rows_are_rounded_once(void **state)
     const struct kernels *table = device_table(0);
     struct kernel_run run = {.step = NULL};
     uint16_t half[N * K] = {0};
-    struct kernel_weight *weight = NULL;
+    struct kernel_weight *weight = NULL, *next = NULL;
     if (!table)
         return;
     float *x = table->allocate(&run, M * K * sizeof *x);
@@ -402,6 +402,7 @@ static void rows_are_rounded_once(void **state)
     assert_int_equal(table->upload(&run, x, zeros, sizeof zeros), 0);
     assert_int_equal(table->upload(&run, norm, zeros, K * sizeof *norm), 0);
     assert_int_equal(table->weight(&run, half, KERNEL_BF16, N, K, &weight), 0);
+    assert_int_equal(table->weight(&run, half, KERNEL_BF16, N, N, &next), 0);
     struct kernel_product products[COUNT];
     for (size_t i = 0; i < COUNT; i++)
         products[i] =
@@ -420,7 +421,14 @@ static void rows_are_rounded_once(void **state)
     size_t before = emulated_launches();
     assert_int_equal(table->matmul_gated(&run, &gate, &normed, M), 0);
     assert_int_equal(emulated_launches() - before, 2);
+    /* and what bends them writes what the next product reads */
+    const struct kernel_feed feed = {
+        .inner = gate, .down = {.out = out + 2 * M * N, .w = next}};
+    before = emulated_launches();
+    assert_int_equal(table->feed_forward(&run, &feed, &normed, M), 0);
+    assert_int_equal(emulated_launches() - before, 2);
     table->weight_free(&run, weight);
+    table->weight_free(&run, next);
     float *const all[] = {x, norm, room, out};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         table->release(&run, all[i]);

@@ -269,9 +269,77 @@ static void drive_gated(struct bench *b)
         }
 }
 
+/* A feed-forward part beside the oracle's operations one by one; `gated`: or through gelu;
+ * what it makes is added to its input, or goes where the norm's room is. */
+static void drive_feed_of(struct bench *b, int type, size_t m, bool gated)
+{
+    enum { K = 48, N = 36, PARTS = 3 };
+    struct laid laid[PARTS];
+    struct kernel_weight *mine[PARTS] = {NULL}, *theirs[PARTS] = {NULL};
+    float *x = numbers(b, m * K, 1), *norm = numbers(b, K, 1);
+    float *bias = numbers(b, N, 1), *normed = mem_alloc((m * K + 1) * 4);
+    float *inner = poisoned(m * N), *up = poisoned(m * N),
+          *want = copy(x, m * K);
+    struct kernel_rows rows = {put(b, x, m * K), put(b, norm, K), 1e-5F,
+                               put(b, NULL, m * K)};
+    const double bound = b->bound;
+    if (type == KERNEL_BF16 && m >= 16 && !strcmp(b->table->name, "cuda"))
+        b->bound = 1.2e-2; /* both factors are rounded to 8 bits, thrice over */
+    ref->rms_norm(&alone, normed, x, norm, m, K, 1e-5F);
+    for (size_t i = 0; i < PARTS; i++) {
+        size_t n = i < 2 ? N : K, k = i < 2 ? K : N;
+        laid[i] = lay(b, type, n, k);
+        const void *host = host_of(&laid[i], type);
+        ref->weight(&alone, host, type, n, k, &theirs[i]);
+        b->table->weight(&b->run, host, type, n, k, &mine[i]);
+    }
+    ref->matmul(&alone, up, normed, theirs[1], m, false);
+    ref->matmul_bias(&alone, inner, normed, theirs[0], bias, m, false);
+    if (gated)
+        ref->swiglu(&alone, inner, inner, up, m * N);
+    else
+        ref->gelu(&alone, memcpy(inner, up, m * N * sizeof *up), bias, m, N);
+    ref->matmul(&alone, want, inner, theirs[2], m, gated);
+    struct kernel_feed feed = {
+        .inner = {.up = {put(b, NULL, m * N), mine[1], NULL, NULL},
+                  .bend = KERNEL_SILU},
+        .down = {rows.room, mine[2], NULL, NULL}};
+    if (gated) {
+        feed.inner.gate = (struct kernel_product){put(b, NULL, m * N), mine[0],
+                                                  put(b, bias, N), NULL};
+        feed.down.out = put(b, x, m * K);
+        feed.down.plus = feed.down.out;
+    } else
+        feed.inner.up.bias = put(b, bias, N);
+    done(b, "feed-forward", b->table->feed_forward(&b->run, &feed, &rows, m));
+    check(b, "feed-forward", feed.down.out, want, m * K);
+    check(b, "feed-forward, its input", rows.x, x, m * K);
+    settle(b, "feed-forward");
+    b->bound = bound;
+    for (size_t i = 0; i < PARTS; i++) {
+        b->table->weight_free(&b->run, mine[i]);
+        ref->weight_free(&alone, theirs[i]);
+        lay_free(&laid[i]);
+    }
+    float *const all[] = {x, norm, bias, normed, inner, up, want};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
+}
+
+static void drive_feed(struct bench *b)
+{
+    static const size_t rows[] = {1, 3, 17};
+    for (int type = 0; type < KERNEL_TYPES; type++)
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            drive_feed_of(b, type, rows[i], true);
+            drive_feed_of(b, type, rows[i], false);
+        }
+}
+
 DRIVE(matmuls)
 DRIVE(together)
 DRIVE(gated)
+DRIVE(feed)
 DRIVE(gather)
 
 /* Largest error of a product, of the sum of its terms' magnitudes. */
@@ -453,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_matmuls),
         cmocka_unit_test(test_together),
         cmocka_unit_test(test_gated),
+        cmocka_unit_test(test_feed),
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_exactness),
         cmocka_unit_test(test_not_finite),

@@ -52,6 +52,9 @@ using std::size_t;
 #define cuda_add_bias         emulated_add_bias
 #define cuda_rms_norm         emulated_rms_norm
 #define cuda_rms_norm_rounded emulated_rms_norm_rounded
+#define cuda_bend_rounded     emulated_bend_rounded
+#define cuda_gelu_rounded     emulated_gelu_rounded
+#define cuda_gelu             emulated_gelu
 #define cuda_round            emulated_round
 #define cuda_layer_norm       emulated_layer_norm
 #define cuda_scale            emulated_scale
