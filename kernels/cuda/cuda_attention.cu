@@ -141,9 +141,31 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
                               s.sizes.d);
         }
     }
+    /* Of a tile that lies in one page the table is read once. */
+    __device__ bool find_in_page(unsigned turn)
+    {
+        if constexpr (Source::PAGED) {
+            const typename Source::number *key, *value;
+            size_t step;
+            if (at(turn) >= end || !s.one_page(at(turn), TENSOR_SLOTS, &key,
+                                               &value, &step))
+                return false;
+            const size_t from = s.head_at(kv) + lane_of_thread() * step;
+            for (unsigned half = 0; half < 2; half++) {
+                unsigned j = at(turn) + half * WARP + lane_of_thread();
+                bool there = j < end && !s.hidden(j);
+                size_t its = from + half * WARP * step;
+                t->place(turn, half, there ? key + its : nullptr,
+                         there ? value + its : nullptr);
+            }
+            return true;
+        }
+        return false;
+    }
     __device__ void find(unsigned turn)
     {
-        for (unsigned half = 0; half < 2; half++) {
+        bool found = find_in_page(turn);
+        for (unsigned half = 0; !found && half < 2; half++) {
             unsigned j = at(turn) + half * WARP + lane_of_thread();
             bool there = j < end && !s.hidden(j);
             t->place(turn, half,
@@ -168,9 +190,17 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
     }
 };
 
+/* Blocks to a processor: as many as shared memory has room for, without spills. */
+template <unsigned ROWS, unsigned WIDTH, typename Number>
+constexpr int TENSOR_BLOCKS =
+    ROWS == TENSOR_MANY && sizeof(Number) == 2 && WIDTH < TENSOR_MAX_WIDTH ? 4
+                                                                           : 2;
+
 /* grid: as attend's. */
 template <unsigned ROWS, unsigned WIDTH, typename Source>
-static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
+static __global__ void
+__launch_bounds__(TENSOR_THREADS,
+                  (TENSOR_BLOCKS<ROWS, WIDTH, typename Source::number>))
     attend_tensor(Source s, struct tile_parts parts, size_t count)
 {
     using tile = struct tensor_tile<WIDTH, typename Source::number>;

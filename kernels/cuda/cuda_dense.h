@@ -73,6 +73,7 @@ static __device__ inline const Number *value_at(
 /* The last m of n slots ask; one batch. */
 template <typename Number> struct paged {
     using number = Number; /* of keys and values */
+    static constexpr bool PAGED = true;
     struct dense_sizes sizes;
     const float *q; /* [m, hq, d] */
     float *out;     /* the same */
@@ -106,6 +107,23 @@ template <typename Number> struct paged {
     {
         return value_at<Number>(pages, j, page_step(pages, sizes.hkv, sizes.d));
     }
+    /* Whether slots [j, j + count) lie in one page; then where the first does, and
+     * from one to the next. */
+    __device__ bool one_page(unsigned j, unsigned count, const Number **key,
+                             const Number **value, size_t *step) const
+    {
+        const unsigned slots = page_slots(pages), within = j % slots;
+        if (within + count > slots)
+            return false;
+        *step = page_step(pages, sizes.hkv, sizes.d);
+        *key = reinterpret_cast<const Number *>(pages.keys[j / slots] +
+                                                pages.key_at) +
+               within * *step;
+        *value = reinterpret_cast<const Number *>(pages.values[j / slots] +
+                                                  pages.value_at) +
+                 within * *step;
+        return true;
+    }
     __device__ size_t head_at(size_t head) const
     {
         return page_at(pages, head, sizes.d);
@@ -126,6 +144,7 @@ template <typename Number> struct paged {
  * with first_bare segment 0 has none. */
 struct segments {
     using number = float;
+    static constexpr bool PAGED = false;
     struct dense_sizes sizes;
     const float *q;               /* [asked, hq, d] or [n, hq, d] */
     float *out;                   /* [batches, asked, hq, d] or [n, hq, d] */
@@ -205,6 +224,7 @@ struct segments {
 struct texts {
     static constexpr size_t MAX = 512; /* they go with the launch */
     using number = float;
+    static constexpr bool PAGED = false;
     struct dense_sizes sizes;
     const float *q, *k, *v;
     float *out;

@@ -29,6 +29,7 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
     size_t chunks;
     unsigned first, row, rows, head;
     unsigned begin, end;
+    float bias[2]; /* of the tile's slots lane and lane + 32 */
 
     __device__ bool is_row(unsigned half) const
     {
@@ -64,8 +65,14 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
         if (!lane_of_thread())
             t->some[turn & 1] = at(turn) < end;
     }
-    __device__ void prepare(unsigned)
+    /* Before scores are there: each is behind a pointer of its own. */
+    __device__ void prepare(unsigned turn)
     {
+#pragma unroll
+        for (unsigned half = 0; half < 2; half++) {
+            unsigned c = at(turn) + half * WARP + lane_of_thread();
+            bias[half] = c < end ? s.bias(c, head) : 0;
+        }
     }
     __device__ uint64_t seen(unsigned turn, unsigned half) const
     {
@@ -78,6 +85,7 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
         /* 16 rows: all warps have all scores. */
         if (ROWS == TENSOR_FEW && warp_of_thread())
             return;
+        const int lane = static_cast<int>(lane_of_thread()) % 4 * 2;
         float *to =
             score + ((row + tensor_row<ROWS>(0)) * s.heads + head) * chunks;
         size_t half = 8 * s.heads * chunks; /* to the other half's row */
@@ -87,11 +95,12 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
                 size_t c = at(turn) + i * 8 + lane_of_thread() % 4 * 2 + e;
                 bool first_sees = own >> (i * 2 + e) & 1;
                 bool second_sees = own >> (16 + i * 2 + e) & 1;
-                float bias = first_sees || second_sees ? s.bias(c, head) : 0;
+                float its = __shfl_sync(WHOLE_WARP, bias[i / 4],
+                                        static_cast<int>(i % 4 * 8 + e) + lane);
                 if (first_sees)
-                    to[c] = scores->of[i][e] + bias;
+                    to[c] = scores->of[i][e] + its;
                 if (second_sees)
-                    to[half + c] = scores->of[i][2 + e] + bias;
+                    to[half + c] = scores->of[i][2 + e] + its;
             }
     }
 };
@@ -108,7 +117,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     struct score_turns<ROWS, WIDTH, Source> turns = {
         s, t, score, chunks, static_cast<unsigned>(first), row,
             all - row < ROWS ? all - row : ROWS, blockIdx.y,
-            blockIdx.x *SCORE_TILES *TENSOR_SLOTS, 0
+            blockIdx.x *SCORE_TILES *TENSOR_SLOTS, 0, {}
     };
     turns.take_queries(&own);
     tensor_walk<false>(t, &own, s.d, s.scale, turns);

@@ -78,8 +78,10 @@ static __device__ __forceinline__ void score_slots(
 template <unsigned WIDTH, bool LOW>
 static __device__ __forceinline__ void score_group(
     const uint16_t *high, const uint16_t *low,
-    const struct tensor_rows<TENSOR_MANY, WIDTH> *rows, float (*of)[4])
+    struct tensor_rows<TENSOR_MANY, WIDTH> *rows, float (*of)[4])
 {
+    hold<WIDTH / 16>(rows->high);
+    hold<WIDTH / 16>(rows->low);
     begin_products();
 #pragma unroll
     for (unsigned k = 0; k < WIDTH / 16; k++) {
@@ -93,6 +95,7 @@ static __device__ __forceinline__ void score_group(
         multiply_group<TENSOR_SLOTS, false>(of, rows->high[k], high + at);
     }
     end_products();
+    hold<TENSOR_SLOTS / 8>(of);
 }
 
 /* All scores of the warp's rows, times `scale`; the keys are as score_slots has
@@ -100,8 +103,8 @@ static __device__ __forceinline__ void score_group(
  * terms, which nobody needs then.  GROUP: 64 rows, and all warps come. */
 template <bool LOW, bool GROUP, unsigned ROWS, unsigned WIDTH>
 static __device__ __forceinline__ void tensor_score(
-    uint16_t *high, const uint16_t *low,
-    const struct tensor_rows<ROWS, WIDTH> *rows, float scale,
+    uint16_t *high, const uint16_t *low, struct tensor_rows<ROWS, WIDTH> *rows,
+    float scale,
     struct tensor_scores *scores)
 {
     constexpr unsigned STEP = TENSOR_SLOTS + 8; /* banks */
@@ -161,6 +164,10 @@ static __device__ __forceinline__ void mix_group(
             if (LOW)
                 a_rest[k][i] = rest_bf16(two[0], two[1], a[k][i]);
         }
+    hold<STEPS>(a);
+    if constexpr (LOW)
+        hold<STEPS>(a_rest);
+    hold<WIDTH / 8>(rows->sum);
     begin_products();
 #pragma unroll
     for (unsigned k = 0; k < STEPS; k++) {
@@ -173,6 +180,7 @@ static __device__ __forceinline__ void mix_group(
         multiply_group_turned<WIDTH, false>(rows->sum, a[k], high + at);
     }
     end_products();
+    hold<WIDTH / 8>(rows->sum);
 }
 
 /* sum += shares . values, LOW: in two terms; GROUP: as above. */

@@ -44,7 +44,7 @@ static __device__ __forceinline__ unsigned tensor_column()
 /* exp2(a - b), where nothing less nothing is 0. */
 static __device__ __forceinline__ float share_of_2(float a, float b)
 {
-    return exp2f(a - (b == minus_infinity() ? 0 : b));
+    return exp2_near(a - (b == minus_infinity() ? 0 : b));
 }
 
 /* ---- Queries ---- */

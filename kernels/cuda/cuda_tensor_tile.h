@@ -112,14 +112,18 @@ static __device__ __forceinline__ void tensor_fetch(uint16_t *to,
                                                     const uint16_t *const *from,
                                                     size_t d, bool some)
 {
+    /* A thread's places are of one column, and of slots that change them alike. */
+    constexpr unsigned EACH = WIDTH / 8, STEP = TENSOR_THREADS / EACH;
+    static_assert(STEP % 8 == 0, "other slots change places otherwise");
+    const unsigned l = threadIdx.x % EACH * 8, first = threadIdx.x / EACH;
+    const bool whole = l + 8 <= d;
+    uint16_t *place = to + split_place(first, l);
     if (some)
 #pragma unroll 1
-        for (unsigned at = threadIdx.x; at < TENSOR_SLOTS * WIDTH / 8;
-             at += TENSOR_THREADS) {
-            unsigned slot = at / (WIDTH / 8), l = at % (WIDTH / 8) * 8;
+        for (unsigned slot = first; slot < TENSOR_SLOTS;
+             slot += STEP, place += STEP * 64) {
             const uint16_t *row = from[slot];
-            uint16_t *place = to + split_place(slot, l);
-            if (row && l + 8 <= d && aligned_16(row + l))
+            if (row && whole && aligned_16(row + l))
                 copy_16(place, row + l);
             else
 #pragma unroll 1

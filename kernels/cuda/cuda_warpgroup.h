@@ -15,7 +15,9 @@
  *     multiply_group_turned   b [16 rows of the sum, COLUMNS], `b` the first row
  *
  * begin_products ... end_products: between them no other instruction touches c or a;
- * then the sums are there.  All threads of the block's four warps come. */
+ * then the sums are there.  hold: what was written to the registers is, before what
+ * follows, and nothing behind reads them sooner; c and a are held before and c behind.
+ * All threads of the block's four warps come. */
 #ifndef KERNELS_CUDA_CUDA_WARPGROUP_H
 #define KERNELS_CUDA_CUDA_WARPGROUP_H
 
@@ -37,6 +39,27 @@ static __device__ __forceinline__ constexpr bool has_warpgroups()
 static __device__ __forceinline__ void publish_shared()
 {
     asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+}
+
+template <unsigned COUNT> static __device__ __forceinline__ void hold(
+    float (*c)[4])
+{
+#pragma unroll
+    for (unsigned i = 0; i < COUNT; i++)
+        asm volatile("" : "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]),
+                     "+f"(c[i][3])
+                     :
+                     : "memory");
+}
+template <unsigned COUNT> static __device__ __forceinline__ void hold(
+    unsigned (*a)[4])
+{
+#pragma unroll
+    for (unsigned i = 0; i < COUNT; i++)
+        asm volatile("" : "+r"(a[i][0]), "+r"(a[i][1]), "+r"(a[i][2]),
+                     "+r"(a[i][3])
+                     :
+                     : "memory");
 }
 
 static __device__ __forceinline__ void begin_products()
@@ -154,6 +177,10 @@ static __device__ __forceinline__ constexpr bool has_warpgroups()
     return false;
 }
 static __device__ __forceinline__ void publish_shared()
+{
+}
+template <unsigned COUNT, typename T>
+static __device__ __forceinline__ void hold(T (*)[4])
 {
 }
 static __device__ __forceinline__ void begin_products()

@@ -181,6 +181,10 @@ void read_matrices(unsigned *to, const void *row);
 void read_turned(unsigned *to, const void *row);
 unsigned turn_matrix(unsigned two);
 unsigned pack_bf16(float low, float high);
+static inline float exp2_near(float x)
+{
+    return exp2f(x);
+}
 void copy_16(void *shared, const void *global);
 void copy_4(void *shared, const void *global);
 void end_copies();
@@ -196,6 +200,9 @@ static inline void wait_copies(const char *file = __builtin_FILE(),
 /* What four warps do together (kernels/cuda/cuda_warpgroup.h), warp by warp. */
 bool has_warpgroups();
 void publish_shared();
+template <unsigned COUNT, typename T> static inline void hold(T (*)[4])
+{
+}
 static inline void begin_products()
 {
 }
