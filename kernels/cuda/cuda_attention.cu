@@ -12,7 +12,8 @@
 
 #include <type_traits>
 
-constexpr size_t SPLIT_MIN = 64; /* slots of a part */
+constexpr size_t SPLIT_MIN = 64;   /* slots of a part */
+constexpr size_t SPLIT_MORE = 1024; /* and where the device is full without it */
 
 /* The rows of a tile, and the widest range of slots that one of them sees. */
 struct rows {
@@ -102,6 +103,7 @@ static __global__ void __launch_bounds__(TILE_MAX_WIDTH, 1)
 /* Part `part` of `count` has every count-th tile of the rows' slots.  32 bits do
  * for rows and slots (attend_over), and leave registers for sums. */
 template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
+    static constexpr bool TOGETHER = true;
     static constexpr bool SPARSE = false;
     const Source &s;
     struct tensor_tile<WIDTH, typename Source::number> *t;
@@ -192,9 +194,9 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
 
 /* Blocks to a processor: as many as shared memory has room for, without spills. */
 template <unsigned ROWS, unsigned WIDTH, typename Number>
-constexpr int TENSOR_BLOCKS =
-    ROWS == TENSOR_MANY && sizeof(Number) == 2 && WIDTH < TENSOR_MAX_WIDTH ? 4
-                                                                           : 2;
+constexpr int TENSOR_BLOCKS = ROWS == TENSOR_FEW || WIDTH == TENSOR_MAX_WIDTH ? 2
+                              : sizeof(Number) == 2                          ? 4
+                                                                             : 3;
 
 /* grid: as attend's. */
 template <unsigned ROWS, unsigned WIDTH, typename Source>
@@ -318,16 +320,17 @@ int cuda_join(struct kernel_run *run, float *out,
 
 /* ---- Starting ---- */
 
-/* In how many parts, `max` at most, `blocks` that do the same are done soonest where
- * the device runs two to a processor at a time: in the fewest of those that take about
- * the shortest time, ceil(blocks count / places) / count. */
-static size_t parts_for(size_t blocks, size_t max)
+/* In how many parts `blocks` that do the same are done soonest, where the device runs
+ * `each` to a processor at a time: in the fewest of those that take about the shortest
+ * time, ceil(blocks count / places) / count.  No more than `max`, of which more than
+ * fit at once no more than `more`: to join them costs, too. */
+static size_t parts_for(size_t blocks, size_t each, size_t max, size_t more)
 {
     constexpr size_t MORE = 2; /* parts that are tried over what fits at once */
-    size_t places = 2 * size_t{cuda_processors()};
+    size_t places = each * size_t{cuda_processors()};
     size_t best = places / blocks < max ? places / blocks : max;
     best = best ? best : 1;
-    size_t end = best + MORE < max ? best + MORE : max;
+    size_t end = best + MORE < more ? best + MORE : more;
     for (size_t count = best + 1; count <= end; count++)
         if (10 * cuda_ceil(blocks * count, places) * best <
             9 * cuda_ceil(blocks * best, places) * count)
@@ -335,17 +338,19 @@ static size_t parts_for(size_t blocks, size_t max)
     return best;
 }
 
-/* `kernel` by `rows` rows a block; `within`: it can join parts itself. */
+/* `kernel` by `rows` rows a block, `each` blocks to a processor; `within`: it can join
+ * parts itself. */
 template <typename Source>
 static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
                      size_t queries, size_t longest, size_t rows,
                      void (*kernel)(Source, struct tile_parts, size_t),
-                     unsigned threads, size_t bytes, bool within)
+                     unsigned threads, size_t each, size_t bytes, bool within)
 {
     const struct dense_sizes &z = s.sizes;
     size_t tiles = cuda_ceil(queries * z.group, rows);
     size_t blocks = tiles * z.hkv * batches;
-    size_t count = parts_for(blocks, longest / SPLIT_MIN);
+    size_t count = parts_for(blocks, each, longest / SPLIT_MIN,
+                             longest / (within ? SPLIT_MIN : SPLIT_MORE));
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {nullptr, nullptr, false,
                                cuda_stream_number(run)};
@@ -374,7 +379,8 @@ static int attend_by_warps(struct kernel_run *run,
     const struct dense_sizes &z = s.sizes;
     size_t rows = cuda_ceil(s.m * z.group, WARP_ROWS);
     size_t tiles = cuda_ceil(longest, WARP_SLOTS) + 1;
-    size_t count = parts_for(rows * z.hkv, cuda_ceil(tiles, WARPS));
+    size_t max = cuda_ceil(tiles, WARPS);
+    size_t count = parts_for(rows * z.hkv, 2, max, max);
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {nullptr, nullptr, true, cuda_stream_number(run)};
     if (count > 1) {
@@ -399,14 +405,18 @@ static int attend_on_tensors(struct kernel_run *run, const Source &s,
         if (queries * s.sizes.group <= TENSOR_FEW &&
             cuda_ceil(TENSOR_FEW, WARP_ROWS) * s.sizes.hkv <= JOIN_MAX)
             return attend_by_warps<WIDTH>(run, s, longest);
-    size_t bytes = sizeof(struct tensor_tile<WIDTH, typename Source::number>);
+    using number = typename Source::number;
     return queries * s.sizes.group <= TENSOR_FEW
                ? attend_by(run, s, batches, queries, longest, TENSOR_FEW,
                            attend_tensor<TENSOR_FEW, WIDTH, Source>,
-                           TENSOR_THREADS, bytes, true)
+                           TENSOR_THREADS,
+                           TENSOR_BLOCKS<TENSOR_FEW, WIDTH, number>,
+                           TENSOR_BYTES<TENSOR_FEW, WIDTH, number>, true)
                : attend_by(run, s, batches, queries, longest, TENSOR_MANY,
                            attend_tensor<TENSOR_MANY, WIDTH, Source>,
-                           TENSOR_THREADS, bytes, false);
+                           TENSOR_THREADS,
+                           TENSOR_BLOCKS<TENSOR_MANY, WIDTH, number>,
+                           TENSOR_BYTES<TENSOR_MANY, WIDTH, number>, false);
 }
 
 template <typename Source>
@@ -428,10 +438,10 @@ static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
                                                     longest);
     return queries * s.sizes.group <= 4
                ? attend_by(run, s, batches, queries, longest, 4,
-                           attend<4, Source>, tile_threads(d),
+                           attend<4, Source>, tile_threads(d), 2,
                            tile_bytes<4, number>(d), false)
                : attend_by(run, s, batches, queries, longest, 16,
-                           attend<16, Source>, tile_threads(d),
+                           attend<16, Source>, tile_threads(d), 2,
                            tile_bytes<16, number>(d), false);
 }
 

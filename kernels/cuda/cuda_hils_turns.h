@@ -16,6 +16,7 @@ template <unsigned ROWS, unsigned WIDTH, typename Number> struct hils_memory {
  * tiles of the windows, then those of the chunks, are dealt out to `parts`
  * blocks in turn.  chosen nullptr: windows alone. */
 template <unsigned ROWS, unsigned WIDTH, typename Number> struct hils_turns {
+    static constexpr bool TOGETHER = false;
     /* Wider, there are no registers to spare for it. */
     static constexpr bool SPARSE = WIDTH < TENSOR_MAX_WIDTH;
     const struct hils_source &s;

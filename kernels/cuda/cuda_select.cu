@@ -345,8 +345,9 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
         sizes->chunk > INT32_MAX || !are_known(pages) ||
         summaries->means > INT32_MAX)
         return KERNEL_UNSUPPORTED;
-    if (sizes->m <= SCORE_FEW)
-        steady.chunks = roomy(asked->chunks);
+    steady.chunks = sizes->m <= SCORE_FEW
+                        ? roomy(asked->chunks)
+                        : cuda_ceil(asked->chunks, 2) * 2; /* cuda_select.h */
     struct hils_source s =
         hils_source_of(qhat, pages, summaries, position, landmark, sizes);
     size_t each = sizes->chunks * sizes->hq, means = summaries->means;

@@ -22,6 +22,7 @@ constexpr unsigned SCORE_TILES = 8; /* of a block on the tensor cores */
 /* A tile of queries of one head by SCORE_TILES tiles of chunks: the keys are
  * those of the chunks, and the scores are all there is to it. */
 template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
+    static constexpr bool TOGETHER = true;
     static constexpr bool SPARSE = false;
     const Source &s;
     struct tensor_tile<WIDTH, typename Source::number> *t;
@@ -78,6 +79,19 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
     {
         return is_row(half) ? tensor_bits(at(turn), begin, end) : 0;
     }
+    /* Of two neighbours those that are seen, at once where they may lie so. */
+    __device__ static void put_two(float *to, const float *score,
+                                   const float *its, unsigned seen, bool even)
+    {
+        if (seen == 3 && even) {
+            *reinterpret_cast<float2 *>(to) = {score[0] + its[0],
+                                               score[1] + its[1]};
+            return;
+        }
+        for (unsigned e = 0; e < 2; e++)
+            if (seen >> e & 1)
+                to[e] = score[e] + its[e];
+    }
     __device__ void take(struct tensor_rows<ROWS, WIDTH> *,
                          const struct tensor_scores *scores, unsigned own,
                          unsigned turn) const
@@ -89,19 +103,19 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
         float *to =
             score + ((row + tensor_row<ROWS>(0)) * s.heads + head) * chunks;
         size_t half = 8 * s.heads * chunks; /* to the other half's row */
+        const bool even = chunks % 2 == 0;
 #pragma unroll
-        for (unsigned i = 0; i < TENSOR_SLOTS / 8; i++)
-            for (unsigned e = 0; e < 2; e++) {
-                size_t c = at(turn) + i * 8 + lane_of_thread() % 4 * 2 + e;
-                bool first_sees = own >> (i * 2 + e) & 1;
-                bool second_sees = own >> (16 + i * 2 + e) & 1;
-                float its = __shfl_sync(WHOLE_WARP, bias[i / 4],
-                                        static_cast<int>(i % 4 * 8 + e) + lane);
-                if (first_sees)
-                    to[c] = scores->of[i][e] + its;
-                if (second_sees)
-                    to[half + c] = scores->of[i][2 + e] + its;
-            }
+        for (unsigned i = 0; i < TENSOR_SLOTS / 8; i++) {
+            float its[2];
+#pragma unroll
+            for (unsigned e = 0; e < 2; e++)
+                its[e] = __shfl_sync(WHOLE_WARP, bias[i / 4],
+                                     static_cast<int>(i % 4 * 8 + e) + lane);
+            put_two(to + at(turn) + i * 8 + lane, scores->of[i], its,
+                    own >> i * 2 & 3, even);
+            put_two(to + half + at(turn) + i * 8 + lane, scores->of[i] + 2, its,
+                    own >> (16 + i * 2) & 3, even);
+        }
     }
 };
 
@@ -166,7 +180,7 @@ static int score_by_tensors(struct kernel_run *run, float *score,
         run, score_tensor<ROWS, WIDTH, Source>,
         {cuda_ceil(chunks, SCORE_TILES * TENSOR_SLOTS), s.heads,
          cuda_ceil(m, ROWS), TENSOR_THREADS,
-         sizeof(struct tensor_tile<WIDTH, typename Source::number>)},
+         TENSOR_BYTES<ROWS, WIDTH, typename Source::number>},
         score, s, first, m, chunks);
 }
 

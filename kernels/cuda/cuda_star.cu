@@ -139,6 +139,7 @@ template <unsigned WIDTH, typename Number> struct star_memory {
  * and a head of the group; each row has a list of its own. */
 template <unsigned ROWS, unsigned WIDTH, typename Number> struct star_turns {
     /* Wider, there are no registers to spare for it. */
+    static constexpr bool TOGETHER = false;
     static constexpr bool SPARSE = WIDTH < TENSOR_MAX_WIDTH;
     const struct star_source<Number> &s;
     struct star_memory<WIDTH, Number> *m;

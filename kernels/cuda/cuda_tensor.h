@@ -22,6 +22,8 @@
  *
  * What a tile is says `Turns`, a struct of the caller's:
  *
+ *     TOGETHER              whether all warps of 64 rows may multiply together, and
+ *                           tensor_queries have room behind the tile: not SPARSE
  *     SPARSE                whether it is worth asking if a warp's rows see
  *                           anything of a tile
  *     void find(turn)       the first warp calls t->place, twice, for the slots of
@@ -74,25 +76,72 @@ static __device__ __forceinline__ void score_slots(
     }
 }
 
+/* Queries as four warps multiply them together: two terms, behind the tile. */
+template <unsigned WIDTH> struct tensor_queries {
+    uint16_t high[TENSOR_MANY * WIDTH], low[TENSOR_MANY * WIDTH];
+};
+
+/* Bytes of a tile with them, and where they lie; a multiple of what cuda_warpgroup.h
+ * asks for.  Wide tiles of f32 leave them no room: two blocks to a processor are worth
+ * more. */
+template <unsigned ROWS, unsigned WIDTH, typename Number>
+constexpr bool TENSOR_KEEPS =
+    ROWS == TENSOR_MANY && (sizeof(Number) == 2 || WIDTH < TENSOR_MAX_WIDTH);
+template <unsigned WIDTH, typename Number>
+constexpr size_t TENSOR_TILE_BYTES =
+    (sizeof(struct tensor_tile<WIDTH, Number>) + 1023) / 1024 * 1024;
+template <unsigned ROWS, unsigned WIDTH, typename Number>
+constexpr size_t TENSOR_BYTES = TENSOR_KEEPS<ROWS, WIDTH, Number>
+                                    ? TENSOR_TILE_BYTES<WIDTH, Number> +
+                                          sizeof(struct tensor_queries<WIDTH>)
+                                    : sizeof(struct tensor_tile<WIDTH, Number>);
+
+template <unsigned WIDTH, typename Number>
+static __device__ __forceinline__ struct tensor_queries<WIDTH> *
+tensor_queries_of(struct tensor_tile<WIDTH, Number> *t)
+{
+    return reinterpret_cast<struct tensor_queries<WIDTH> *>(
+        reinterpret_cast<unsigned char *>(t) +
+        TENSOR_TILE_BYTES<WIDTH, Number>);
+}
+
+/* The thread's parts of its rows; a barrier must follow. */
+template <unsigned WIDTH>
+static __device__ __forceinline__ void tensor_keep_queries(
+    struct tensor_queries<WIDTH> *to,
+    const struct tensor_rows<TENSOR_MANY, WIDTH> *rows)
+{
+#pragma unroll
+    for (unsigned k = 0; k < WIDTH / 16; k++)
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++) {
+            unsigned column = k * 16 + i / 2 * 8 + lane_of_thread() % 4 * 2;
+            unsigned place =
+                split_place(tensor_row<TENSOR_MANY>(i % 2), column);
+            *reinterpret_cast<unsigned *>(to->high + place) = rows->high[k][i];
+            *reinterpret_cast<unsigned *>(to->low + place) = rows->low[k][i];
+        }
+    publish_shared();
+}
+
 /* The same of all slots, by the four warps together. */
 template <unsigned WIDTH, bool LOW>
 static __device__ __forceinline__ void score_group(
     const uint16_t *high, const uint16_t *low,
-    struct tensor_rows<TENSOR_MANY, WIDTH> *rows, float (*of)[4])
+    const struct tensor_queries<WIDTH> *queries, float (*of)[4])
 {
-    hold<WIDTH / 16>(rows->high);
-    hold<WIDTH / 16>(rows->low);
     begin_products();
 #pragma unroll
     for (unsigned k = 0; k < WIDTH / 16; k++) {
         const unsigned at = k / 4 * GROUP_PANEL + k % 4 * 16;
+        const uint16_t *a = queries->high + at, *rest = queries->low + at;
         if (!k)
-            multiply_group<TENSOR_SLOTS, true>(of, rows->low[k], high + at);
+            multiply_group<TENSOR_SLOTS, true>(of, rest, high + at);
         else
-            multiply_group<TENSOR_SLOTS, false>(of, rows->low[k], high + at);
+            multiply_group<TENSOR_SLOTS, false>(of, rest, high + at);
         if (LOW)
-            multiply_group<TENSOR_SLOTS, false>(of, rows->high[k], low + at);
-        multiply_group<TENSOR_SLOTS, false>(of, rows->high[k], high + at);
+            multiply_group<TENSOR_SLOTS, false>(of, a, low + at);
+        multiply_group<TENSOR_SLOTS, false>(of, a, high + at);
     }
     end_products();
     hold<TENSOR_SLOTS / 8>(of);
@@ -103,8 +152,9 @@ static __device__ __forceinline__ void score_group(
  * terms, which nobody needs then.  GROUP: 64 rows, and all warps come. */
 template <bool LOW, bool GROUP, unsigned ROWS, unsigned WIDTH>
 static __device__ __forceinline__ void tensor_score(
-    uint16_t *high, const uint16_t *low, struct tensor_rows<ROWS, WIDTH> *rows,
-    float scale,
+    uint16_t *high, const uint16_t *low,
+    const struct tensor_rows<ROWS, WIDTH> *rows,
+    const struct tensor_queries<WIDTH> *queries, float scale,
     struct tensor_scores *scores)
 {
     constexpr unsigned STEP = TENSOR_SLOTS + 8; /* banks */
@@ -115,7 +165,7 @@ static __device__ __forceinline__ void tensor_score(
     bool done = false;
     if constexpr (GROUP)
         if (has_warpgroups()) {
-            score_group<WIDTH, LOW>(high, low, rows, scores->of);
+            score_group<WIDTH, LOW>(high, low, queries, scores->of);
             done = true;
         }
     if (ROWS == TENSOR_MANY && !done) {
@@ -173,11 +223,11 @@ static __device__ __forceinline__ void mix_group(
     for (unsigned k = 0; k < STEPS; k++) {
         const unsigned at = k * 16 * 64;
         if constexpr (LOW) {
-            multiply_group_turned<WIDTH, false>(rows->sum, a_rest[k],
+            multiply_group_turned<WIDTH>(rows->sum, a_rest[k],
                                                 high + at);
-            multiply_group_turned<WIDTH, false>(rows->sum, a[k], low + at);
+            multiply_group_turned<WIDTH>(rows->sum, a[k], low + at);
         }
-        multiply_group_turned<WIDTH, false>(rows->sum, a[k], high + at);
+        multiply_group_turned<WIDTH>(rows->sum, a[k], high + at);
     }
     end_products();
     hold<WIDTH / 8>(rows->sum);
@@ -236,9 +286,12 @@ static __device__ __forceinline__ unsigned tensor_own(
     return own_bits(first) | own_bits(second) << 16;
 }
 
-/* Whether the warps of a walk may multiply together. */
+/* Whether the warps of a walk may multiply together, and score together. */
 template <unsigned ROWS, typename Turns>
-constexpr bool TENSOR_TOGETHER = ROWS == TENSOR_MANY && !Turns::SPARSE;
+constexpr bool TENSOR_TOGETHER = ROWS == TENSOR_MANY && Turns::TOGETHER;
+template <unsigned ROWS, unsigned WIDTH, typename Number, typename Turns>
+constexpr bool TENSOR_SCORES =
+    TENSOR_KEEPS<ROWS, WIDTH, Number> && Turns::TOGETHER;
 
 /* All tiles of `turns`.  VALUES false: most and total alone, no sums.  All
  * threads come; shared memory of the tile may be used again after a barrier. */
@@ -247,7 +300,12 @@ static __device__ __forceinline__ void tensor_walk(
     struct tensor_tile<WIDTH, float> *t, struct tensor_rows<ROWS, WIDTH> *rows,
     size_t d, float scale, Turns &turns)
 {
+    constexpr bool SCORES = TENSOR_SCORES<ROWS, WIDTH, float, Turns>;
     struct tensor_numbers<WIDTH, float> *x = &t->numbers;
+    struct tensor_queries<WIDTH> *queries = tensor_queries_of(t);
+    if constexpr (SCORES)
+        if (has_warpgroups())
+            tensor_keep_queries(queries, rows);
     if (!warp_of_thread())
         turns.find(0);
     __syncthreads();
@@ -271,8 +329,8 @@ static __device__ __forceinline__ void tensor_walk(
         /* Of 16 rows all warps know the same: tensor_score waits for all. */
         bool any = !Turns::SPARSE || __ballot_sync(WHOLE_WARP, own != 0);
         if (any) {
-            tensor_score<true, TENSOR_TOGETHER<ROWS, Turns>>(
-                x->high, x->low, rows, scale, &scores);
+            tensor_score<true, SCORES>(x->high, x->low, rows, queries, scale,
+                                       &scores);
             __syncwarp(); /* what prepare left */
             turns.take(rows, &scores, own, turn);
         }
@@ -297,7 +355,12 @@ static __device__ __forceinline__ void tensor_walk(
     struct tensor_rows<ROWS, WIDTH> *rows, size_t d, float scale, Turns &turns)
 {
     struct tensor_numbers<WIDTH, uint16_t> *x = &t->numbers;
+    constexpr bool SCORES = TENSOR_SCORES<ROWS, WIDTH, uint16_t, Turns>;
     const uint16_t *none = nullptr;
+    struct tensor_queries<WIDTH> *queries = tensor_queries_of(t);
+    if constexpr (SCORES)
+        if (has_warpgroups())
+            tensor_keep_queries(queries, rows);
     if (!warp_of_thread())
         turns.find(0);
     __syncthreads();
@@ -319,8 +382,8 @@ static __device__ __forceinline__ void tensor_walk(
         unsigned own = tensor_own(t, turns, turn);
         bool any = !Turns::SPARSE || __ballot_sync(WHOLE_WARP, own != 0);
         if (any) {
-            tensor_score<false, TENSOR_TOGETHER<ROWS, Turns>>(
-                x->keys[side], none, rows, scale, &scores);
+            tensor_score<false, SCORES>(x->keys[side], none, rows, queries,
+                                        scale, &scores);
             __syncwarp(); /* what prepare left */
             turns.take(rows, &scores, own, turn);
         }

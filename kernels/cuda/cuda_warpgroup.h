@@ -6,13 +6,19 @@
  * Each warp has 16 of the 64 rows of a and of the result, laid out as
  * cuda_fragments.h says: c[i] is of columns 8 i to 8 i + 7.
  *
+ * What is the same in each turn of a loop comes from shared memory too: of CUDA 13.0's
+ * ptxas registers with a that a loop does not change may be given to something else
+ * behind the first products.
+ *
  * In shared memory a matrix is rows of 64 bf16, 128 bytes, from a multiple of 1,024
  * bytes on; 16 bytes i of a row lie at i ^ (row % 8).  Wider ones are panels of such
  * rows behind one another, GROUP_PANEL numbers each.
  *
- *     multiply_group          b [COLUMNS rows, 16 of the sum, from number `b` of the
- *                             first row on: before 16-bytes change places]
- *     multiply_group_turned   b [16 rows of the sum, COLUMNS], `b` the first row
+ *     multiply_group          a [64 rows, 16 of the sum], b [COLUMNS rows, the same 16],
+ *                             each from this number of the first row on: before
+ *                             16 bytes change places
+ *     multiply_group_turned   b [16 rows of the sum, COLUMNS], `b` the first row; a in
+ *                             registers
  *
  * begin_products ... end_products: between them no other instruction touches c or a;
  * then the sums are there.  hold: what was written to the registers is, before what
@@ -86,10 +92,34 @@ static __device__ __forceinline__ uint64_t matrix_at(const uint16_t *b)
 }
 
 /* c (+)= a . b; FRESH: what was in c does not count. */
-template <bool TURNED, bool FRESH>
-static __device__ __forceinline__ void multiply_group_64(float (*c)[4],
-                                                         const unsigned *a,
-                                                         const uint16_t *b)
+template <unsigned COLUMNS, bool FRESH>
+static __device__ __forceinline__ void multiply_group(float (*c)[4],
+                                                      const uint16_t *a,
+                                                      const uint16_t *b)
+{
+    static_assert(COLUMNS == 64, "rows of one panel");
+    asm volatile(
+        "{ .reg .pred p; setp.ne.b32 p, %34, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, "
+        "%8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, "
+        "%24, %25, %26, %27, %28, %29, %30, %31}, "
+        "%32, %33, p, 1, 1, 0, 0; }"
+        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]),
+          "+f"(c[1][0]), "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]),
+          "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
+          "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]),
+          "+f"(c[4][0]), "+f"(c[4][1]), "+f"(c[4][2]), "+f"(c[4][3]),
+          "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
+          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]),
+          "+f"(c[7][0]), "+f"(c[7][1]), "+f"(c[7][2]), "+f"(c[7][3])
+        : "l"(matrix_at(a)), "l"(matrix_at(b)), "r"(FRESH ? 0 : 1));
+}
+
+static __device__ __forceinline__ void multiply_turned_64(float (*c)[4],
+                                                          const unsigned *a,
+                                                          const uint16_t *b)
 {
     asm volatile(
         "{ .reg .pred p; setp.ne.b32 p, %37, 0;\n"
@@ -98,7 +128,7 @@ static __device__ __forceinline__ void multiply_group_64(float (*c)[4],
         "%8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, "
         "%24, %25, %26, %27, %28, %29, %30, %31}, "
-        "{%32, %33, %34, %35}, %36, p, 1, 1, %38; }"
+        "{%32, %33, %34, %35}, %36, p, 1, 1, 1; }"
         : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]),
           "+f"(c[1][0]), "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]),
           "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
@@ -108,14 +138,12 @@ static __device__ __forceinline__ void multiply_group_64(float (*c)[4],
           "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]),
           "+f"(c[7][0]), "+f"(c[7][1]), "+f"(c[7][2]), "+f"(c[7][3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(matrix_at(b)),
-          "r"(FRESH ? 0 : 1), "n"(TURNED ? 1 : 0));
+          "r"(1));
 }
 
-/* c (+)= a . b; FRESH: what was in c does not count. */
-template <bool TURNED, bool FRESH>
-static __device__ __forceinline__ void multiply_group_128(float (*c)[4],
-                                                         const unsigned *a,
-                                                         const uint16_t *b)
+static __device__ __forceinline__ void multiply_turned_128(float (*c)[4],
+                                                          const unsigned *a,
+                                                          const uint16_t *b)
 {
     asm volatile(
         "{ .reg .pred p; setp.ne.b32 p, %69, 0;\n"
@@ -128,7 +156,7 @@ static __device__ __forceinline__ void multiply_group_128(float (*c)[4],
         "%40, %41, %42, %43, %44, %45, %46, %47, "
         "%48, %49, %50, %51, %52, %53, %54, %55, "
         "%56, %57, %58, %59, %60, %61, %62, %63}, "
-        "{%64, %65, %66, %67}, %68, p, 1, 1, %70; }"
+        "{%64, %65, %66, %67}, %68, p, 1, 1, 1; }"
         : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]),
           "+f"(c[1][0]), "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]),
           "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
@@ -146,28 +174,20 @@ static __device__ __forceinline__ void multiply_group_128(float (*c)[4],
           "+f"(c[14][0]), "+f"(c[14][1]), "+f"(c[14][2]), "+f"(c[14][3]),
           "+f"(c[15][0]), "+f"(c[15][1]), "+f"(c[15][2]), "+f"(c[15][3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(matrix_at(b)),
-          "r"(FRESH ? 0 : 1), "n"(TURNED ? 1 : 0));
+          "r"(1));
 }
 
-template <unsigned COLUMNS, bool FRESH>
-static __device__ __forceinline__ void multiply_group(float (*c)[4],
-                                                      const unsigned *a,
-                                                      const uint16_t *b)
-{
-    static_assert(COLUMNS == 64, "rows of one panel");
-    multiply_group_64<false, FRESH>(c, a, b);
-}
-
-template <unsigned COLUMNS, bool FRESH>
+/* c += a . b. */
+template <unsigned COLUMNS>
 static __device__ __forceinline__ void multiply_group_turned(float (*c)[4],
                                                              const unsigned *a,
                                                              const uint16_t *b)
 {
     static_assert(COLUMNS == 64 || COLUMNS == 128, "no such product");
     if constexpr (COLUMNS == 64)
-        multiply_group_64<true, FRESH>(c, a, b);
+        multiply_turned_64(c, a, b);
     else
-        multiply_group_128<true, FRESH>(c, a, b);
+        multiply_turned_128(c, a, b);
 }
 
 #else
@@ -191,11 +211,11 @@ static __device__ __forceinline__ void end_products()
 }
 template <unsigned COLUMNS, bool FRESH>
 static __device__ __forceinline__ void multiply_group(float (*)[4],
-                                                      const unsigned *,
+                                                      const uint16_t *,
                                                       const uint16_t *)
 {
 }
-template <unsigned COLUMNS, bool FRESH>
+template <unsigned COLUMNS>
 static __device__ __forceinline__ void multiply_group_turned(float (*)[4],
                                                              const unsigned *,
                                                              const uint16_t *)

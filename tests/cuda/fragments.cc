@@ -143,26 +143,42 @@ static void check_published(uintptr_t from, uintptr_t to)
 
 struct group_matmul {
     float (*c)[4];
-    const unsigned *a;
+    const unsigned *a;        /* or */
+    const uint16_t *shared_a;
     const uint16_t *b;
-    unsigned columns;
+    unsigned warp, columns;
     bool turned, fresh;
 };
 
-/* Number (k, j) of b, where the device looks for it: bits 4 to 6 of an address are
- * those by bits 7 to 9. */
-static const uint16_t *group_number(const struct group_matmul *of, unsigned k,
-                                    unsigned j)
+/* A number of shared memory where the device looks for it: bits 4 to 6 of an address
+ * are those by bits 7 to 9. */
+static const uint16_t *group_number(const uint16_t *plain)
 {
-    const uint16_t *plain = of->turned
-                                ? of->b + j / 64 * GROUP_PANEL + k * 64 + j % 64
-                                : of->b + j * 64 + k;
     auto address = reinterpret_cast<uintptr_t>(plain);
     address ^= (address >> 7 & 7) << 4;
     auto at = reinterpret_cast<const uint16_t *>(address);
     if (!emulated_is_shared(at, sizeof *at))
         emulated_wrong("a warpgroup's matrix is not all in shared memory");
     return at;
+}
+
+static const uint16_t *right_number(const struct group_matmul *of, unsigned k,
+                                    unsigned j)
+{
+    return group_number(of->turned
+                            ? of->b + j / 64 * GROUP_PANEL + k * 64 + j % 64
+                            : of->b + j * 64 + k);
+}
+
+/* Number (row, k) of the warp's 16 rows. */
+static float left_number(void *const *lanes, unsigned row, unsigned k)
+{
+    const auto *its = static_cast<const struct group_matmul *>(
+        lanes[row % 8 * 4 + k % 8 / 2]);
+    if (its->shared_a)
+        return widen(*group_number(its->shared_a +
+                                   (its->warp * 16 + row) * 64 + k));
+    return widen(its->a[row / 8 + k / 8 * 2] >> 16 * (k % 2) & 0xFFFFu);
 }
 
 static void multiply_group_together(void *const *lanes)
@@ -175,35 +191,44 @@ static void multiply_group_together(void *const *lanes)
                 unsigned row = lane / 4 + e / 2 * 8;
                 unsigned j = i * 8 + lane % 4 * 2 + e % 2;
                 double sum = own->fresh ? 0 : static_cast<double>(own->c[i][e]);
-                for (unsigned k = 0; k < 16; k++) {
-                    const auto *its = static_cast<const struct group_matmul *>(
-                        lanes[row % 8 * 4 + k % 8 / 2]);
-                    unsigned a = its->a[row / 8 + k / 8 * 2] >> 16 * (k % 2);
-                    sum += static_cast<double>(widen(a & 0xFFFFu)) *
+                for (unsigned k = 0; k < 16; k++)
+                    sum += static_cast<double>(left_number(lanes, row, k)) *
                            static_cast<double>(
-                               widen(*group_number(first, k, j)));
-                }
+                               widen(*right_number(first, k, j)));
                 own->c[i][e] = static_cast<float>(sum);
             }
     }
 }
 
-void emulated_multiply_group(float (*c)[4], const unsigned *a,
-                             const uint16_t *b, unsigned columns, bool turned,
-                             bool fresh)
+/* `rows` of a panel; their copies are published. */
+static void check_rows(const uint16_t *at, unsigned rows)
 {
-    struct group_matmul own = {c, a, b, columns, turned, fresh};
-    auto from = reinterpret_cast<uintptr_t>(b) & ~uintptr_t{127};
-    check_published(from, from + 128 * (turned ? 16 : columns));
+    auto from = reinterpret_cast<uintptr_t>(at) & ~uintptr_t{127};
+    check_published(from, from + 128 * rows);
+}
+
+void emulated_multiply_group(float (*c)[4], const unsigned *a,
+                             const uint16_t *shared_a, const uint16_t *b,
+                             unsigned columns, bool turned, bool fresh)
+{
+    struct group_matmul own = {c,      a,      shared_a, b, warp_of_thread(),
+                               columns, turned, fresh};
+    const void *caller = __builtin_return_address(0);
+    check_rows(b, turned ? 16 : columns);
     if (turned && columns > 64)
-        check_published(from + GROUP_PANEL * sizeof *b,
-                        from + GROUP_PANEL * sizeof *b + 128 * 16);
+        check_rows(b + GROUP_PANEL, 16);
     /* Who reads what does not matter to the race detector, but that all is. */
     for (unsigned i = lane_of_thread(); i < (turned ? 16 : columns); i += LANES)
         for (unsigned j = 0; j < (turned ? columns : 16); j += 8)
-            race_access(turned ? group_number(&own, i, j)
-                               : group_number(&own, j, i),
-                        16, RACE_READ, __builtin_return_address(0));
+            race_access(turned ? right_number(&own, i, j)
+                               : right_number(&own, j, i),
+                        16, RACE_READ, caller);
+    if (shared_a)
+        race_access(group_number(shared_a +
+                                 (warp_of_thread() * 16 + lane_of_thread() / 2) *
+                                     64 +
+                                 lane_of_thread() % 2 * 8),
+                    16, RACE_READ, caller);
     emulated_together(&own, multiply_group_together);
 }
 

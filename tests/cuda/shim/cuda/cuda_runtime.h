@@ -102,6 +102,9 @@ struct alignas(16) uint4 { /* which BUILD=asan checks at each read */
 struct alignas(8) uint2 {
     unsigned x, y;
 };
+struct alignas(8) float2 {
+    float x, y;
+};
 struct alignas(16) float4 {
     float x, y, z, w;
 };
@@ -210,19 +213,19 @@ static inline void end_products()
 {
 }
 void emulated_multiply_group(float (*c)[4], const unsigned *a,
-                             const uint16_t *b, unsigned columns, bool turned,
-                             bool fresh);
+                             const uint16_t *shared_a, const uint16_t *b,
+                             unsigned columns, bool turned, bool fresh);
 template <unsigned COLUMNS, bool FRESH>
-static inline void multiply_group(float (*c)[4], const unsigned *a,
+static inline void multiply_group(float (*c)[4], const uint16_t *a,
                                   const uint16_t *b)
 {
-    emulated_multiply_group(c, a, b, COLUMNS, false, FRESH);
+    emulated_multiply_group(c, nullptr, a, b, COLUMNS, false, FRESH);
 }
-template <unsigned COLUMNS, bool FRESH>
+template <unsigned COLUMNS>
 static inline void multiply_group_turned(float (*c)[4], const unsigned *a,
                                          const uint16_t *b)
 {
-    emulated_multiply_group(c, a, b, COLUMNS, true, FRESH);
+    emulated_multiply_group(c, a, nullptr, b, COLUMNS, true, false);
 }
 
 /* c + two integers of 16 bits times the lower, or the upper, two of four bytes. */
