@@ -131,7 +131,9 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     struct score_turns<ROWS, WIDTH, Source> turns = {
         s, t, score, chunks, static_cast<unsigned>(first), row,
             all - row < ROWS ? all - row : ROWS, blockIdx.y,
-            blockIdx.x *SCORE_TILES *TENSOR_SLOTS, 0, {}
+            blockIdx.x *SCORE_TILES *TENSOR_SLOTS, 0,
+        {
+        }
     };
     turns.take_queries(&own);
     tensor_walk<false>(t, &own, s.d, s.scale, turns);
@@ -176,12 +178,11 @@ static int score_by_tensors(struct kernel_run *run, float *score,
                             const Source &s, size_t first, size_t m,
                             size_t chunks)
 {
-    return cuda_launch(
-        run, score_tensor<ROWS, WIDTH, Source>,
-        {cuda_ceil(chunks, SCORE_TILES * TENSOR_SLOTS), s.heads,
-         cuda_ceil(m, ROWS), TENSOR_THREADS,
-         TENSOR_BYTES<ROWS, WIDTH, typename Source::number>},
-        score, s, first, m, chunks);
+    return cuda_launch(run, score_tensor<ROWS, WIDTH, Source>,
+                       {cuda_ceil(chunks, SCORE_TILES * TENSOR_SLOTS), s.heads,
+                        cuda_ceil(m, ROWS), TENSOR_THREADS,
+                        TENSOR_BYTES<ROWS, WIDTH, typename Source::number>},
+                       score, s, first, m, chunks);
 }
 
 /* By the way that suits the sizes; m at most CUDA_MAX_ROWS, more than SCORE_FEW. */

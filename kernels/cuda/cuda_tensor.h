@@ -85,8 +85,8 @@ template <unsigned WIDTH> struct tensor_queries {
  * asks for.  Wide tiles of f32 leave them no room: two blocks to a processor are worth
  * more. */
 template <unsigned ROWS, unsigned WIDTH, typename Number>
-constexpr bool TENSOR_KEEPS =
-    ROWS == TENSOR_MANY && (sizeof(Number) == 2 || WIDTH < TENSOR_MAX_WIDTH);
+constexpr bool TENSOR_KEEPS = ROWS == TENSOR_MANY &&
+                              (sizeof(Number) == 2 || WIDTH < TENSOR_MAX_WIDTH);
 template <unsigned WIDTH, typename Number>
 constexpr size_t TENSOR_TILE_BYTES =
     (sizeof(struct tensor_tile<WIDTH, Number>) + 1023) / 1024 * 1024;
@@ -97,9 +97,8 @@ constexpr size_t TENSOR_BYTES = TENSOR_KEEPS<ROWS, WIDTH, Number>
                                     : sizeof(struct tensor_tile<WIDTH, Number>);
 
 template <unsigned WIDTH, typename Number>
-static __device__ __forceinline__ struct tensor_queries<WIDTH> *
-tensor_queries_of(struct tensor_tile<WIDTH, Number> *t)
-{
+static __device__ __forceinline__ struct tensor_queries<WIDTH>
+    *tensor_queries_of(struct tensor_tile<WIDTH, Number> *t) {
     return reinterpret_cast<struct tensor_queries<WIDTH> *>(
         reinterpret_cast<unsigned char *>(t) +
         TENSOR_TILE_BYTES<WIDTH, Number>);
@@ -223,8 +222,7 @@ static __device__ __forceinline__ void mix_group(
     for (unsigned k = 0; k < STEPS; k++) {
         const unsigned at = k * 16 * 64;
         if constexpr (LOW) {
-            multiply_group_turned<WIDTH>(rows->sum, a_rest[k],
-                                                high + at);
+            multiply_group_turned<WIDTH>(rows->sum, a_rest[k], high + at);
             multiply_group_turned<WIDTH>(rows->sum, a[k], low + at);
         }
         multiply_group_turned<WIDTH>(rows->sum, a[k], high + at);
@@ -288,10 +286,10 @@ static __device__ __forceinline__ unsigned tensor_own(
 
 /* Whether the warps of a walk may multiply together, and score together. */
 template <unsigned ROWS, typename Turns>
-constexpr bool TENSOR_TOGETHER = ROWS == TENSOR_MANY && Turns::TOGETHER;
+constexpr bool TENSOR_TOGETHER = ROWS == TENSOR_MANY &&Turns::TOGETHER;
 template <unsigned ROWS, unsigned WIDTH, typename Number, typename Turns>
 constexpr bool TENSOR_SCORES =
-    TENSOR_KEEPS<ROWS, WIDTH, Number> && Turns::TOGETHER;
+    TENSOR_KEEPS<ROWS, WIDTH, Number> &&Turns::TOGETHER;
 
 /* All tiles of `turns`.  VALUES false: most and total alone, no sums.  All
  * threads come; shared memory of the tile may be used again after a barrier. */
@@ -344,7 +342,7 @@ static __device__ __forceinline__ void tensor_walk(
         tensor_fetch<WIDTH>(x->raw_value, t->value[next], d, VALUES && more);
         if (VALUES && any)
             tensor_mix<true, TENSOR_TOGETHER<ROWS, Turns>>(x->high, x->low,
-                                                             rows, &scores);
+                                                           rows, &scores);
     }
 }
 

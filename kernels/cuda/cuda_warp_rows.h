@@ -91,8 +91,8 @@ static __device__ __forceinline__ void warp_score(
         unsigned a[WARP_SLOTS / 16][4];
 #pragma unroll
         for (unsigned i = 0; i < WARP_SLOTS / 16; i++)
-            read_matrices(a[i], keys + split_place(slot + i * 16,
-                                                          column + k * 16));
+            read_matrices(a[i],
+                          keys + split_place(slot + i * 16, column + k * 16));
 #pragma unroll
         for (unsigned i = 0; i < WARP_SLOTS / 16; i++)
             multiply_bf16(scores->of[i], a[i], rows->low[k]);
@@ -122,8 +122,8 @@ static __device__ __forceinline__ void warp_mix(
         }
 #pragma unroll
         for (unsigned i = 0; i < WIDTH / 16; i++)
-            read_turned(a[i], values + split_place(slot + k * 16,
-                                                          column + i * 16));
+            read_turned(a[i],
+                        values + split_place(slot + k * 16, column + i * 16));
 #pragma unroll
         for (unsigned i = 0; i < WIDTH / 16; i++)
             multiply_bf16(rows->sum[i], a[i], rest);
