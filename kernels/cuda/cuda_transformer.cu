@@ -168,7 +168,7 @@ constexpr unsigned EACH = 4; /* fours of a thread */
  * before it writes any: outputs may be inputs.  `whole`: there are fours throughout,
  * aligned. */
 template <typename Values>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, 2) /* without it some are spilled */
     change_values(const Values values, size_t count, bool whole)
 {
     const size_t first =
