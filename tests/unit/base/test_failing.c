@@ -51,6 +51,15 @@ static int matmul(struct kernel_run *run, float *out, const float *a,
                                 : kernels_cpu()->matmul(run, out, a, w, m, add);
 }
 
+static int matmuls(struct kernel_run *run,
+                   const struct kernel_product *products, size_t count,
+                   const struct kernel_rows *a, size_t m)
+{
+    return is_lost_after(&left)
+               ? KERNEL_DEVICE_FAILED
+               : kernels_cpu()->matmuls(run, products, count, a, m);
+}
+
 static atomic_int choices; /* lists of logits until it is lost; as `left` */
 
 static int top_k(struct kernel_run *run, struct kernel_top_k *host_ret,
@@ -119,6 +128,7 @@ static int make_device(void **state)
     table.device = device_of;
     table.lost = lost;
     table.matmul = matmul;
+    table.matmuls = matmuls;
     table.top_k = top_k;
     table.allocate = allocate;
     table.release = release;
