@@ -48,6 +48,8 @@ int cuda_fetch(struct kernel_run *run, void *host, const void *from,
 
 /* Processors of the device. */
 unsigned cuda_processors();
+/* Whether kernels may find has_warpgroups() (cuda_warpgroup.h) true. */
+bool cuda_has_warpgroups();
 
 /* ---- A step (cuda_graphs.cu) ---- */
 
@@ -194,7 +196,7 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
         cuda_bind();
         int code = cuda_code(cudaFuncSetAttribute(
             kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-            static_cast<int>(grid.shared)));
+            static_cast<int>(CUDA_MAX_ASKED))); /* the kernel's, whoever asks */
         if (code)
             return code;
     }

@@ -638,9 +638,66 @@ static void the_emulation_multiplies(void **state)
     }
 }
 
+/* Four rows times a weight of N rows of k numbers. */
+struct few {
+    struct kernel_weight *weight;
+    float *x, *out;
+};
+
+static struct few few_of(const struct kernels *table, struct kernel_run *run,
+                         size_t k)
+{
+    enum { M = 4, N = 8 };
+    uint16_t *half = mem_alloc(N * k * sizeof *half);
+    float *zeros = mem_alloc(M * k * sizeof *zeros);
+    struct few ret = {.x = table->allocate(run, M * k * sizeof *zeros),
+                      .out =
+                          table->allocate(run, M * (size_t)N * sizeof *zeros)};
+    memset(half, 0, N * k * sizeof *half);
+    memset(zeros, 0, M * k * sizeof *zeros);
+    assert_true(ret.x && ret.out);
+    assert_int_equal(table->upload(run, ret.x, zeros, M * k * sizeof *zeros),
+                     0);
+    assert_int_equal(table->weight(run, half, KERNEL_BF16, N, k, &ret.weight),
+                     0);
+    free(half);
+    free(zeros);
+    return ret;
+}
+
+/* A kernel's limit of shared memory is the kernel's, not the launch's: a step that is
+ * written down needs more than what another stream starts before it does. */
+static void another_stream_takes_no_shared_memory_away(void **state)
+{
+    (void)state;
+    const char *reason = NULL;
+    const struct kernels *table = kernels_emulated(&reason);
+    if (!table) {
+        printf("SKIP cuda emulated: %s\n", reason);
+        return;
+    }
+    struct kernel_run runs[] = {{.step = NULL}, {.background = true}};
+    const size_t wide[] = {8192, 3072};
+    struct few few[2];
+    for (size_t i = 0; i < 2; i++)
+        few[i] = few_of(table, &runs[i], wide[i]);
+    assert_int_equal(table->graph_begin(&runs[0]), 0);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(table->matmul(&runs[i], few[i].out, few[i].x,
+                                       few[i].weight, 4, false),
+                         0);
+    assert_int_equal(table->graph_end(&runs[0]), 0);
+    for (size_t i = 0; i < 2; i++) {
+        table->weight_free(&runs[i], few[i].weight);
+        table->release(&runs[i], few[i].x);
+        table->release(&runs[i], few[i].out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_stream_takes_no_shared_memory_away),
         cmocka_unit_test(the_emulation_sees_mistakes),
         cmocka_unit_test(the_emulation_sees_missing_waits),
         cmocka_unit_test(the_emulation_multiplies),
