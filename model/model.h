@@ -98,6 +98,8 @@ struct model_facts {
     uint64_t wide_bytes;      /* of memory where f16 and int8 are f32 */
     uint64_t work_bytes;      /* what the largest usual pass works in, for
                                    each thread that shares the model */
+    size_t pass_tokens;       /* of a prompt, that a device reads at once; 0: it
+                                 is read by the processor */
     const char *key_type;     /* of a session's keys and values */
     uint64_t token_bytes;     /* what a session takes for each position */
     const char *pooling;      /* of a text without soft tokens: "last", ... */

@@ -14,6 +14,8 @@ size_t prefixes_piece(const struct model_facts *facts, bool exact, size_t at)
     const uint64_t max = (uint64_t)1 << 34;
     size_t piece = PREFIX_LONG_PIECE;
     bool chooses = exact || !strcmp(facts->attention, "hils");
+    if (facts->pass_tokens >= PREFIX_DEVICE_PIECE)
+        return PREFIX_DEVICE_PIECE;
     if (at < PREFIX_LONG_FROM || !chooses)
         return PREFIX_PIECE;
     while (piece > PREFIX_PIECE && facts->parameters > max / piece)

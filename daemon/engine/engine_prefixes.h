@@ -13,9 +13,11 @@
 
 /* Tokens.  A prompt is read in pieces, between which others have their turn: short ones,
  * and behind LONG_FROM, where each may choose what it reads, long ones, which take less
- * time.  Up to READ_IN_FULL choosing is no sooner: nobody does. */
+ * time.  On a device all are of DEVICE_PIECE, if it reads so many at once.  Up to
+ * READ_IN_FULL choosing is no sooner: nobody does. */
 enum {
     PREFIX_PIECE = 128,
+    PREFIX_DEVICE_PIECE = 1024,
     PREFIX_LONG_FROM = 8192,
     PREFIX_LONG_PIECE = 2048,
     PREFIX_READ_IN_FULL = 14336,

@@ -818,6 +818,9 @@ static void only_what_chooses_is_read_in_long_pieces(void **state)
                                     .attention = cases[i].attention};
         assert_int_equal(prefixes_piece(&facts, cases[i].exact, cases[i].at),
                          cases[i].piece);
+        facts.pass_tokens = PREFIX_DEVICE_PIECE;
+        assert_int_equal(prefixes_piece(&facts, cases[i].exact, cases[i].at),
+                         PREFIX_DEVICE_PIECE);
     }
 }
 
