@@ -199,7 +199,8 @@ struct kernel_gate {
  * product of that. */
 struct kernel_feed {
     struct kernel_gate
-        inner; /* gate.w NULL: up alone, through gelu; both outs: room */
+        inner; /* gate.w NULL: up alone, which then has a bias, through gelu;
+                  both outs: room, no `plus` */
     struct kernel_product down; /* out may be the rows' x or room */
 };
 

@@ -127,6 +127,13 @@ unsigned cuda_processors()
     return processors;
 }
 
+static bool warpgroups;
+
+bool cuda_has_warpgroups()
+{
+    return warpgroups;
+}
+
 /* Nothing of what was freed goes back to the driver before the end, and no stream gets
  * memory that it had to wait for another to be done with. */
 static cudaError_t keep_memory(int device)
@@ -199,6 +206,7 @@ static const char *find_device()
     if (!error)
         error = make_streams();
     processors = count > 0 ? static_cast<unsigned>(count) : 1;
+    warpgroups = major == 9;
     return error ? cudaGetErrorString(error) : nullptr;
 }
 

@@ -411,12 +411,12 @@ static int attend_on_tensors(struct kernel_run *run, const Source &s,
                            attend_tensor<TENSOR_FEW, WIDTH, Source>,
                            TENSOR_THREADS,
                            TENSOR_BLOCKS<TENSOR_FEW, WIDTH, number>,
-                           TENSOR_BYTES<TENSOR_FEW, WIDTH, number>, true)
+                           tensor_bytes<TENSOR_FEW, WIDTH, number>(), true)
                : attend_by(run, s, batches, queries, longest, TENSOR_MANY,
                            attend_tensor<TENSOR_MANY, WIDTH, Source>,
                            TENSOR_THREADS,
                            TENSOR_BLOCKS<TENSOR_MANY, WIDTH, number>,
-                           TENSOR_BYTES<TENSOR_MANY, WIDTH, number>, false);
+                           tensor_bytes<TENSOR_MANY, WIDTH, number>(), false);
 }
 
 template <typename Source>
@@ -424,7 +424,7 @@ static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
                        size_t queries, size_t longest)
 {
     using number = typename Source::number;
-    if (!batches || !s.sizes.places || !s.sizes.d)
+    if (!batches || !queries || !s.sizes.places || !s.sizes.d)
         return KERNEL_OK;
     size_t d = s.sizes.d;
     if (d > TILE_MAX_WIDTH || longest > INT32_MAX ||

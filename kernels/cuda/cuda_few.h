@@ -1,5 +1,5 @@
 /* Scores of few queries, which are bound by the reading of keys: each is read once
- * for all rows that share it, 16 bytes a lane, several keys of a lane under way at a
+ * for each four rows that share it, 16 bytes a lane, several keys of a lane under way at a
  * time.  A block walks over many keys; what softmax divides by is made as it goes.
  *
  * A `Source` says what cuda_select.h names, and
@@ -508,7 +508,9 @@ static int start_few(struct kernel_run *run, struct few_scores *a,
     if constexpr (Window::IS) {
         using window_rows = struct few_rows_of<WIDTH, SCORE_FEW, Window>;
         size_t its = window_rows::units(w, a->m);
-        a->parts = few_blocks(window, window_rows::SPAN, its, 0);
+        /* Half of what runs at once is for the candidates. */
+        a->parts =
+            few_blocks(window, window_rows::SPAN, its, cuda_processors());
         all = its * a->parts;
     }
     a->blocks = few_blocks(candidates, rows::SPAN, units, all);

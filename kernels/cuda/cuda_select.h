@@ -181,7 +181,7 @@ static int score_by_tensors(struct kernel_run *run, float *score,
     return cuda_launch(run, score_tensor<ROWS, WIDTH, Source>,
                        {cuda_ceil(chunks, SCORE_TILES * TENSOR_SLOTS), s.heads,
                         cuda_ceil(m, ROWS), TENSOR_THREADS,
-                        TENSOR_BYTES<ROWS, WIDTH, typename Source::number>},
+                        tensor_bytes<ROWS, WIDTH, typename Source::number>()},
                        score, s, first, m, chunks);
 }
 

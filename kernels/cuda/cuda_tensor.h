@@ -16,9 +16,10 @@
  *     uint16_t   bf16.  They come to where products read them, while the tile
  *                before is worked on; a product is of two terms.
  *
- * Queries and shares are split in two either way: f32's result to about 1e-5 of
- * it, of the keys and values that there are, where bf16 alone would be 1e-2 off as
- * soon as scores are large.  Sums are f32.
+ * Queries are split in two either way, and so are shares, but where four warps
+ * multiply bf16 values together (mix_group: rounded, 2^-9 of what a result is made
+ * of): f32's result to about 1e-5 of it, of the keys and values that there are, where
+ * queries in bf16 alone would be 1e-2 off as soon as scores are large.  Sums are f32.
  *
  * What a tile is says `Turns`, a struct of the caller's:
  *
@@ -41,6 +42,7 @@
 #ifndef KERNELS_CUDA_CUDA_TENSOR_H
 #define KERNELS_CUDA_CUDA_TENSOR_H
 
+#include "kernels/cuda/cuda_internal.h"
 #include "kernels/cuda/cuda_tensor_rows.h"
 #include "kernels/cuda/cuda_tensor_tile.h"
 
@@ -91,10 +93,13 @@ template <unsigned WIDTH, typename Number>
 constexpr size_t TENSOR_TILE_BYTES =
     (sizeof(struct tensor_tile<WIDTH, Number>) + 1023) / 1024 * 1024;
 template <unsigned ROWS, unsigned WIDTH, typename Number>
-constexpr size_t TENSOR_BYTES = TENSOR_KEEPS<ROWS, WIDTH, Number>
-                                    ? TENSOR_TILE_BYTES<WIDTH, Number> +
-                                          sizeof(struct tensor_queries<WIDTH>)
-                                    : sizeof(struct tensor_tile<WIDTH, Number>);
+static inline size_t tensor_bytes()
+{
+    return TENSOR_KEEPS<ROWS, WIDTH, Number> && cuda_has_warpgroups()
+               ? TENSOR_TILE_BYTES<WIDTH, Number> +
+                     sizeof(struct tensor_queries<WIDTH>)
+               : sizeof(struct tensor_tile<WIDTH, Number>);
+}
 
 template <unsigned WIDTH, typename Number>
 static __device__ __forceinline__ struct tensor_queries<WIDTH>
@@ -316,7 +321,8 @@ static __device__ __forceinline__ void tensor_walk(
         wait_copies<1>();
         __syncthreads(); /* the keys are there, nobody reads split values */
         tensor_split(x, x->raw_key, d, t->there_bits(turn));
-        publish_shared();
+        if constexpr (TENSOR_TOGETHER<ROWS, Turns>)
+            publish_shared();
         if (!warp_of_thread())
             turns.find(turn + 1);
         __syncthreads(); /* the split keys are there, and the next places */
@@ -336,7 +342,8 @@ static __device__ __forceinline__ void tensor_walk(
             wait_copies<1>();
             __syncthreads(); /* the values are there, nobody reads keys */
             tensor_split(x, x->raw_value, d, t->there_bits(turn));
-            publish_shared();
+            if constexpr (TENSOR_TOGETHER<ROWS, Turns>)
+                publish_shared();
             __syncthreads(); /* the split values are there */
         }
         tensor_fetch<WIDTH>(x->raw_value, t->value[next], d, VALUES && more);
@@ -371,7 +378,8 @@ static __device__ __forceinline__ void tensor_walk(
         if (!warp_of_thread())
             turns.find(turn + 1); /* over the places of the turn before, */
         wait_copies<1>();         /* which all have left at its last barrier */
-        publish_shared();
+        if constexpr (TENSOR_TOGETHER<ROWS, Turns>)
+            publish_shared();
         __syncthreads(); /* the keys are there, and the next places; nobody
                             reads the numbers of the turn before */
         more = t->some[next];
@@ -386,7 +394,8 @@ static __device__ __forceinline__ void tensor_walk(
             turns.take(rows, &scores, own, turn);
         }
         wait_copies<1>();
-        publish_shared();
+        if constexpr (TENSOR_TOGETHER<ROWS, Turns>)
+            publish_shared();
         __syncthreads(); /* the values are there, nobody reads these places */
         tensor_fetch<WIDTH>(x->values[next], t->value[next], d, VALUES && more);
         if (VALUES && any)

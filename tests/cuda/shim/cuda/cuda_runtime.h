@@ -30,6 +30,7 @@ using std::size_t;
 #define cuda_stream           emulated_stream_of
 #define cuda_code             emulated_code
 #define cuda_fetch            emulated_fetch
+#define cuda_has_warpgroups   emulated_has_warpgroups
 #define cuda_processors       emulated_processors
 #define cuda_put_off          emulated_put_off
 #define cuda_start_put_off    emulated_start_put_off
