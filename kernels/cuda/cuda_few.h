@@ -59,23 +59,6 @@ static __device__ inline uint4 few_odd(const Number *row, unsigned l,
     return {word[0], word[1], word[2], word[3]};
 }
 
-/* sum + key . q, of the numbers in 16 bytes. */
-template <typename Number>
-static __device__ inline float few_dot(const uint4 &key, const float *q,
-                                       float sum)
-{
-    const unsigned word[] = {key.x, key.y, key.z, key.w};
-#pragma unroll
-    for (unsigned e = 0; e < 4; e++)
-        if constexpr (sizeof(Number) == sizeof(float)) {
-            sum += __uint_as_float(word[e]) * q[e];
-        } else {
-            sum += __uint_as_float(word[e] << 16) * q[2 * e];
-            sum += __uint_as_float(word[e] & 0xFFFF0000u) * q[2 * e + 1];
-        }
-    return sum;
-}
-
 /* Over the lanes of a key, sum [BATCH]: which of these a lane is left with goes by
  * its place among them, place / SAME. */
 template <unsigned LANES, unsigned BATCH>
@@ -359,7 +342,7 @@ template <unsigned WIDTH, unsigned ROWS, typename Source> struct few_rows_of {
 #pragma unroll
                         for (unsigned b = 0; b < shape::BATCH; b++)
                             sum[b] =
-                                few_dot<number>(key[p][b], held[r], sum[b]);
+                                dot_piece<number>(key[p][b], held[r], sum[b]);
                     }
                     float its =
                         few_turn<shape::LANES, shape::BATCH>(sum) * s.scale +

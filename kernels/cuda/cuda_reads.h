@@ -63,4 +63,21 @@ static __device__ inline void write_four(Number *row, size_t l, size_t d,
             write_one(row + l + i, by[i]);
 }
 
+/* sum + row . by, of the f32 or bf16 numbers in 16 bytes of a row. */
+template <typename Number>
+static __device__ inline float dot_piece(const uint4 &piece, const float *by,
+                                         float sum)
+{
+    const unsigned word[] = {piece.x, piece.y, piece.z, piece.w};
+#pragma unroll
+    for (unsigned e = 0; e < 4; e++)
+        if constexpr (sizeof(Number) == sizeof(float)) {
+            sum += __uint_as_float(word[e]) * by[e];
+        } else {
+            sum += __uint_as_float(word[e] << 16) * by[2 * e];
+            sum += __uint_as_float(word[e] & 0xFFFF0000u) * by[2 * e + 1];
+        }
+    return sum;
+}
+
 #endif

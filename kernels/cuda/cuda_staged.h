@@ -122,14 +122,8 @@ static __device__ inline void stage_rows(const struct staged &to,
 static __device__ inline float add_piece(float sum, const uint4 &piece,
                                          const float4 &x, const float4 &y)
 {
-    const unsigned pairs[] = {piece.x, piece.y, piece.z, piece.w};
     const float by[] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
-#pragma unroll
-    for (unsigned p = 0; p < 4; p++) {
-        sum += __uint_as_float(pairs[p] << 16) * by[2 * p];
-        sum += __uint_as_float(pairs[p] & 0xFFFF0000u) * by[2 * p + 1];
-    }
-    return sum;
+    return dot_piece<uint16_t>(piece, by, sum);
 }
 
 /* sum [2, ROWS] += both pieces times piece l of each row. */

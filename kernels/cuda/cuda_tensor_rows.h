@@ -47,6 +47,12 @@ static __device__ __forceinline__ float share_of_2(float a, float b)
     return exp2_near(a - (b == minus_infinity() ? 0 : b));
 }
 
+/* The natural logarithm of total 2^max. */
+static __device__ __forceinline__ float log_of_total(float max, float total)
+{
+    return total == 0 ? minus_infinity() : (max + log2f(total)) * LN_2;
+}
+
 /* ---- Queries ---- */
 
 /* Takes the thread's part of query row(half), nullptr: there is none. */
@@ -205,8 +211,7 @@ static __device__ __forceinline__ void tensor_leave_log(
 {
     float total = quad_sum(rows->total[half]);
     if (log && tensor_leads<ROWS>())
-        *log = total == 0 ? minus_infinity()
-                          : (rows->max[half] + log2f(total)) * LN_2;
+        *log = log_of_total(rows->max[half], total);
 }
 
 /* Writes row(half) of the thread, as all there is of it or as a part; out of a

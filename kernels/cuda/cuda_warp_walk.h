@@ -84,8 +84,7 @@ static __device__ __forceinline__ void warp_leave(
     if (!out)
         return;
     if (log && !warp_query_row())
-        *log = total == 0 ? minus_infinity()
-                          : (rows->max[e] + log2f(total)) * LN_2;
+        *log = log_of_total(rows->max[e], total);
 #pragma unroll
     for (unsigned i = 0; i < WIDTH / 16; i++)
         for (unsigned h = 0; h < 2; h++) {
@@ -150,7 +149,7 @@ static __device__ __forceinline__ void warp_gather(
         if (l < d)
             out[l] = total == 0 ? 0 : sum / total;
         if (log && !l)
-            *log = total == 0 ? minus_infinity() : (max + log2f(total)) * LN_2;
+            *log = log_of_total(max, total);
     }
 }
 
