@@ -72,7 +72,7 @@ static size_t max_rows(const struct model *m, const struct cache *cache)
 size_t forward_next(const struct model *m, const struct cache *cache,
                     size_t left)
 {
-    bool wide = m->kernels->pass_rows > FORWARD_MAX_ROWS;
+    bool wide = forward_is_wide(m);
     size_t max = wide ? forward_max_texts(m) : max_rows(m, cache);
     if (left <= max)
         return left;

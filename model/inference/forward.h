@@ -89,6 +89,11 @@ static inline size_t forward_rows(const struct forward_part *part)
  * device as many as of texts, in passes of one size. */
 size_t forward_next(const struct model *model, const struct cache *cache,
                     size_t left);
+/* Whether passes are wider than those of a processor. */
+static inline bool forward_is_wide(const struct model *model)
+{
+    return model->kernels->pass_rows > FORWARD_MAX_ROWS;
+}
 /* Rows of a pass of texts side by side. */
 size_t forward_max_texts(const struct model *model);
 /* Most tokens of a text that HiCI attention reads as a whole: as many as take a

@@ -211,7 +211,7 @@ static void set_attention_facts(struct model *m)
     const struct attention_config *a = &m->config.attention;
     struct model_facts *facts = &m->facts;
     facts->scores = m->config.scores;
-    if (m->kernels->pass_rows > FORWARD_MAX_ROWS)
+    if (forward_is_wide(m))
         facts->pass_tokens = forward_max_texts(m);
     facts->embeds = !facts->scores &&
                     (a->kind == ATTENTION_FULL || a->kind == ATTENTION_HILS);
