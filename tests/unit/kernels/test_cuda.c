@@ -691,6 +691,7 @@ static void another_stream_takes_no_shared_memory_away(void **state)
         table->weight_free(&runs[i], few[i].weight);
         table->release(&runs[i], few[i].x);
         table->release(&runs[i], few[i].out);
+        table->run_end(&runs[i]);
     }
 }
 
