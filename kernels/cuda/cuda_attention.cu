@@ -192,17 +192,24 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
     }
 };
 
-/* Blocks to a processor: as many as shared memory has room for, without spills. */
-template <unsigned ROWS, unsigned WIDTH, typename Number>
+/* Blocks to a processor: as many as shared memory has room for, without spills.  GROUP:
+ * where has_warpgroups(), and queries are not in registers. */
+template <unsigned ROWS, unsigned WIDTH, typename Number, bool GROUP>
 constexpr int TENSOR_BLOCKS = ROWS == TENSOR_FEW || WIDTH == TENSOR_MAX_WIDTH ? 2
-                              : sizeof(Number) == 2                          ? 4
+                              : sizeof(Number) == 2 && GROUP                 ? 4
                                                                              : 3;
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr bool IN_GROUPS = true;
+#else
+constexpr bool IN_GROUPS = false;
+#endif
 
 /* grid: as attend's. */
 template <unsigned ROWS, unsigned WIDTH, typename Source>
 static __global__ void
 __launch_bounds__(TENSOR_THREADS,
-                  (TENSOR_BLOCKS<ROWS, WIDTH, typename Source::number>))
+                  (TENSOR_BLOCKS<ROWS, WIDTH, typename Source::number,
+                                 IN_GROUPS>))
     attend_tensor(Source s, struct tile_parts parts, size_t count)
 {
     using tile = struct tensor_tile<WIDTH, typename Source::number>;
@@ -410,12 +417,15 @@ static int attend_on_tensors(struct kernel_run *run, const Source &s,
                ? attend_by(run, s, batches, queries, longest, TENSOR_FEW,
                            attend_tensor<TENSOR_FEW, WIDTH, Source>,
                            TENSOR_THREADS,
-                           TENSOR_BLOCKS<TENSOR_FEW, WIDTH, number>,
+                           TENSOR_BLOCKS<TENSOR_FEW, WIDTH, number, false>,
                            tensor_bytes<TENSOR_FEW, WIDTH, number>(), true)
                : attend_by(run, s, batches, queries, longest, TENSOR_MANY,
                            attend_tensor<TENSOR_MANY, WIDTH, Source>,
                            TENSOR_THREADS,
-                           TENSOR_BLOCKS<TENSOR_MANY, WIDTH, number>,
+                           cuda_has_warpgroups()
+                               ? TENSOR_BLOCKS<TENSOR_MANY, WIDTH, number, true>
+                               : TENSOR_BLOCKS<TENSOR_MANY, WIDTH, number,
+                                               false>,
                            tensor_bytes<TENSOR_MANY, WIDTH, number>(), false);
 }
 

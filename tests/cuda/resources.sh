@@ -21,7 +21,7 @@ cat "$folder"/*.ptxas | awk '
     # Five of sm_120, which has registers for fewer threads, are known to.
     function known() {
         return $1 == "sm_120" &&
-            /(attend_tensor|attend_part|attend_union)<64u, 128u, .*unsigned short|block_gated<1u/
+            /(attend_tensor<64u, (64|128)u|attend_part<64u, 128u), .*unsigned short|block_gated<1u/
     }
     { count[$1]++; if ($4 > 0) spill[$1]++ }
     !check
