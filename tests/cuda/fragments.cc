@@ -5,7 +5,13 @@
 #include "tests/cuda/emulated.h"
 #include "tests/cuda/together.h"
 
-enum { LANES = 32, MAX_THREADS = 1024, MAX_COPIES = 256, MAX_GROUPS = 8 };
+enum {
+    LANES = 32,
+    MAX_THREADS = 1024,
+    MAX_COPIES = 256,
+    MAX_GROUPS = 8,
+    GROUP_COLUMNS = 128 /* of a warpgroup's product, at most */
+};
 
 static float widen(unsigned half)
 {
@@ -184,6 +190,14 @@ static float left_number(void *const *lanes, unsigned row, unsigned k)
 static void multiply_group_together(void *const *lanes)
 {
     const auto *first = static_cast<const struct group_matmul *>(lanes[0]);
+    double left[16][16], right[16][GROUP_COLUMNS];
+    for (unsigned k = 0; k < 16; k++) {
+        for (unsigned row = 0; row < 16; row++)
+            left[row][k] = static_cast<double>(left_number(lanes, row, k));
+        for (unsigned j = 0; j < first->columns; j++)
+            right[k][j] =
+                static_cast<double>(widen(*right_number(first, k, j)));
+    }
     for (unsigned lane = 0; lane < LANES; lane++) {
         const auto *own = static_cast<const struct group_matmul *>(lanes[lane]);
         for (unsigned i = 0; i < own->columns / 8; i++)
@@ -192,9 +206,7 @@ static void multiply_group_together(void *const *lanes)
                 unsigned j = i * 8 + lane % 4 * 2 + e % 2;
                 double sum = own->fresh ? 0 : static_cast<double>(own->c[i][e]);
                 for (unsigned k = 0; k < 16; k++)
-                    sum += static_cast<double>(left_number(lanes, row, k)) *
-                           static_cast<double>(
-                               widen(*right_number(first, k, j)));
+                    sum += left[row][k] * right[k][j];
                 own->c[i][e] = static_cast<float>(sum);
             }
     }
@@ -214,6 +226,8 @@ void emulated_multiply_group(float (*c)[4], const unsigned *a,
     struct group_matmul own = {c,      a,      shared_a, b, warp_of_thread(),
                                columns, turned, fresh};
     const void *caller = __builtin_return_address(0);
+    if (columns > GROUP_COLUMNS)
+        emulated_wrong("a warpgroup's product is wider than the emulation's");
     check_rows(b, turned ? 16 : columns);
     if (turned && columns > 64)
         check_rows(b + GROUP_PANEL, 16);
