@@ -35,9 +35,10 @@ constexpr size_t STACK = (128 << 10) + 65 * 64;
 enum state { READY, AT_BLOCK, AT_WARP, DONE };
 
 struct fibre {
+#if !defined(__x86_64__)
     ucontext_t context;
+#endif
     void *stack_pointer; /* where it stopped */
-    enum state state;
     uint64_t value, answer;
     unsigned from;
     void *own; /* what it brought for `all` */
@@ -46,6 +47,7 @@ struct fibre {
 };
 
 struct fibre fibres[MAX_THREADS];
+enum state states[MAX_THREADS]; /* of the fibres, side by side: it is asked often */
 struct fibre caller;
 char *stacks;
 unsigned threads, current;
@@ -117,11 +119,12 @@ void prepare(struct fibre *f, char *stack, void (*start)())
 const void *caller_stack;
 size_t caller_size;
 
+/* ended: `from` is not come back to. */
 void switch_to(struct fibre *from, struct fibre *to, const void *stack,
-               size_t size)
+               size_t size, bool ended)
 {
-    __sanitizer_start_switch_fiber(
-        from->state == DONE ? nullptr : &from->fake_stack, stack, size);
+    __sanitizer_start_switch_fiber(ended ? nullptr : &from->fake_stack, stack,
+                                   size);
     jump(from, to);
     const void **bottom = from == &caller ? nullptr : &caller_stack;
     __sanitizer_finish_switch_fiber(from->fake_stack, bottom,
@@ -135,12 +138,13 @@ void begin_fibre()
 
 void enter(unsigned t)
 {
-    switch_to(&caller, &fibres[t], stacks + t * STACK, STACK);
+    switch_to(&caller, &fibres[t], stacks + t * STACK, STACK, false);
 }
 
 void leave()
 {
-    switch_to(&fibres[current], &caller, caller_stack, caller_size);
+    switch_to(&fibres[current], &caller, caller_stack, caller_size,
+              states[current] == DONE);
 }
 #else
 void begin_fibre()
@@ -164,7 +168,7 @@ void start()
 {
     begin_fibre();
     kernel(kernel_argument);
-    fibres[current].state = DONE;
+    states[current] = DONE;
     leave();
     abort();
 }
@@ -172,7 +176,7 @@ void start()
 void wait(enum state state)
 {
     unsigned self = current;
-    fibres[self].state = state;
+    states[self] = state;
     leave();
     current = self;
     threadIdx = dim3(self, 0, 0);
@@ -194,7 +198,7 @@ bool run_ready(unsigned first, unsigned count)
         unsigned t = order == 0   ? i
                      : order == 1 ? count - 1 - i
                                   : (shift + i * 37) % count;
-        if (fibres[first + t].state == READY) {
+        if (states[first + t] == READY) {
             run_thread(first + t);
             any = true;
         }
@@ -206,10 +210,11 @@ bool run_ready(unsigned first, unsigned count)
 bool answer_warp(unsigned warp)
 {
     struct fibre *lanes = fibres + warp * WARP;
+    enum state *state = states + warp * WARP;
     unsigned waiting = 0, ended = 0;
     for (unsigned i = 0; i < WARP; i++) {
-        waiting += lanes[i].state == AT_WARP;
-        ended += lanes[i].state != AT_WARP;
+        waiting += state[i] == AT_WARP;
+        ended += state[i] != AT_WARP;
     }
     if (!waiting)
         return false;
@@ -225,23 +230,23 @@ bool answer_warp(unsigned warp)
     if (lanes[0].all)
         lanes[0].all(owns);
     for (unsigned i = 0; i < WARP; i++)
-        lanes[i].state = READY;
+        state[i] = READY;
     return true;
 }
 
 void answer_block()
 {
     for (unsigned t = 0; t < threads; t++)
-        if (fibres[t].state != AT_BLOCK)
+        if (states[t] != AT_BLOCK)
             wrong("some threads of a block wait for others that have ended");
     for (unsigned t = 0; t < threads; t++)
-        fibres[t].state = READY;
+        states[t] = READY;
 }
 
 bool all_done()
 {
     for (unsigned t = 0; t < threads; t++)
-        if (fibres[t].state != DONE)
+        if (states[t] != DONE)
             return false;
     return true;
 }
@@ -249,9 +254,7 @@ bool all_done()
 /* All warps a step further. */
 bool step_together(unsigned warps)
 {
-    bool any = false;
-    while (run_ready(0, threads))
-        any = true;
+    bool any = run_ready(0, threads);
     for (unsigned w = 0; w < warps; w++)
         any = answer_warp(w) || any;
     return any;
@@ -263,8 +266,10 @@ bool step_apart(unsigned warps, bool backwards)
     bool any = false;
     for (unsigned i = 0; i < warps; i++) {
         unsigned w = backwards ? warps - 1 - i : i;
-        while (run_ready(w * WARP, WARP) || answer_warp(w))
-            any = true;
+        for (bool more = true; more; any = any || more) {
+            more = run_ready(w * WARP, WARP);
+            more = answer_warp(w) || more;
+        }
     }
     return any;
 }
@@ -272,7 +277,7 @@ bool step_apart(unsigned warps, bool backwards)
 void run_block()
 {
     for (unsigned t = 0; t < threads; t++) {
-        fibres[t].state = READY;
+        states[t] = READY;
         prepare(&fibres[t], stacks + t * STACK, start);
     }
     unsigned pace = random_below(3), warps = threads / WARP;
@@ -328,14 +333,25 @@ bool emulated_is_shared(const void *at, size_t bytes)
            from - first <= shared_bytes - bytes;
 }
 
+struct ballot {
+    bool value;
+    unsigned all;
+};
+
+static void ballot_together(void *const *lanes)
+{
+    unsigned all = 0;
+    for (unsigned i = 0; i < WARP; i++)
+        all |= unsigned{static_cast<struct ballot *>(lanes[i])->value} << i;
+    for (unsigned i = 0; i < WARP; i++)
+        static_cast<struct ballot *>(lanes[i])->all = all;
+}
+
 unsigned emulated_ballot(bool value)
 {
-    unsigned all = 0, lane = threadIdx.x % WARP;
-    uint64_t bits = value ? uint64_t{1} << lane : 0;
-    for (unsigned step = 1; step < WARP; step *= 2)
-        bits |= emulated_exchange(bits, lane ^ step);
-    all = static_cast<unsigned>(bits);
-    return all;
+    struct ballot own = {value, 0};
+    emulated_together(&own, ballot_together);
+    return own.all;
 }
 
 unsigned atomicAdd(unsigned *at, unsigned value)
