@@ -61,8 +61,9 @@ $O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/vectors/ivf_dot.o: CFLAGS_ALL +=
 # A call for each load and store of a kernel, which the race detector answers.
 $O/tests/cuda/emulated/%.o $O/tests/cuda/self_test.o: CXXFLAGS_ALL += $(if $(filter race,$(BUILD)),-fsanitize=kernel-address \
         --param asan-instrumentation-with-call-threshold=0 --param asan-stack=0 --param asan-globals=0)
-# The tensor cores are no code under test, and a third of the tests' time.
-$O/tests/cuda/fragments.o: CXXFLAGS_ALL := $(filter-out -O% -fsanitize=% -fno-sanitize%,$(CXXFLAGS_ALL)) -O3
+# The device itself is no code under test, and half of the tests' time.
+$O/tests/cuda/fragments.o $O/tests/cuda/emulate.o: CXXFLAGS_ALL := $(filter-out -O% -fsanitize=% -fno-sanitize%,$(CXXFLAGS_ALL)) -O3 \
+        $(if $(filter asan fuzz,$(BUILD)),-DEMULATED_WITH_ASAN)
 
 # One line for each file made, unless V=1.
 Q := $(if $(V),,@)

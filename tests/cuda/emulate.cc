@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef EMULATED_WITH_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -115,61 +115,69 @@ void prepare(struct fibre *f, char *stack, void (*start)())
 }
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef EMULATED_WITH_ASAN
 const void *caller_stack;
 size_t caller_size;
+struct fibre *before; /* what ran until the last switch */
+
+/* On a stack again, or on a new one. */
+void arrive(struct fibre *on)
+{
+    const void *stack;
+    size_t size;
+    __sanitizer_finish_switch_fiber(on ? on->fake_stack : nullptr, &stack,
+                                    &size);
+    if (before != &caller)
+        return;
+    caller_stack = stack;
+    caller_size = size;
+}
 
 /* ended: `from` is not come back to. */
-void switch_to(struct fibre *from, struct fibre *to, const void *stack,
-               size_t size, bool ended)
+void switch_to(struct fibre *from, struct fibre *to, bool ended)
 {
+    bool home = to == &caller;
+    const void *stack = home ? caller_stack : stacks + (to - fibres) * STACK;
+    before = from;
     __sanitizer_start_switch_fiber(ended ? nullptr : &from->fake_stack, stack,
-                                   size);
+                                   home ? caller_size : STACK);
     jump(from, to);
-    const void **bottom = from == &caller ? nullptr : &caller_stack;
-    __sanitizer_finish_switch_fiber(from->fake_stack, bottom,
-                                    bottom ? &caller_size : nullptr);
-}
-
-void begin_fibre()
-{
-    __sanitizer_finish_switch_fiber(nullptr, &caller_stack, &caller_size);
-}
-
-void enter(unsigned t)
-{
-    switch_to(&caller, &fibres[t], stacks + t * STACK, STACK, false);
-}
-
-void leave()
-{
-    switch_to(&fibres[current], &caller, caller_stack, caller_size,
-              states[current] == DONE);
+    arrive(from);
 }
 #else
-void begin_fibre()
+void arrive(struct fibre *)
 {
 }
 
-void enter(unsigned t)
+void switch_to(struct fibre *from, struct fibre *to, bool)
 {
-    jump(&caller, &fibres[t]);
-}
-
-void leave()
-{
-    jump(&fibres[current], &caller);
+    jump(from, to);
 }
 #endif
 
 /* ---- A block ---- */
 
+/* Who runs next, one after the other; then the caller does. */
+unsigned queue[MAX_THREADS], queued, next_queued;
+
+void go_on(struct fibre *from, bool ended)
+{
+    struct fibre *to = &caller;
+    if (next_queued < queued) {
+        current = queue[next_queued++];
+        threadIdx = dim3(current, 0, 0);
+        to = &fibres[current];
+    }
+    switch_to(from, to, ended);
+}
+
 void start()
 {
-    begin_fibre();
+    arrive(nullptr);
+    unsigned self = current;
     kernel(kernel_argument);
-    states[current] = DONE;
-    leave();
+    states[self] = DONE;
+    go_on(&fibres[self], true);
     abort();
 }
 
@@ -177,33 +185,24 @@ void wait(enum state state)
 {
     unsigned self = current;
     states[self] = state;
-    leave();
-    current = self;
-    threadIdx = dim3(self, 0, 0);
-}
-
-void run_thread(unsigned t)
-{
-    current = t;
-    threadIdx = dim3(t, 0, 0);
-    enter(t);
+    go_on(&fibres[self], false);
 }
 
 /* Lets each of the `count` threads from `first` on run until it cannot. */
 bool run_ready(unsigned first, unsigned count)
 {
     unsigned order = random_below(3), shift = random_below(count);
-    bool any = false;
+    queued = next_queued = 0;
     for (unsigned i = 0; i < count; i++) {
         unsigned t = order == 0   ? i
                      : order == 1 ? count - 1 - i
                                   : (shift + i * 37) % count;
-        if (states[first + t] == READY) {
-            run_thread(first + t);
-            any = true;
-        }
+        queue[queued] = first + t;
+        queued += states[first + t] == READY;
     }
-    return any;
+    if (queued)
+        go_on(&caller, false);
+    return queued;
 }
 
 /* Answers a warp all of whose lanes wait. */
