@@ -115,6 +115,9 @@ void query_free(struct query *query);
 /* Index of a term in the query, -1: not in it. */
 int query_find(const struct query *query, struct slice term);
 
+/* All of its terms, for analyze_sought. */
+struct sought_terms query_sought(const struct query *query);
+
 /* idf and weights, from the terms' `nodes`, of `owners` nodes with content of
  * `mean_words` words.  A part counts less where the whole is known; a common
  * word less where the manuals have it more rarely than English has: a question

@@ -126,6 +126,14 @@ int query_find(const struct query *query, struct slice term)
     return -1;
 }
 
+struct sought_terms query_sought(const struct query *query)
+{
+    struct sought_terms sought = {0};
+    for (size_t i = 0; i < query->count; i++)
+        sought_add(&sought, slice_of(query->terms[i].term));
+    return sought;
+}
+
 static bool whole_is_known(const struct query *query, uint32_t within)
 {
     for (size_t t = 0; t < query->count; t++)

@@ -51,6 +51,16 @@ int kinds_of(const struct snapshot *snapshot, const struct view *view,
     return 0;
 }
 
+/* One node's pieces are scored. */
+struct scoring {
+    const struct view *view;
+    uint32_t node;
+    const struct query *query;
+    const struct match *row; /* of the node */
+    struct analyzer *maker;
+    struct sought_terms sought;
+};
+
 struct counting {
     const struct query *query;
     struct match *row;
@@ -64,36 +74,32 @@ static void count_term(void *context, const struct term_at *at)
         counting->row[term].body++;
 }
 
-static double score_piece(const struct view *view, uint32_t node,
-                          const struct query *query, const struct match *row,
-                          struct slice text, struct analyzer *maker)
+static double score_piece(const struct scoring *scoring, struct slice text)
 {
     struct match mine[QUERY_MAX_TERMS];
-    struct counting counting = {query, mine};
-    for (size_t t = 0; t < query->count; t++) {
-        mine[t] = row[t];
+    struct counting counting = {scoring->query, mine};
+    for (size_t t = 0; t < scoring->query->count; t++) {
+        mine[t] = scoring->row[t];
         mine[t].body = 0;
         mine[t].defined = 0;
     }
-    analyze(maker, text, count_term, &counting);
-    return lexical_score(query, view, node, mine);
+    analyze_sought(scoring->maker, &scoring->sought, text, count_term,
+                   &counting);
+    return lexical_score(scoring->query, scoring->view, scoring->node, mine);
 }
 
 /* By the best piece of a long one: a page in one <pre> has every word somewhere. */
-static double score_block(const struct view *view, uint32_t node,
-                          const struct query *query, const struct match *row,
-                          const struct block *block, struct analyzer *maker)
+static double score_block(const struct scoring *scoring, struct slice text)
 {
-    struct slice text = block->text;
     double best = 0;
     if (text.size <= LONG_BLOCK)
-        return score_piece(view, node, query, row, text, maker);
+        return score_piece(scoring, text);
     for (size_t at = 0; at < text.size;) {
         size_t from = at;
         while (at < text.size && at - from < MIN_PIECE)
             sentences_piece(text, &at);
-        struct slice piece = {text.data + from, at - from};
-        double score = score_piece(view, node, query, row, piece, maker);
+        double score =
+            score_piece(scoring, (struct slice){text.data + from, at - from});
         best = score > best ? score : best;
     }
     return best;
@@ -106,6 +112,12 @@ int kinds_best(const struct snapshot *snapshot, const struct view *view,
 {
     struct content content;
     struct kind_block best = {.block = TREE_NONE};
+    struct scoring scoring = {.view = view,
+                              .node = node,
+                              .query = query,
+                              .row = row,
+                              .maker = maker,
+                              .sought = query_sought(query)};
     int code = content_open(snapshot, view, node, &content, err);
     if (code && code != ERR_NOT_FOUND)
         return code;
@@ -113,7 +125,7 @@ int kinds_best(const struct snapshot *snapshot, const struct view *view,
         const struct block *block = &content.node->blocks[b];
         if (!(kinds & kind_bit(block->kind)))
             continue;
-        double score = score_block(view, node, query, row, block, maker);
+        double score = score_block(&scoring, block->text);
         if (best.block == TREE_NONE || score > best.score)
             best = (struct kind_block){b, score};
     }

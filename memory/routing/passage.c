@@ -43,6 +43,7 @@ struct sentence {
 
 struct choosing {
     const struct query *query;
+    struct sought_terms sought; /* its terms */
     struct analyzer *maker;
     kind_set kinds; /* 0: any */
     const atomic_bool *cancel;
@@ -84,7 +85,7 @@ static void mark(void *context, const struct term_at *at)
 static term_set terms_in(const struct choosing *choosing, struct slice text)
 {
     struct marking marking = {.query = choosing->query};
-    analyze(choosing->maker, text, mark, &marking);
+    analyze_sought(choosing->maker, &choosing->sought, text, mark, &marking);
     return marking.terms;
 }
 
@@ -434,8 +435,11 @@ int passages_choose(const struct snapshot *snapshot,
     struct analyzer *maker = analyzer_new();
     struct passages passages = {0};
     passages.items = mem_alloc((max + OF_BEST) * sizeof *passages.items);
-    struct choosing choosing = {
-        .query = &query, .maker = maker, .kinds = kinds, .cancel = cancel};
+    struct choosing choosing = {.query = &query,
+                                .sought = query_sought(&query),
+                                .maker = maker,
+                                .kinds = kinds,
+                                .cancel = cancel};
     choosing.best_hit = route->count ? route->hits[0].score : 0;
     double min = MIN_SHARE * choosing.best_hit;
     size_t sections = 0;

@@ -142,6 +142,125 @@ static void long_terms_are_cut(void **state)
     buf_free(&expected);
 }
 
+/* ---- Terms that are sought ---- */
+
+struct occurrences {
+    struct slice term;
+    size_t count;
+};
+
+static void count_occurrence(void *context, const struct term_at *at)
+{
+    struct occurrences *occurrences = context;
+    occurrences->count += slice_equal(at->term, occurrences->term);
+}
+
+struct comparison {
+    struct analyzer *maker; /* another than the one that reads the text */
+    struct slice text;
+    size_t terms;
+};
+
+/* One of the text's terms, sought alone, is found as often as it stands there. */
+static void seek_alone(void *context, const struct term_at *at)
+{
+    struct comparison *all = context;
+    char copy[TERM_MAX + 1];
+    memcpy(copy, at->term.data, at->term.size);
+    struct slice term = {copy, at->term.size};
+    struct occurrences whole = {.term = term}, some = {.term = term};
+    struct sought_terms sought = {0};
+    sought_add(&sought, term);
+    analyze(all->maker, all->text, count_occurrence, &whole);
+    analyze_sought(all->maker, &sought, all->text, count_occurrence, &some);
+    assert_true(whole.count > 0);
+    assert_int_equal(some.count, whole.count);
+    all->terms++;
+}
+
+static void what_is_sought_is_found_as_often(void **state)
+{
+    static const char *const texts[] = {
+        "Dying processes die; the skies, lies and dyes of a dry day. Is it?",
+        "--[no-]verify, --no-verify=all and git-push(1) --force-with-lease x",
+        "pg_catalog.pg_class and findOrphans, std::vector<int>, a_b,c :: ->",
+        "\u7D22\u5F15\u8868 work_mem\u3092\uFF21 \uFF41bc ABC abc "
+        "\u00C4pfel \u00E4pfel \u212Aelvin kelvin A\u0308 y\u00EF",
+        "AH00558 ORA-00942 9y 9i yi iy I Y oing aed uing C++ C# c@ @property"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct analyzer *maker = analyzer_new();
+        struct comparison all = {.maker = analyzer_new(),
+                                 .text = slice_of(texts[i])};
+        analyze(maker, all.text, seek_alone, &all);
+        assert_true(all.terms > 8);
+        analyzer_free(all.maker);
+        analyzer_free(maker);
+    }
+}
+
+static void keep_term(void *context, const struct term_at *at)
+{
+    struct buf *stem = context;
+    buf_clear(stem);
+    buf_put_slice(stem, at->term);
+}
+
+static void assert_stem_finds(struct analyzer *maker, struct slice word,
+                              struct buf *stem)
+{
+    struct sought_terms sought = {0};
+    analyze(maker, word, keep_term, stem);
+    sought_add(&sought, buf_slice(stem));
+    struct occurrences found = {.term = buf_slice(stem)};
+    analyze_sought(maker, &sought, word, count_occurrence, &found);
+    if (found.count != 1)
+        fail_msg("%.*s: %.*s", (int)word.size, word.data, (int)stem->size,
+                 stem->data);
+}
+
+/* Every beginning of three letters, behind which the stemmer takes something off. */
+static void a_stem_finds_its_words(void **state)
+{
+    static const char *const ends[] = {"",    "s",   "ed",   "ing", "ies",
+                                       "ied", "eed", "edly", "ly",  "y"};
+    static const char *const fourths[] = {"", "t", "l", "z", "y", "e", "i"};
+    struct analyzer *maker = analyzer_new();
+    struct buf word = {0}, stem = {0};
+    (void)state;
+    for (int i = 0; i < 26 * 27 * 27 * 7; i++)
+        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+            buf_clear(&word);
+            buf_put_byte(&word, 'a' + i % 26);
+            if (i / 26 % 27)
+                buf_put_byte(&word, 'a' + i / 26 % 27 - 1);
+            if (i / 26 / 27 % 27)
+                buf_put_byte(&word, 'a' + i / 26 / 27 % 27 - 1);
+            buf_put_text(&word, fourths[i / 26 / 27 / 27]);
+            buf_put_text(&word, ends[e]);
+            assert_stem_finds(maker, buf_slice(&word), &stem);
+        }
+    buf_free(&word);
+    buf_free(&stem);
+    analyzer_free(maker);
+}
+
+static void most_words_are_not_looked_at(void **state)
+{
+    struct analyzer *maker = analyzer_new();
+    struct buf out = {0};
+    struct sought_terms sought = {0};
+    (void)state;
+    sought_add(&sought, slice_of("verifi"));
+    buf_put_text(&out, "");
+    analyze_sought(maker, &sought,
+                   slice_of("Verify with --no-verify, value, vesta"), note,
+                   &out);
+    assert_string_equal(out.data, "verifi verifi");
+    buf_free(&out);
+    analyzer_free(maker);
+}
+
 static void assert_query(const char *text, const char *expected)
 {
     struct query query;
@@ -259,6 +378,9 @@ int main(void)
         cmocka_unit_test(words_become_stems),
         cmocka_unit_test(identifiers_stay_whole_and_in_parts),
         cmocka_unit_test(long_terms_are_cut),
+        cmocka_unit_test(what_is_sought_is_found_as_often),
+        cmocka_unit_test(a_stem_finds_its_words),
+        cmocka_unit_test(most_words_are_not_looked_at),
         cmocka_unit_test(questions_lose_their_stop_words),
         cmocka_unit_test(common_words_are_found),
         cmocka_unit_test(identifiers_hold_smaller_ones),
