@@ -116,11 +116,13 @@ static struct slice last_word(struct slice text)
     return behind(text, from);
 }
 
+static const char PART_SIGNS[] = ".:#>"; /* before the last part of a name */
+
 /* Does `name` end in a part of its own that is `part`? */
 static bool ends_in_part(struct slice name, struct slice part)
 {
     return part.size && name.size > part.size &&
-           strchr(".:#>", name.data[name.size - part.size - 1]) &&
+           strchr(PART_SIGNS, name.data[name.size - part.size - 1]) &&
            !memcmp(name.data + name.size - part.size, part.data, part.size);
 }
 
@@ -226,15 +228,35 @@ static bool is_anchor(struct slice asked, const struct node *node)
     return is;
 }
 
+static bool has_sign(struct slice text, const char *signs)
+{
+    size_t at = 0;
+    while (at < text.size && !strchr(signs, text.data[at]))
+        at++;
+    return at < text.size;
+}
+
+/* Most questions are longer than what a node is called, and no name that another is
+ * the last part of: nothing of such a text need be folded. */
+static bool may_be_called(struct slice asked, struct slice text, bool entry)
+{
+    return asked.size <= text.size || (entry && has_sign(asked, PART_SIGNS));
+}
+
 static enum name_match compare_node(struct slice asked, const struct node *node,
                                     bool lower)
 {
     struct buf text = {0};
-    fold(&text, node->title, lower);
-    enum name_match best = compare_title(asked, buf_slice(&text));
-    if (node->entry)
-        best = better(best, compare_entry(asked, buf_slice(&text)));
+    enum name_match best = NAME_OTHER;
+    if (may_be_called(asked, node->title, node->entry)) {
+        fold(&text, node->title, lower);
+        best = compare_title(asked, buf_slice(&text));
+        if (node->entry)
+            best = better(best, compare_entry(asked, buf_slice(&text)));
+    }
     for (uint32_t i = 0; i < node->alias_count && best == NAME_OTHER; i++) {
+        if (!may_be_called(asked, node->aliases[i], false))
+            continue;
         buf_clear(&text);
         fold(&text, node->aliases[i], lower);
         if (compare_title(asked, buf_slice(&text)) == NAME_WHOLE)
@@ -251,9 +273,11 @@ enum name_match name_of_node(const struct name *name,
     *ret_same = true;
     if (is_anchor(asked, outlined))
         return NAME_WHOLE;
-    enum name_match match = compare_node(asked, outlined, false);
-    if (match != NAME_OTHER)
-        return match;
-    *ret_same = false;
-    return compare_node(buf_slice(&name->lower), outlined, true);
+    /* What is called so as written is so in lower case, too: most are not. */
+    enum name_match lower =
+        compare_node(buf_slice(&name->lower), outlined, true);
+    enum name_match match =
+        lower == NAME_OTHER ? NAME_OTHER : compare_node(asked, outlined, false);
+    *ret_same = match != NAME_OTHER;
+    return *ret_same ? match : lower;
 }

@@ -1,5 +1,6 @@
 /* Sections that tell what changed from version to version. */
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "memory/routing/route_internal.h"
@@ -39,11 +40,30 @@ static bool wants_history(const struct query *query)
     return false;
 }
 
+/* Each of the titles above holds one of these; most titles none, and need not be
+ * folded. */
+static bool may_be_history(struct slice title)
+{
+    static const char *const in_all[] = {"hang", "hist", "note", "new"};
+    for (size_t i = 0; i < title.size; i++) {
+        int c = (unsigned char)title.data[i] | 32;
+        if (c >= 0x80) /* may be folded away */
+            return true;
+        if (c != 'h' && c != 'n')
+            continue;
+        for (size_t w = 0; w < sizeof in_all / sizeof *in_all; w++)
+            if (title.size - i >= strlen(in_all[w]) &&
+                !strncasecmp(title.data + i, in_all[w], strlen(in_all[w])))
+                return true;
+    }
+    return false;
+}
+
 static bool is_history_title(struct slice title)
 {
     struct buf folded = {0};
     bool is = false;
-    if (title.size > LONGEST_TITLE)
+    if (title.size > LONGEST_TITLE || !may_be_history(title))
         return false;
     text_fold_compare(&folded, title);
     buf_put_byte(&folded, '\0');
