@@ -33,18 +33,27 @@ static struct match unpack(uint64_t packed, uint32_t version)
     return match;
 }
 
-/* The first place from `at` on whose id is this one or greater: in steps that
- * double, then by halves. */
+/* The first place from `at` on whose id is this one or greater.  Where no id is missing
+ * it is as far as the ids are from each other, else before that: it is looked for back
+ * from there in steps that double, then by halves. */
 static size_t seek_id(const struct view *view, size_t at, uint64_t id)
 {
     const struct view_id *by_id = view->by_id;
-    size_t count = view->outline->count, end = at;
-    for (size_t step = 1; end < count && by_id[end].id < id; step *= 2) {
-        at = end + 1;
-        end += step;
+    size_t count = view->outline->count;
+    if (at >= count || by_id[at].id >= id)
+        return at;
+    uint64_t far = id - by_id[at].id;
+    size_t end = far < count - at ? at + (size_t)far : count;
+    if (end < count && by_id[end].id == id)
+        return end;
+    for (size_t step = 1; end > at + step; step *= 2) {
+        if (by_id[end - step].id < id) {
+            at = end - step;
+            break;
+        }
+        end -= step;
     }
-    if (end > count)
-        end = count;
+    at++; /* by_id[at] is before it */
     while (at < end) {
         size_t middle = at + (end - at) / 2;
         if (by_id[middle].id < id)
@@ -78,7 +87,8 @@ static void add_finding(struct findings *findings, uint32_t node,
  * not ascend, or end too early, so that they are damaged.  *strange: some name what is
  * no node of the view. */
 static bool find_term(const struct view *view, struct slice postings,
-                      struct findings *findings, uint8_t *found, bool *strange)
+                      struct findings *findings, struct matches *matches,
+                      bool *strange)
 {
     struct reader in = reader_of(postings.data, postings.size);
     uint64_t id = 0;
@@ -96,7 +106,9 @@ static bool find_term(const struct view *view, struct slice postings,
         uint32_t node = view->by_id[at].node;
         struct match match = unpack(packed, view->manual.lexical);
         add_finding(findings, node, match);
-        found[node] |= match.title ? FOUND_OWN | FOUND_HEAD : FOUND_OWN;
+        matches->end[node]++;
+        matches->found[node] |=
+            match.title ? FOUND_OWN | FOUND_HEAD : FOUND_OWN;
     }
     return true;
 }
@@ -116,7 +128,7 @@ static bool is_current(struct store_txn *txn, const struct view *view)
 
 static int find_terms(struct store_txn *txn, const struct view *view,
                       const struct query *query, struct findings *findings,
-                      uint8_t *found, struct err *err)
+                      struct matches *matches, struct err *err)
 {
     for (size_t t = 0; t < query->count; t++) {
         struct slice postings;
@@ -126,7 +138,7 @@ static int find_terms(struct store_txn *txn, const struct view *view,
         if (code)
             return code;
         bool strange = false;
-        if (!find_term(view, postings, findings, found, &strange) ||
+        if (!find_term(view, postings, findings, matches, &strange) ||
             (strange && is_current(txn, view)))
             return err_set(err, ERR_STORE,
                            "the postings of '%.100s' in the manual %.200s are "
@@ -148,52 +160,63 @@ static uint32_t next_head(const struct tree *outline, const uint8_t *found,
     return top;
 }
 
-/* Numbers the rows: of what holds a term, and of what is below a title that
- * does.  Returns how many. */
-static size_t number_rows(const struct tree *outline, struct matches *matches)
+/* Findings are of one term after the other; each node's come together. */
+static void fill_items(const struct tree *outline,
+                       const struct findings *findings, struct matches *matches)
 {
-    size_t rows = 1;
-    uint32_t top = 1;
-    while ((top = next_head(outline, matches->found, top)) < outline->count) {
-        uint32_t end = outline->nodes[top].end;
-        for (uint32_t n = top + 1; n < end; n++)
-            matches->found[n] |= FOUND_HEAD;
-        top = end;
+    uint32_t all = 0;
+    matches->items = mem_alloc(findings->count * sizeof *matches->items);
+    for (uint32_t n = 0; n < outline->count; n++) { /* where they begin */
+        uint32_t count = matches->end[n];
+        matches->end[n] = all;
+        all += count;
     }
-    for (uint32_t n = 0; n < outline->count; n++)
-        if (matches->found[n])
-            matches->row_of[n] = (uint32_t)rows++;
-    return rows;
-}
-
-/* Below titles that hold terms, node by node from the parent. */
-static void fill_paths(const struct view *view, struct matches *matches)
-{
-    const struct tree *outline = view->outline;
-    size_t terms = matches->terms;
-    uint32_t top = 1;
-    while ((top = next_head(outline, matches->found, top)) < outline->count) {
-        uint32_t end = outline->nodes[top].end;
-        for (uint32_t n = top + 1; n < end; n++) {
-            const struct match *above =
-                matches_row(matches, view->nodes[n].parent);
-            struct match *row = &matches->rows[matches->row_of[n] * terms];
-            for (size_t t = 0; t < terms; t++)
-                row[t].path = above[t].title || above[t].path;
-        }
-        top = end;
-    }
-}
-
-static void fill_rows(const struct findings *findings, struct matches *matches)
-{
     size_t i = 0;
     for (size_t t = 0; t < matches->terms; t++)
         for (; i < findings->end[t]; i++) {
             const struct finding *item = &findings->items[i];
-            size_t row = matches->row_of[item->node];
-            matches->rows[row * matches->terms + t] = item->match;
+            matches->items[matches->end[item->node]++] =
+                (struct found_term){(uint8_t)t, item->match};
         }
+}
+
+static void count_owners(const struct view *view, struct matches *matches)
+{
+    for (uint32_t n = 0; n < view->outline->count; n++) {
+        if (!matches->found[n] || !view->nodes[n].words)
+            continue;
+        const struct found_term *end = matches_end(matches, n);
+        for (const struct found_term *item = matches_first(matches, n);
+             item < end; item++)
+            matches->owners[item->term] += match_holds(&item->match);
+    }
+}
+
+static uint64_t titles_of(const struct matches *matches, uint32_t node)
+{
+    uint64_t titles = 0;
+    const struct found_term *end = matches_end(matches, node);
+    for (const struct found_term *item = matches_first(matches, node);
+         item < end; item++)
+        titles |= (uint64_t)(item->match.title > 0) << item->term;
+    return titles;
+}
+
+/* Below titles that hold terms, node by node from the parent. */
+static void fill_above(const struct view *view, struct matches *matches)
+{
+    const struct tree *outline = view->outline;
+    uint32_t top = 1;
+    while ((top = next_head(outline, matches->found, top)) < outline->count) {
+        uint32_t end = outline->nodes[top].end;
+        for (uint32_t n = top + 1; n < end; n++) {
+            uint32_t parent = view->nodes[n].parent;
+            matches->found[n] |= FOUND_HEAD;
+            matches->above[n] =
+                matches->above[parent] | titles_of(matches, parent);
+        }
+        top = end;
+    }
 }
 
 int lexical_match(struct store_txn *txn, const struct view *view,
@@ -204,18 +227,18 @@ int lexical_match(struct store_txn *txn, const struct view *view,
     struct findings findings = {0};
     struct matches matches = {.terms = query->count};
     matches.found = mem_alloc(outline->count);
-    int code = find_terms(txn, view, query, &findings, matches.found, err);
+    matches.end = mem_alloc(outline->count * sizeof *matches.end);
+    matches.above = mem_alloc(outline->count * sizeof *matches.above);
+    int code = find_terms(txn, view, query, &findings, &matches, err);
     if (code)
         goto done;
-    matches.row_of = mem_alloc(outline->count * sizeof *matches.row_of);
-    size_t rows = number_rows(outline, &matches), size;
-    if (!mem_mul(rows, matches.terms * sizeof *matches.rows, &size)) {
+    if (findings.count > UINT32_MAX) {
         code = err_set(err, ERR_LIMIT, "the manual is too large");
         goto done;
     }
-    matches.rows = mem_alloc(size);
-    fill_rows(&findings, &matches);
-    fill_paths(view, &matches);
+    fill_items(outline, &findings, &matches);
+    count_owners(view, &matches);
+    fill_above(view, &matches);
     *ret_matches = matches;
 done:
     free(findings.items);
@@ -224,10 +247,23 @@ done:
     return code;
 }
 
+struct match_row matches_row(const struct matches *matches, uint32_t node)
+{
+    struct match_row row = {0};
+    const struct found_term *end = matches_end(matches, node);
+    for (const struct found_term *item = matches_first(matches, node);
+         item < end; item++)
+        row.of[item->term] = item->match;
+    for (size_t t = 0; t < matches->terms; t++)
+        row.of[t].path = matches->above[node] >> t & 1;
+    return row;
+}
+
 void matches_free(struct matches *matches)
 {
-    free(matches->rows);
-    free(matches->row_of);
+    free(matches->items);
+    free(matches->end);
+    free(matches->above);
     free(matches->found);
     *matches = (struct matches){0};
 }
@@ -254,34 +290,87 @@ static double gain_of(const struct query *query,
     return sum;
 }
 
+/* What a node's words and names weigh. */
+struct norms {
+    double body, title_length; /* of its lengths */
+    double title, path, alias;
+};
+
+static struct norms norms_of(const struct view *view, uint32_t node)
+{
+    const struct view_node *n = &view->nodes[node];
+    return (struct norms){
+        .body = 1 - B_BODY + B_BODY * n->words / (view->mean_words + 1e-9),
+        .title_length =
+            1 - B_TITLE +
+            B_TITLE * n->title_words / (view->mean_title_words + 1e-9),
+        .title = n->entry ? NAME : TITLE,
+        .path = n->entry ? SECTION : PATH,
+        .alias = ALIAS / sqrt(n->names ? n->names : 1)};
+}
+
+static double score_term(const struct query_term *term,
+                         const struct norms *norms, const struct match *match)
+{
+    double tf = match->body / norms->body +
+                norms->title * match->title / norms->title_length +
+                norms->path * match->path + DEFINED * match->defined +
+                norms->alias * match->alias;
+    return term->weight * term->idf * tf * (K1 + 1) / (K1 + tf);
+}
+
 double lexical_score(const struct query *query, const struct view *view,
                      uint32_t node, const struct match *row)
 {
-    const struct view_node *n = &view->nodes[node];
-    double body_norm =
-        1 - B_BODY + B_BODY * n->words / (view->mean_words + 1e-9);
-    double title_norm =
-        1 - B_TITLE +
-        B_TITLE * n->title_words / (view->mean_title_words + 1e-9);
-    double title = n->entry ? NAME : TITLE, path = n->entry ? SECTION : PATH;
-    double alias = ALIAS / sqrt(n->names ? n->names : 1);
+    struct norms norms = norms_of(view, node);
     double own[QUERY_MAX_TERMS], score = 0;
     bool others = false;
     for (size_t t = 0; t < query->count; t++) {
         own[t] = 0;
         if (!match_holds(&row[t]) && !row[t].path)
             continue;
-        double tf = row[t].body / body_norm +
-                    title * row[t].title / title_norm + path * row[t].path +
-                    DEFINED * row[t].defined + alias * row[t].alias;
-        own[t] = query->terms[t].weight * query->terms[t].idf * tf * (K1 + 1) /
-                 (K1 + tf);
+        own[t] = score_term(&query->terms[t], &norms, &row[t]);
         if (query->terms[t].instead_of)
             others = true;
         else
             score += own[t];
     }
     return others ? score + gain_of(query, own) : score;
+}
+
+double lexical_score_found(const struct query *query, const struct view *view,
+                           uint32_t node, const struct matches *matches)
+{
+    struct norms norms = norms_of(view, node);
+    /* To clear it for each node would take as long as the rest. */
+    double own[QUERY_MAX_TERMS] __attribute__((uninitialized)), score = 0;
+    bool others = false;
+    uint64_t above = matches->above[node];
+    const struct found_term *item = matches_first(matches, node);
+    const struct found_term *end = matches_end(matches, node);
+    uint64_t scored = 0;
+    while (item < end || above) {
+        size_t t = item < end ? item->term : QUERY_MAX_TERMS;
+        if (above && (size_t)__builtin_ctzll(above) < t)
+            t = (size_t)__builtin_ctzll(above);
+        struct match match = {0};
+        if (item < end && item->term == t)
+            match = item++->match;
+        match.path = above >> t & 1;
+        above &= ~((uint64_t)1 << t);
+        own[t] = score_term(&query->terms[t], &norms, &match);
+        scored |= (uint64_t)1 << t;
+        if (query->terms[t].instead_of)
+            others = true;
+        else
+            score += own[t];
+    }
+    if (!others)
+        return score;
+    for (size_t t = 0; t < query->count; t++)
+        if (!(scored >> t & 1))
+            own[t] = 0;
+    return score + gain_of(query, own);
 }
 
 double lexical_bound(double information)

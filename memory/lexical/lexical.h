@@ -158,25 +158,41 @@ static inline bool match_holds(const struct match *match)
     return match->body || match->title || match->defined || match->alias;
 }
 
-/* What a row of matches holds, so that rows of nothing need not be read. */
+/* What is found of a node, so that what holds nothing need not be read. */
 enum {
     FOUND_OWN = 1,  /* the node itself holds a term */
     FOUND_HEAD = 2, /* its title, or one above, does */
 };
 
-/* Of the nodes of a view: rows are of those alone that hold something, so
- * that a question reads little of a large manual. */
-struct matches {
-    struct match *rows; /* [rows, terms]; the first holds nothing */
-    uint32_t *row_of;   /* [outline->count]; 0: nothing */
-    uint8_t *found;     /* [outline->count] FOUND_*; 0: nothing */
-    size_t terms;
+/* A term that a node itself holds. */
+struct found_term {
+    uint8_t term;       /* of the query */
+    struct match match; /* without `path` */
 };
 
-static inline const struct match *matches_row(const struct matches *matches,
-                                              uint32_t node)
+/* Of the nodes of a view, what they hold alone: a question reads little of a large
+ * manual. */
+struct matches {
+    struct found_term *items; /* by node, then by term */
+    uint32_t
+        *end; /* [outline->count] of each node's items, which begin where those
+                        of the node before it end */
+    uint64_t *above; /* [outline->count] a bit for each term in a title above */
+    uint8_t *found;  /* [outline->count] FOUND_*; 0: nothing */
+    size_t terms;
+    uint32_t owners[QUERY_MAX_TERMS]; /* nodes with text that hold the term */
+};
+
+static inline struct found_term *matches_first(const struct matches *matches,
+                                               uint32_t node)
 {
-    return &matches->rows[matches->row_of[node] * matches->terms];
+    return matches->items + (node ? matches->end[node - 1] : 0);
+}
+
+static inline struct found_term *matches_end(const struct matches *matches,
+                                             uint32_t node)
+{
+    return matches->items + matches->end[node];
 }
 
 /* To be freed with matches_free. */
@@ -185,8 +201,16 @@ int lexical_match(struct store_txn *txn, const struct view *view,
                   struct err *err);
 void matches_free(struct matches *matches);
 
-/* BM25 of one node from its row of matches.  Of a term and what may stand in its
- * place what scores most counts. */
+/* A node's matches, one for each term of the query. */
+struct match_row {
+    struct match of[QUERY_MAX_TERMS];
+};
+struct match_row matches_row(const struct matches *matches, uint32_t node);
+
+/* BM25 of one node from what it holds, and from a row of matches.  Of a term and what
+ * may stand in its place what scores most counts. */
+double lexical_score_found(const struct query *query, const struct view *view,
+                           uint32_t node, const struct matches *matches);
 double lexical_score(const struct query *query, const struct view *view,
                      uint32_t node, const struct match *row);
 

@@ -199,8 +199,8 @@ static void trust(const struct routing *routing, const struct ranking *lexical,
         return;
     const struct ranked *best = &lexical->items[0];
     const struct matches *matches = &routing->scopes[best->scope].matches;
-    double known =
-        coverage(&routing->query, matches_row(matches, best->node), true);
+    struct match_row row = matches_row(matches, best->node);
+    double known = coverage(&routing->query, row.of, true);
     weights->by[ROUTE_BY_DENSE] *= 1 - DISTRUST * known;
     weights->by[ROUTE_BY_TREE] *= 1 - DISTRUST * known;
 }
@@ -308,12 +308,12 @@ static void give_hits(struct routing *routing, const struct fused *fused,
     for (size_t i = 0; i < count; i++) {
         const struct fused *item = &fused[i];
         const struct scope *scope = &routing->scopes[item->scope];
-        const struct match *row = matches_row(&scope->matches, item->node);
+        struct match_row row = matches_row(&scope->matches, item->node);
         result->hits[i] =
             (struct route_hit){.view = scope->view,
                                .node = item->node,
                                .score = item->score,
-                               .coverage = coverage(query, row, false),
+                               .coverage = coverage(query, row.of, false),
                                .tokens = item->tokens,
                                .block = TREE_NONE};
         for (int r = 0; r < ROUTE_RANKINGS; r++)
@@ -333,10 +333,10 @@ static int give_blocks(struct routing *routing, const struct snapshot *snapshot,
     for (size_t i = 0; i < result->count && !code; i++) {
         const struct scope *scope = &routing->scopes[fused[i].scope];
         struct route_hit *hit = &result->hits[i];
+        struct match_row row = matches_row(&scope->matches, hit->node);
         struct kind_block best;
         code = kinds_best(snapshot, hit->view, hit->node, scope->wanted, query,
-                          matches_row(&scope->matches, hit->node), maker, &best,
-                          err);
+                          row.of, maker, &best, err);
         if (!code)
             hit->block = best.block;
     }
@@ -373,7 +373,7 @@ static void free_routing(struct routing *routing)
     for (size_t s = 0; s < routing->scope_count; s++) {
         matches_free(&routing->scopes[s].matches);
         free(routing->scopes[s].own);
-        free(routing->scopes[s].whole);
+        subtrees_free(routing->scopes[s].subtrees);
         free(routing->scopes[s].branch);
         free(routing->scopes[s].holds);
         free(routing->scopes[s].refused);

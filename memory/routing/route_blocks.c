@@ -14,12 +14,11 @@ void rank_blocks(struct routing *routing, const struct ranking *lexical,
         const struct ranked *item = &lexical->items[i];
         const struct scope *scope = &routing->scopes[item->scope];
         kind_set kinds = scope->wanted ? scope->wanted : ~(kind_set)0;
+        struct match_row row = matches_row(&scope->matches, item->node);
         struct kind_block best;
         /* What cannot be read here is told where it is shown. */
         if (!kinds_best(routing->snapshot, scope->view, item->node, kinds,
-                        &routing->query,
-                        matches_row(&scope->matches, item->node), maker, &best,
-                        NULL) &&
+                        &routing->query, row.of, maker, &best, NULL) &&
             best.block != TREE_NONE)
             ranking_add(ranking, item->scope, item->node, best.score);
     }

@@ -188,7 +188,8 @@ static double describe_section(const struct routing *routing,
                                double *features)
 {
     const struct scope *scope = &routing->scopes[item->scope];
-    const struct match *row = matches_row(&scope->matches, item->node);
+    struct match_row found = matches_row(&scope->matches, item->node);
+    const struct match *row = found.of;
     if (!is_evidence(routing, scope, item->node, row))
         return 0;
     raise(&features[CONFIDENCE_BM25],

@@ -8,6 +8,8 @@
 #include "memory/routing/route.h"
 #include "memory/vectors/vectors.h"
 
+struct subtrees; /* route_terms.c */
+
 /* One view under a question. */
 struct scope {
     const struct view *view;
@@ -20,8 +22,9 @@ struct scope {
                                       NULL: none */
     size_t rows;                   /* of them, of nodes that may be found */
     struct matches matches;
-    double *own;    /* [outline->count] lexical score; 0: owns none */
-    double *whole;  /* [outline->count] lexical score of the sub-tree as one */
+    double *own; /* [outline->count] lexical score; 0: owns none */
+    struct subtrees
+        *subtrees;  /* lexical scores of sub-trees; NULL: none asked */
     double *branch; /* [outline->count] lexical score by which it is chosen */
     bool *holds;    /* [outline->count] the sub-tree holds a candidate; only
                        with vectors */
@@ -36,6 +39,8 @@ struct routing {
     struct route_result *result;
     size_t step_capacity;
 };
+
+void subtrees_free(struct subtrees *subtrees); /* NULL: ok */
 
 /* May the node be found? */
 bool scope_accepts(const struct scope *scope, uint32_t node);

@@ -112,7 +112,8 @@ static int find_in_scope(const struct routing *routing, struct sought *sought,
     for (uint32_t n = scope->from; n < scope->end && !code; n++) {
         if (sought->query.count && !matches->found[n])
             continue;
-        holds[n] = has_all(sought, matches_row(matches, n));
+        struct match_row row = matches_row(matches, n);
+        holds[n] = has_all(sought, row.of);
         if (cancelled && atomic_load(cancelled))
             code = err_set(err, ERR_CANCELLED, "cancelled");
         else if (holds[n] && sought->operator->exact)

@@ -21,67 +21,100 @@ static void weigh_terms(struct routing *routing)
         const struct scope *scope = &routing->scopes[s];
         owners += scope->view->owners;
         words += scope->view->owners * scope->view->mean_words;
-        for (uint32_t n = 0; n < scope->view->outline->count; n++) {
-            if (!(scope->matches.found[n] & FOUND_OWN) ||
-                !scope->view->nodes[n].words)
-                continue;
-            const struct match *row = matches_row(&scope->matches, n);
-            for (size_t t = 0; t < query->count; t++)
-                query->terms[t].nodes += match_holds(&row[t]);
-        }
+        for (size_t t = 0; t < query->count; t++)
+            query->terms[t].nodes += scope->matches.owners[t];
     }
     query_weigh(query, owners, owners > 0 ? words / owners : 0);
+}
+
+/* ---- Sub-trees ---- */
+
+/* For each term the nodes that hold it, in order: those of a sub-tree follow each
+ * other. */
+struct subtrees {
+    uint32_t *nodes;                  /* of one term after the other */
+    size_t from[QUERY_MAX_TERMS + 1]; /* of each term's */
+};
+
+void subtrees_free(struct subtrees *subtrees)
+{
+    if (!subtrees)
+        return;
+    free(subtrees->nodes);
+    free(subtrees);
+}
+
+static struct subtrees *list_holders(const struct scope *scope)
+{
+    const struct matches *matches = &scope->matches;
+    uint32_t count = scope->view->outline->count;
+    const struct found_term *end = matches_end(matches, count - 1);
+    struct subtrees *subtrees = mem_alloc(sizeof *subtrees);
+    size_t at[QUERY_MAX_TERMS];
+    for (const struct found_term *item = matches->items; item < end; item++)
+        subtrees->from[item->term + 1]++;
+    for (size_t t = 0; t < matches->terms; t++) {
+        subtrees->from[t + 1] += subtrees->from[t];
+        at[t] = subtrees->from[t];
+    }
+    subtrees->nodes =
+        mem_alloc(subtrees->from[matches->terms] * sizeof *subtrees->nodes);
+    const struct found_term *item = matches->items;
+    for (uint32_t n = 0; n < count; n++)
+        for (; item < matches_end(matches, n); item++)
+            subtrees->nodes[at[item->term]++] = n;
+    return subtrees;
+}
+
+/* The first place from `at` to `end` whose node is this one or later. */
+static size_t place_of(const struct subtrees *subtrees, size_t at, size_t end,
+                       uint32_t node)
+{
+    while (at < end) {
+        size_t middle = at + (end - at) / 2;
+        if (subtrees->nodes[middle] < node)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    return at;
 }
 
 /* A sub-tree as one text: for every term the number of its nodes that hold it,
  * against the share that chance would give, saturated; the title of its own
  * root weighs more. */
-static void score_subtrees(const struct query *query, struct scope *scope)
+static double score_subtree(const struct query *query,
+                            const struct scope *scope, uint32_t node)
 {
-    const struct tree *outline = scope->view->outline;
-    size_t terms = query->count;
-    float *held = mem_alloc(outline->count * terms * sizeof *held);
-    bool *holds = mem_alloc(outline->count * sizeof *holds);
-    for (uint32_t n = outline->count; n-- > 0;) {
-        if (!holds[n] && !(scope->matches.found[n] & FOUND_OWN))
+    const struct subtrees *subtrees = scope->subtrees;
+    struct match_row row = matches_row(&scope->matches, node);
+    double owners = scope->view->nodes[node].owned, score = 0;
+    for (size_t t = 0; t < query->count; t++) {
+        size_t end = subtrees->from[t + 1];
+        size_t first = place_of(subtrees, subtrees->from[t], end, node);
+        size_t held = place_of(subtrees, first, end,
+                               scope->view->outline->nodes[node].end) -
+                      first;
+        if (!held)
             continue;
-        uint32_t parent = scope->view->nodes[n].parent;
-        const struct match *row = matches_row(&scope->matches, n);
-        double owners = scope->view->nodes[n].owned;
-        float *mine = &held[n * terms];
-        for (size_t t = 0; t < terms; t++) {
-            mine[t] += match_holds(&row[t]);
-            if (!(mine[t] > 0))
-                continue;
-            double tf = (double)mine[t] / (1.0 + 0.05 * owners) +
-                        (row[t].title || row[t].alias ? 2.0 : 0.0);
-            scope->whole[n] +=
-                query->terms[t].weight * query->terms[t].idf * tf / (1.0 + tf);
-        }
-        if (parent == TREE_NONE)
-            continue;
-        holds[parent] = true;
-        for (size_t t = 0; t < terms; t++)
-            held[parent * terms + t] += mine[t];
+        double tf = (double)held / (1.0 + 0.05 * owners) +
+                    (row.of[t].title || row.of[t].alias ? 2.0 : 0.0);
+        score += query->terms[t].weight * query->terms[t].idf * tf / (1.0 + tf);
     }
-    free(held);
-    free(holds);
+    return score;
 }
 
-/* A mean washes out what one section says, so a branch is worth its best node
- * and a little of the whole; 0: nothing in it can be found. */
+/* The best node of each sub-tree; 0: nothing in it can be found. */
 static void score_branches(struct scope *scope)
 {
     const struct view_node *nodes = scope->view->nodes;
     for (uint32_t n = scope->view->outline->count; n-- > 0;) {
         double best =
             scope->branch[n] > scope->own[n] ? scope->branch[n] : scope->own[n];
-        if (!(best > 0))
-            continue;
         uint32_t parent = nodes[n].parent;
         if (parent != TREE_NONE && scope->branch[parent] < best)
             scope->branch[parent] = best;
-        scope->branch[n] = best + WHOLE_BRANCH * scope->whole[n];
+        scope->branch[n] = best;
     }
 }
 
@@ -111,13 +144,12 @@ static double score_heads(const struct routing *routing,
                           const struct scope *scope, uint32_t node)
 {
     const struct query *query = &routing->query;
-    struct match row[QUERY_MAX_TERMS];
+    struct match_row row = matches_row(&scope->matches, node);
     for (size_t t = 0; t < query->count; t++) {
-        row[t] = matches_row(&scope->matches, node)[t];
-        row[t].body = 0;
-        row[t].defined = 0;
+        row.of[t].body = 0;
+        row.of[t].defined = 0;
     }
-    return lexical_score(query, scope->view, node, row);
+    return lexical_score(query, scope->view, node, row.of);
 }
 
 /* Where only some kinds of block are wanted, a node is worth its best one: the
@@ -142,9 +174,10 @@ static int score_kinds(struct routing *routing, const struct snapshot *snapshot,
     for (size_t i = 0; i < ranking.count && !code; i++) {
         struct scope *scope = &routing->scopes[ranking.items[i].scope];
         uint32_t n = ranking.items[i].node;
+        struct match_row row = matches_row(&scope->matches, n);
         struct kind_block best;
         code = kinds_best(snapshot, scope->view, n, scope->wanted, query,
-                          matches_row(&scope->matches, n), maker, &best, err);
+                          row.of, maker, &best, err);
         if (!code)
             scope->own[n] = best.score;
     }
@@ -175,8 +208,8 @@ static void score_own(struct routing *routing)
         struct scope *scope = &routing->scopes[s];
         for (uint32_t n = scope->from; n < scope->end; n++)
             if (may_score(scope, n))
-                scope->own[n] = lexical_score(&routing->query, scope->view, n,
-                                              matches_row(&scope->matches, n));
+                scope->own[n] = lexical_score_found(
+                    &routing->query, scope->view, n, &scope->matches);
     }
 }
 
@@ -200,7 +233,6 @@ int score_terms(struct routing *routing, const struct snapshot *snapshot,
         uint32_t count = scope->view->outline->count;
         scope->own = mem_alloc(count * sizeof *scope->own);
         scope->branch = mem_alloc(count * sizeof *scope->branch);
-        scope->whole = mem_alloc(count * sizeof *scope->whole);
     }
     score_own(routing);
     if (routing->request->kinds)
@@ -208,7 +240,7 @@ int score_terms(struct routing *routing, const struct snapshot *snapshot,
     if (!is_descended(routing->request))
         return code;
     for (size_t s = 0; s < routing->scope_count && !code; s++) {
-        score_subtrees(&routing->query, &routing->scopes[s]);
+        routing->scopes[s].subtrees = list_holders(&routing->scopes[s]);
         score_branches(&routing->scopes[s]);
     }
     return code;
@@ -232,21 +264,27 @@ static bool enters(const struct routing *routing, const struct scope *scope)
     return routing->request->mode != ROUTE_TREE || !scope->vectors;
 }
 
+/* A mean washes out what one section says, so a branch is worth its best node and a
+ * little of the whole. */
 static double branch_score(const struct routing *routing,
                            const struct scope *scope, uint32_t node)
 {
-    (void)routing;
-    return scope->branch[node] > 0 ? scope->branch[node] : NOTHING;
+    return scope->branch[node] > 0
+               ? scope->branch[node] +
+                     WHOLE_BRANCH * score_subtree(&routing->query, scope, node)
+               : NOTHING;
 }
 
 static double leaf_score(const struct routing *routing,
                          const struct scope *scope, uint32_t node)
 {
-    (void)routing;
     uint32_t parent = scope->view->outline->nodes[node].parent;
-    double context = parent == TREE_NONE ? 0 : scope->whole[parent];
-    return scope->own[node] > 0 ? scope->own[node] + CONTEXT * context
-                                : NOTHING;
+    if (!(scope->own[node] > 0))
+        return NOTHING;
+    return parent == TREE_NONE
+               ? scope->own[node]
+               : scope->own[node] +
+                     CONTEXT * score_subtree(&routing->query, scope, parent);
 }
 
 void rank_terms(struct routing *routing, struct ranking *ranking)

@@ -276,7 +276,8 @@ static void compare(const struct book *book, const struct view *view,
     query_weigh(&query, owners, view->mean_words);
     for (uint32_t n = 1; n <= book->count; n++) {
         const struct section *s = &book->sections[n];
-        const struct match *row = matches_row(&matches, n);
+        struct match_row found = matches_row(&matches, n);
+        const struct match *row = found.of;
         for (uint32_t t = 0; t < asked_count; t++) {
             uint32_t title = times(s->title, s->title_size, asked[t]);
             CHECK(row[t].body == times(s->body, s->body_size, asked[t]));
@@ -286,6 +287,8 @@ static void compare(const struct book *book, const struct view *view,
         double mine = owners ? score_of(book, view, n, asked, asked_count) : 0;
         CHECK(!owners ||
               fabs(lexical_score(&query, view, n, row) - mine) < 1e-6);
+        CHECK(lexical_score_found(&query, view, n, &matches) ==
+              lexical_score(&query, view, n, row));
     }
     matches_free(&matches);
     query_free(&query);

@@ -130,9 +130,11 @@ static int try_match(struct store *store, uint32_t version,
     struct node node = {.words = 1};
     struct tree outline = {.nodes = &node, .count = 1};
     struct view_id by_id = {.id = 7};
+    struct view_node view_node = {.words = 1};
     struct view view = {
         .manual = {.id = 1, .epoch = version, .lexical = version, .name = "m"},
         .outline = &outline,
+        .nodes = &view_node,
         .by_id = &by_id};
     struct query query;
     struct store_txn *txn;
@@ -148,7 +150,7 @@ static struct match match_of(struct store *store, uint32_t version)
 {
     struct matches matches;
     assert_int_equal(try_match(store, version, &matches, NULL), 0);
-    struct match match = *matches_row(&matches, 0);
+    struct match match = matches_row(&matches, 0).of[0];
     matches_free(&matches);
     return match;
 }
