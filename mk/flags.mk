@@ -57,7 +57,7 @@ CXXFLAGS_ALL = -std=c++17 -D_GNU_SOURCE -g -fPIE -Wall -Wextra -Wshadow -Wno-unk
 
 # Which files are compiled otherwise.
 $O/kernels/ref/%.o: CFLAGS_ALL += -ffp-contract=off
-$O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/vectors/ivf_dot.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
+$O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/vectors/dots.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
 # A call for each load and store of a kernel, which the race detector answers.
 $O/tests/cuda/emulated/%.o $O/tests/cuda/self_test.o: CXXFLAGS_ALL += $(if $(filter race,$(BUILD)),-fsanitize=kernel-address \
         --param asan-instrumentation-with-call-threshold=0 --param asan-stack=0 --param asan-globals=0)

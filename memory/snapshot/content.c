@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { PLACES = 32, MAX_BYTES = 64 << 20 };
+enum { PLACES = 128, MAX_BYTES = 64 << 20 };
 
 struct shelved {
     struct tree *tree; /* or the part of it that begins with node `first` */

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "memory/vectors/ivf.h"
-#include "memory/vectors/ivf_dot.h"
+#include "memory/vectors/dots.h"
 #include "memory/vectors/vectors.h"
 #include "tree/tree.h"
 

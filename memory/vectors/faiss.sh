@@ -6,7 +6,7 @@
 # through lists in FOLDER: apt's configuration stays as it is.
 set -e
 # The last two only for what measures FAISS's other indexes (tests/bench).
-parts="Index_c IndexFlat_c error_impl utils/distances_c index_factory_c AutoTune_c"
+parts="Index_c IndexFlat_c error_impl index_factory_c AutoTune_c"
 mkdir -p "$1"
 cd "$1"
 rm -rf apt c_api

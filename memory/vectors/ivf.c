@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/vector.h"
-#include "memory/vectors/ivf_dot.h"
+#include "memory/vectors/dots.h"
 
 enum {
     LISTS_A_ROOT = 4,   /* lists for each of the square root of rows */

@@ -6,9 +6,9 @@
 #include <faiss/c_api/IndexFlat_c.h>
 #include <faiss/c_api/Index_c.h>
 #include <faiss/c_api/error_c.h>
-#include <faiss/c_api/utils/distances_c.h>
 
 #include "base/mem.h"
+#include "memory/vectors/dots.h"
 #include "tree/tree.h"
 
 /* Segments that the index is asked for, for each node wanted.  Where they do
@@ -19,6 +19,7 @@ struct vectors {
     struct vector_table table; /* its keys are in the index alone */
     FaissIndexFlatIP *index;   /* of the table's rows */
     const float *keys;         /* [row_count, width] in the index */
+    const struct dots *dots;   /* of single rows */
     uint32_t *first_row;       /* [node_count + 1] of each of its nodes */
     uint32_t *node_of;         /* [node_count] the outline's, TREE_NONE: gone */
     uint32_t *entry_of; /* [outline_count] the table's, TREE_NONE: none */
@@ -90,6 +91,7 @@ int vectors_open(struct vector_table *table, const uint32_t *node_of,
     struct vectors *vectors = mem_alloc(sizeof *vectors);
     vectors->table = *table;
     *table = (struct vector_table){0};
+    vectors->dots = dots_best();
     vectors->outline_count = outline_count;
     int code = count_rows(vectors, err);
     if (!code)
@@ -177,8 +179,7 @@ static float dot(const struct vectors *vectors, const float *query,
                  const float *vector)
 {
     float product;
-    faiss_fvec_inner_products_ny(&product, query, vector, vectors->table.width,
-                                 1);
+    vectors->dots->floats(query, vector, 1, vectors->table.width, &product);
     return product;
 }
 

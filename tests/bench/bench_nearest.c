@@ -26,7 +26,7 @@
 #include "daemon/engine/engine.h"
 #include "memory/snapshot/library.h"
 #include "memory/vectors/ivf.h"
-#include "memory/vectors/ivf_dot.h"
+#include "memory/vectors/dots.h"
 #include "memory/vectors/vectors.h"
 
 enum {

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "memory/vectors/ivf.h"
-#include "memory/vectors/ivf_dot.h"
+#include "memory/vectors/dots.h"
 
 enum { WIDTH = 40, ROWS = 6000, QUERIES = 60, DEEP = 10, CANDIDATES = 60 };
 
@@ -231,7 +231,7 @@ static void build_is_cancelled(void **state)
 static void every_processor_gets_the_same_products(void **state)
 {
     (void)state;
-    enum { MAX = 301, COUNT = 5 };
+    enum { MAX = 2101, COUNT = 5 };
     const struct dots *best = dots_best();
     uint64_t seed = 13;
     int8_t query[MAX];

@@ -1,4 +1,4 @@
-#include "memory/vectors/ivf_dot.h"
+#include "memory/vectors/dots.h"
 
 /* Sums that do not wait for each other: the compiler keeps them in registers,
  * and may not reorder a sum of floats by itself. */
@@ -34,13 +34,14 @@ static inline __attribute__((always_inline)) int32_t dot_bytes(const int8_t *a,
     return sum;
 }
 
-#define DEFINE(NAME, TARGET)                                                   \
+#define DEFINE_FLOATS(NAME, TARGET)                                            \
     TARGET static void floats_##NAME(const float *a, const float *rows,        \
                                      size_t count, size_t width, float *ret)   \
     {                                                                          \
         for (size_t i = 0; i < count; i++)                                     \
             ret[i] = dot_floats(a, rows + i * width, width);                   \
-    }                                                                          \
+    }
+#define DEFINE_BYTES(NAME, TARGET)                                             \
     TARGET static void bytes_##NAME(const int8_t *a, const uint8_t *rows,      \
                                     size_t count, size_t width, int32_t *ret)  \
     {                                                                          \
@@ -48,17 +49,40 @@ static inline __attribute__((always_inline)) int32_t dot_bytes(const int8_t *a,
             ret[i] = dot_bytes(a, rows + i * width, width);                    \
     }
 
-DEFINE(plain, )
+DEFINE_FLOATS(plain, )
+DEFINE_BYTES(plain, )
 const struct dots dots_plain = {floats_plain, bytes_plain};
 
 #ifdef __x86_64__
 #define AVX2 __attribute__((target("avx2,fma")))
+enum { BLOCK = 1024 }; /* values of a that are widened at once */
+
+/* AVX2 multiplies pairs of 16 bits: a is widened once for many rows. */
+AVX2 static void bytes_avx2(const int8_t *a, const uint8_t *rows, size_t count,
+                            size_t width, int32_t *ret)
+{
+    int16_t wide[BLOCK];
+    for (size_t from = 0; from < width; from += BLOCK) {
+        size_t size = width - from < BLOCK ? width - from : BLOCK;
+        for (size_t i = 0; i < size; i++)
+            wide[i] = a[from + i];
+        for (size_t r = 0; r < count; r++) {
+            const uint8_t *row = rows + r * width + from;
+            int32_t sum = 0;
+            for (size_t i = 0; i < size; i++)
+                sum += wide[i] * (int16_t)row[i];
+            ret[r] = from ? ret[r] + sum : sum;
+        }
+    }
+}
+
 #define AVX512                                                                 \
     __attribute__((                                                            \
         target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,"       \
                "prefer-vector-width=512")))
-DEFINE(avx2, AVX2)
-DEFINE(avx512, AVX512)
+DEFINE_FLOATS(avx2, AVX2)
+DEFINE_FLOATS(avx512, AVX512)
+DEFINE_BYTES(avx512, AVX512)
 #endif
 
 const struct dots *dots_best(void)

@@ -1,7 +1,7 @@
 /* Inner products of one vector with many, by the widest lanes that the
  * processor has: Debian's FAISS knows SSE2 alone. */
-#ifndef MEMORY_VECTORS_IVF_DOT_H
-#define MEMORY_VECTORS_IVF_DOT_H
+#ifndef MEMORY_VECTORS_DOTS_H
+#define MEMORY_VECTORS_DOTS_H
 
 #include <stddef.h>
 #include <stdint.h>
