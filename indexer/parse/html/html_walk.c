@@ -324,6 +324,10 @@ static void walk_element(struct walk *w, const xmlNode *element)
         return;
     }
     w->facts->index_parts += rule.index;
+    if (rule.index && rule.part != PART_SECTION) {
+        walk_skipped(w, element, "index"); /* names: index_entries.h */
+        return;
+    }
     if (rule.part == PART_FOOTNOTES && footnotes_read(w, element))
         return;
     if (w->in.footnotes)

@@ -652,6 +652,27 @@ static void expect_aliases(const char *html, const char *expected)
     tree_free(tree);
 }
 
+/* An index that is a part of a page is no text of it, either. */
+static void test_index_parts(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<h1>Book</h1><p>Text.<h2>Variables</h2><p>What follows are names."
+        "<table class=index-ev><tr><th>Entry<tr><td><a href=#index-CC>CC</a>:"
+        "<td><a href=#C>The C compiler</a></table><h2>Options</h2>"
+        "<div class=printindex><dl><dt>-O<dd><a href=#O>Optimize</a></dl></div>"
+        "<p>End");
+    assert_int_equal(tree->page.role, PAGE_CONTENT);
+    assert_int_equal(tree->page.alias_count, 3);
+    assert_int_equal(tree->count, 3);
+    assert_int_equal(tree->nodes[1].block_count, 1);
+    assert_true(
+        slice_is(tree->nodes[1].blocks[0].text, "What follows are names."));
+    assert_int_equal(tree->nodes[2].block_count, 1);
+    assert_true(slice_is(tree->nodes[2].blocks[0].text, "End"));
+    tree_free(tree);
+}
+
 static void test_aliases(void **state)
 {
     (void)state;
@@ -950,6 +971,7 @@ int main(void)
         TEST(test_dropped),
         TEST(test_roles),
         TEST(test_aliases),
+        TEST(test_index_parts),
         TEST(test_endless_entries),
         TEST(test_xhtml),
         TEST(test_spans),
