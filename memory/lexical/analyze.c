@@ -310,21 +310,62 @@ static struct shape shape_of(struct slice run)
     return shape;
 }
 
+/* ---- Operators ---- */
+
+static bool is_quote(unsigned char c)
+{
+    return c >= 0x80 || strchr("()[]{}\"'`,;", c);
+}
+
+/* Without the quotes, brackets and commas around it, and a full stop behind them. */
+static struct slice unquote(struct slice text)
+{
+    while (text.size && is_quote((unsigned char)text.data[0]))
+        text.data++, text.size--;
+    for (size_t end = text.size; end; end = text.size) {
+        bool stop = text.data[end - 1] == '.' && end > 1 &&
+                    is_quote((unsigned char)text.data[end - 2]);
+        if (!stop && !is_quote((unsigned char)text.data[end - 1]))
+            break;
+        text.size--;
+    }
+    return text;
+}
+
+/* A run without a word. */
 static void give_signs(struct run *run, struct slice text)
 {
     bool sign = false;
-    if (text.size > MAX_SIGNS)
+    struct slice bare = unquote(text);
+    if (bare.size > MAX_SIGNS)
         return;
-    for (size_t i = 0; i < text.size; i++) {
-        if ((unsigned char)text.data[i] <= ' ' ||
-            (unsigned char)text.data[i] > 126)
+    for (size_t i = 0; i < bare.size; i++) {
+        if ((unsigned char)bare.data[i] <= ' ' ||
+            (unsigned char)bare.data[i] > 126)
             return;
-        sign |= !strchr("()[]{}\"'`,;.:!?-", text.data[i]) ||
-                (text.size > 1 && strchr(":-", text.data[i]));
+        sign |= !strchr("()[]{}\"'`,;.:!?-", bare.data[i]) ||
+                (bare.size > 1 && strchr(":-", bare.data[i]));
     }
-    if (!sign)
-        return;
-    give_whole(run, text, false);
+    if (sign)
+        give_whole(run, bare, false);
+}
+
+/* What signs between words and at their ends are: "<<<" in "[n]<<<word", "->" in
+ * "p->next".  Paths, options and scopes are told by their words. */
+static void give_operators(struct run *run, struct slice text)
+{
+    static const char signs[] = "<>|&*=!~^%+$@#?/\\:-.",
+                      telling[] = "<>|&*=!~^%";
+    for (size_t at = 0; at < text.size;) {
+        size_t from = at;
+        bool tells = false;
+        for (; at < text.size && text.data[at] && strchr(signs, text.data[at]);
+             at++)
+            tells |= strchr(telling, text.data[at]) != NULL;
+        if (tells && at - from > 1 && at - from <= MAX_SIGNS)
+            give_whole(run, (struct slice){text.data + from, at - from}, true);
+        at += at == from;
+    }
 }
 
 /* The humps of one word: "find", "Orphans". */
@@ -505,9 +546,10 @@ static bool has_word(struct slice text)
 
 static void give_run(struct run *run, struct slice text)
 {
-    if (has_word(text))
+    if (has_word(text)) {
         split(run, text, ends_identifier, give_piece);
-    else
+        give_operators(run, text);
+    } else
         give_signs(run, text);
 }
 

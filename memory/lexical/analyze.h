@@ -7,7 +7,8 @@
  * besides the words it is made of; so do the names it is put together from
  * (pg_class in pg_catalog.pg_class; both of --[no-]verify), and the humps of
  * findOrphans.  A short run
- * of signs alone (::, ->, ||) is a term as well.  Chinese, Japanese and Korean
+ * of signs alone (::, ->, ||) is a term as well, as one between words that is an
+ * operator (p->next, 2>&1).  Chinese, Japanese and Korean
  * text becomes pairs of neighbouring characters.  Terms are at most TERM_MAX
  * bytes; longer ones are cut. */
 #ifndef MEMORY_LEXICAL_ANALYZE_H

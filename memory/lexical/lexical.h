@@ -15,7 +15,7 @@
 
 /* Raised whenever the same text gives other terms or postings: a manual whose
  * postings were made by another version gets new ones. */
-enum { LEXICAL_VERSION = 5 };
+enum { LEXICAL_VERSION = 6 };
 
 /* ---- Writing ---- */
 

@@ -63,7 +63,7 @@ static void identifiers_hold_smaller_ones(void **state)
                  "=std::vector<int =std::vector std vector int");
     assert_terms("f(my_name)", "=f(my_name =my_name f my name");
     assert_terms("pg_stat_*", "=pg_stat_ =pg_stat pg stat");
-    assert_terms("p->next", "=p->next p next");
+    assert_terms("p->next", "=p->next p next =->");
     assert_terms("--jobs=4", "=--jobs=4 =--jobs job 4");
     assert_terms("--no-verify", "=--no-verify =no-verify no verifi");
 }
@@ -93,7 +93,7 @@ static void names_with_signs_are_whole_and_in_parts(void **state)
         {"/etc/passwd", "=/etc/passwd etc passwd"},
         {"@property", "=@property properti"},
         {"$PATH", "=$path path"},
-        {"obj->next", "=obj->next obj next"},
+        {"obj->next", "=obj->next obj next =->"},
         {"Foo#bar", "=foo#bar foo bar"},
         {"Ctrl+C", "=ctrl+c ctrl c"},
         {"utf-8", "=utf-8 utf 8"},
@@ -103,6 +103,20 @@ static void names_with_signs_are_whole_and_in_parts(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_terms(cases[i][0], cases[i][1]);
+}
+
+static void operators_are_terms(void **state)
+{
+    (void)state;
+    assert_terms("**", "=**");
+    assert_terms("\xE2\x80\x98**\xE2\x80\x99,", "=**");
+    assert_terms("('<<<').", "=<<<");
+    assert_terms("[n]<<<word", "=n]<<<word n word =<<<");
+    assert_terms("2>&1", "=2>&1 2 1 =>&");
+    assert_terms("a<b", "=a<b a b");
+    assert_terms("x==y", "=x==y x y ===");
+    assert_terms("()", "");
+    assert_terms("a/b --x ../c C++", "=a/b a b =--x x =/c c =c++ c");
 }
 
 static void sentences_are_no_identifiers(void **state)
@@ -377,6 +391,7 @@ int main(void)
         cmocka_unit_test(entries_are_called_by_their_names),
         cmocka_unit_test(words_become_stems),
         cmocka_unit_test(identifiers_stay_whole_and_in_parts),
+        cmocka_unit_test(operators_are_terms),
         cmocka_unit_test(long_terms_are_cut),
         cmocka_unit_test(what_is_sought_is_found_as_often),
         cmocka_unit_test(a_stem_finds_its_words),
