@@ -92,7 +92,9 @@ struct query_term {
     uint8_t parts;      /* a bit for each part of the question that has it */
     /* From query_weigh. */
     uint32_t nodes; /* that own content and hold it */
-    double idf;     /* ln(1 + (N - n + .5) / (n + .5)), over all asked */
+    double
+        idf; /* ln(1 + (N - n + .5) / (n + .5)), over all asked; of what names
+                       a manual over its sections, if that is less */
     double weight;  /* what it counts */
     double missing; /* information that a node which holds it still lacks */
 };
@@ -117,6 +119,9 @@ int query_find(const struct query *query, struct slice term);
 
 /* All of its terms, for analyze_sought. */
 struct sought_terms query_sought(const struct query *query);
+
+/* What a term tells that `nodes` of `owners` nodes hold. */
+double idf_of(double owners, double nodes);
 
 /* idf and weights, from the terms' `nodes`, of `owners` nodes with content of
  * `mean_words` words.  A part counts less where the whole is known; a common

@@ -169,12 +169,16 @@ static void weigh_alternative(struct query *query, struct query_term *term)
 
 /* What a corrected word still lacks is less than it loses in a ranking: that the
  * nearest one is meant is likelier than that nothing is. */
+double idf_of(double owners, double nodes)
+{
+    return log(1 + (owners - nodes + 0.5) / (nodes + 0.5));
+}
+
 void query_weigh(struct query *query, double owners, double mean_words)
 {
     for (size_t t = 0; t < query->count; t++) {
         struct query_term *term = &query->terms[t];
-        double nodes = term->nodes;
-        term->idf = log(1 + (owners - nodes + 0.5) / (nodes + 0.5));
+        term->idf = idf_of(owners, term->nodes);
         term->weight = term->trust * term->share;
         if (whole_is_known(query, term->within))
             term->weight *= PART_OF_WHOLE;

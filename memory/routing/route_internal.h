@@ -13,8 +13,10 @@ struct subtrees; /* route_terms.c */
 /* One view under a question. */
 struct scope {
     const struct view *view;
-    uint32_t from, end;    /* nodes that may be found: [from, end) */
-    uint32_t file;         /* only of this file; TREE_NONE: any */
+    uint32_t from, end; /* nodes that may be found: [from, end) */
+    uint32_t file;      /* only of this file; TREE_NONE: any */
+    uint64_t
+        names; /* a bit for each term of the query that it alone is called */
     const kind_set *kinds; /* [outline->count]; NULL: any will do */
     kind_set wanted;       /* of these */
     bool *refused; /* [outline->count] by the query's operators; NULL: none */
@@ -105,9 +107,11 @@ void rank_blocks(struct routing *routing, const struct ranking *lexical,
  * says its words more often; not in the modes that are a paper's. */
 void prefer_named(const struct routing *routing, struct fused *fused,
                   size_t count);
-/* Prefers a manual whose name or title the question mentions: "in R"; notes which
- * terms do. */
-void prefer_manual(struct routing *routing, struct fused *fused, size_t count);
+/* Notes which terms are what a manual is called, and no other of those asked: "in R". */
+void find_named_manuals(struct routing *routing);
+/* Prefers such a manual. */
+void prefer_manual(const struct routing *routing, struct fused *fused,
+                   size_t count);
 
 /* ---- History: route_history.c ---- */
 

@@ -128,35 +128,35 @@ static size_t only_called(struct analyzer *maker, const struct routing *routing,
     return only;
 }
 
-struct preferring {
-    bool *named; /* [scope_count] */
-};
-
-static double of_named(const void *context, const struct fused *item)
-{
-    const struct preferring *preferring = context;
-    return preferring->named[item->scope] ? NAMED_MANUAL : 0;
-}
-
-void prefer_manual(struct routing *routing, struct fused *fused, size_t count)
+void find_named_manuals(struct routing *routing)
 {
     struct query *query = &routing->query;
-    struct preferring preferring = {
-        mem_alloc((routing->scope_count + 1) * sizeof(bool))};
     struct analyzer *maker = analyzer_new();
-    bool any = false;
     for (size_t t = 0; t < query->count; t++) {
         if (query->terms[t].instead_of)
             continue;
         if (query->terms[t].frequency) /* "how do I make" is not about Make */
             continue;
         size_t s = only_called(maker, routing, query->terms[t].term);
-        preferring.named[s] = true;
         query->terms[t].manual = s < routing->scope_count;
-        any |= query->terms[t].manual;
+        if (query->terms[t].manual)
+            routing->scopes[s].names |= (uint64_t)1 << t;
     }
-    if (any)
-        rankings_add(fused, count, of_named, &preferring);
     analyzer_free(maker);
-    free(preferring.named);
+}
+
+static double of_named(const void *context, const struct fused *item)
+{
+    const struct routing *routing = context;
+    return routing->scopes[item->scope].names ? NAMED_MANUAL : 0;
+}
+
+void prefer_manual(const struct routing *routing, struct fused *fused,
+                   size_t count)
+{
+    bool any = false;
+    for (size_t s = 0; s < routing->scope_count; s++)
+        any |= routing->scopes[s].names != 0;
+    if (any)
+        rankings_add(fused, count, of_named, routing);
 }

@@ -13,6 +13,23 @@ enum { MAX_LOOKED_AT = 100 };
 
 /* ---- Scores ---- */
 
+/* What a manual is called says which is meant; of its sections it tells what it tells
+ * among them alone: "bash" stands in each of Bash's manual. */
+static void weigh_names(struct routing *routing)
+{
+    struct query *query = &routing->query;
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        const struct scope *scope = &routing->scopes[s];
+        for (size_t t = 0; t < query->count; t++) {
+            if (!(scope->names >> t & 1))
+                continue;
+            double idf = idf_of(scope->view->owners, scope->matches.owners[t]);
+            if (idf < query->terms[t].idf)
+                query->terms[t].idf = idf;
+        }
+    }
+}
+
 static void weigh_terms(struct routing *routing)
 {
     struct query *query = &routing->query;
@@ -25,6 +42,7 @@ static void weigh_terms(struct routing *routing)
             query->terms[t].nodes += scope->matches.owners[t];
     }
     query_weigh(query, owners, owners > 0 ? words / owners : 0);
+    weigh_names(routing);
 }
 
 /* ---- Sub-trees ---- */
@@ -227,6 +245,7 @@ int score_terms(struct routing *routing, const struct snapshot *snapshot,
     store_end(txn);
     if (code)
         return code;
+    find_named_manuals(routing);
     weigh_terms(routing);
     for (size_t s = 0; s < routing->scope_count; s++) {
         struct scope *scope = &routing->scopes[s];

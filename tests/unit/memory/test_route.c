@@ -328,6 +328,35 @@ static void only_what_is_asked_for_is_found(void **state)
     close_house(&house);
 }
 
+static const struct section shell[] = {
+    {TREE_NONE, "shell", "", NONE, NONE},
+    {0, "Other shells", "shell shell shell shell", NONE, NONE},
+    {0, "Quotes", "water that the shell keeps", NONE, NONE},
+    {0, "Words", "water and a pattern", NONE, NONE},
+    {0, "Jobs", "job and process", NONE, NONE},
+};
+
+/* The name of a manual, in many of its sections and in no other, is no reason for the
+ * section that has it most. */
+static void a_manuals_name_tells_none_of_its_sections(void **state)
+{
+    (void)state;
+    struct house house;
+    open_house(&house);
+    add_manual(&house, "engine", engine, COUNT(engine));
+    add_manual(&house, "shell", shell, COUNT(shell));
+    open_snapshot(&house);
+    struct route_request request = request_of("shell water", ROUTE_LEXICAL);
+    struct route_result result = routed(&house, &request);
+    assert_true(result.terms[0].idf < result.terms[1].idf);
+    assert_true(hit_of(&result, "Quotes")->score >
+                hit_of(&result, "Other shells")->score);
+    assert_ptr_equal(result.hits[0].view,
+                     snapshot_view(house.snapshot, "shell"));
+    route_result_free(&result);
+    close_house(&house);
+}
+
 /* A manual without memories is descended by its words. */
 static void each_manual_is_descended_as_it_can_be(void **state)
 {
@@ -699,6 +728,7 @@ int main(void)
         cmocka_unit_test(explained_hits_add_up),
         cmocka_unit_test(confidence_is_in_what_is_found),
         cmocka_unit_test(only_what_is_asked_for_is_found),
+        cmocka_unit_test(a_manuals_name_tells_none_of_its_sections),
         cmocka_unit_test(each_manual_is_descended_as_it_can_be),
         cmocka_unit_test(dense_says_what_it_lacks),
         cmocka_unit_test(new_vectors_are_read),
