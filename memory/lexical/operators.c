@@ -165,8 +165,12 @@ static struct piece read_piece(struct slice text, size_t at)
 
 /* ---- What a piece asks for ---- */
 
+/* Words such as "in", "the" and "for" that a sentence has, and keywords have not. */
+enum { JOINTS_OF_SENTENCE = 3 };
+
 struct counting {
     size_t words;
+    size_t joints; /* stop words that phrases have, too */
     bool sentence; /* a word of sentences is among them */
 };
 
@@ -174,9 +178,11 @@ static void count_word(void *context, const struct term_at *at)
 {
     struct counting *counting = context;
     counting->words += !at->part; /* an identifier is one */
-    counting->sentence |= !at->whole && !at->part && !at->capitals &&
-                          word_is_stop_word(at->word) &&
-                          !word_is_of_phrases(at->word);
+    if (at->whole || at->part || at->capitals || !word_is_stop_word(at->word))
+        return;
+    bool joint = word_is_of_phrases(at->word);
+    counting->joints += joint;
+    counting->sentence |= !joint || counting->joints >= JOINTS_OF_SENTENCE;
 }
 
 static struct counting count_words(struct slice text)

@@ -97,6 +97,28 @@ static void options_are_searched(void **state)
     }
 }
 
+static void sentences_are_told_from_keywords(void **state)
+{
+    static const struct {
+        const char *query;
+        bool is;
+    } cases[] = {
+        {"how is a \"partial index\" made", true},
+        {"keep \"no such name\" answers in the cache for a minute", true},
+        {"create \"partial index\" on a table", false},
+        {"\"at least a minute of the cache\"", false},
+        {"\"partial index\" unique", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct query_operators operators;
+        operators_read(cases[i].query, NULL, NULL, &operators);
+        assert_int_equal(operators.question, cases[i].is);
+        assert_int_equal(operators.count, 1);
+        operators_free(&operators);
+    }
+}
+
 static void only_so_many_are_kept(void **state)
 {
     (void)state;
@@ -144,6 +166,7 @@ int main(void)
         cmocka_unit_test(pasted_quotes_are_words),
         cmocka_unit_test(dashes_exclude_words),
         cmocka_unit_test(options_are_searched),
+        cmocka_unit_test(sentences_are_told_from_keywords),
         cmocka_unit_test(only_so_many_are_kept),
         cmocka_unit_test(phrases_stand_as_they_are),
     };
