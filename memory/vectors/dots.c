@@ -65,7 +65,7 @@ AVX2 static void bytes_avx2(const int8_t *a, const uint8_t *rows, size_t count,
     for (size_t from = 0; from < width; from += BLOCK) {
         size_t size = width - from < BLOCK ? width - from : BLOCK;
         for (size_t i = 0; i < size; i++)
-            wide[i] = a[from + i];
+            wide[i] = (int16_t)a[from + i];
         for (size_t r = 0; r < count; r++) {
             const uint8_t *row = rows + r * width + from;
             int32_t sum = 0;
