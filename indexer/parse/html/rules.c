@@ -265,8 +265,23 @@ struct rule rules_of(const xmlNode *element)
     return rule;
 }
 
+/* Texinfo's headings end with h4: what stands below a section of that level is told
+ * by its class. */
+static bool is_below_h4(const xmlNode *heading)
+{
+    static const char *const names[] = {"subsubsection", "subsubheading",
+                                        "unnumberedsubsubsec",
+                                        "appendixsubsubsec"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (classes_has(heading, names[i]))
+            return true;
+    return false;
+}
+
 int rules_level(const xmlNode *heading)
 {
     int level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
+    if (level == 4 && is_below_h4(heading))
+        return 5;
     return level >= 1 && level <= 6 ? level : 1;
 }

@@ -55,7 +55,7 @@ struct rule rules_of(const xmlNode *element);
 /* Is an element of the tag a list, be it of terms? */
 bool rules_is_list(int tag);
 
-/* Level of a heading, 1 to 6. */
+/* Level of a heading, 1 to 6: of its tag, or of its class where that says more. */
 int rules_level(const xmlNode *heading);
 
 #endif

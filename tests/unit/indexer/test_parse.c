@@ -652,6 +652,30 @@ static void expect_aliases(const char *html, const char *expected)
     tree_free(tree);
 }
 
+/* Texinfo has no h5. */
+static void test_texinfo_levels(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<title>Flags (FFTW)</title><h4 class=subsection>4.3.2 Flags</h4><p>a"
+        "<h4 class=subsubheading>Rigor</h4><p>b<h4 class=subsubsection>4.3.2.1 "
+        "Time</h4><p>c<h4 class=subsection>4.3.3 Real</h4><p>d");
+    static const struct {
+        const char *title;
+        uint32_t parent;
+    } nodes[] = {{"Flags (FFTW)", TREE_NONE},
+                 {"4.3.2 Flags", 0},
+                 {"Rigor", 1},
+                 {"4.3.2.1 Time", 1},
+                 {"4.3.3 Real", 0}};
+    assert_int_equal(tree->count, sizeof nodes / sizeof *nodes);
+    for (uint32_t n = 0; n < tree->count; n++) {
+        assert_true(slice_is(tree->nodes[n].title, nodes[n].title));
+        assert_int_equal(tree->nodes[n].parent, nodes[n].parent);
+    }
+    tree_free(tree);
+}
+
 /* An index that is a part of a page is no text of it, either. */
 static void test_index_parts(void **state)
 {
@@ -972,6 +996,7 @@ int main(void)
         TEST(test_roles),
         TEST(test_aliases),
         TEST(test_index_parts),
+        TEST(test_texinfo_levels),
         TEST(test_endless_entries),
         TEST(test_xhtml),
         TEST(test_spans),
