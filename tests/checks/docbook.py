@@ -17,6 +17,7 @@ SECTION_CLASSES = set(
     "sect1 sect2 sect3 sect4 sect5 refentry refsynopsisdiv refsection refsect1 refsect2 refsect3 "
     "glossdiv bibliodiv indexdiv".split())
 LABEL_CLASSES = {"note", "tip", "warning", "caution", "important"}
+BELOW_TITLE = {"author", "corpauthor", "editor", "subtitle"}  # of a title page: no headings
 PERMALINK_CLASSES = {"headerlink", "id_link", "permalink", "anchorjs-link"}
 INLINE = set("a abbr acronym b bdo big cite code dfn em font i kbd q s samp small span strike "
              "strong sub sup tt u var".split())
@@ -97,7 +98,7 @@ class Page(HTMLParser):
         self.hidden += self.is_chrome(tag, classes)
         self.permalink += bool(classes & PERMALINK_CLASSES)
         self.stack.append((tag, classes, section))
-        if re.fullmatch("h[1-6]", tag) and not self.hidden:
+        if re.fullmatch("h[1-6]", tag) and not self.hidden and not classes & BELOW_TITLE:
             self.start_heading(int(tag[1]), classes)
 
     def start_heading(self, level, classes):

@@ -259,6 +259,14 @@ static bool is_texinfo_index(struct slice word)
            (word.size == after + 2 && !memcmp(word.data + 2, suffix, after));
 }
 
+/* DocBook prints below a title as headings what is none: who wrote it, and what it is
+ * called besides. */
+static bool is_below_title(struct slice word)
+{
+    return slice_is(word, "author") || slice_is(word, "corpauthor") ||
+           slice_is(word, "editor") || slice_is(word, "subtitle");
+}
+
 /* Texinfo's line of links above a section, which it calls a header: there are
  * no more than a few. */
 static bool is_link_line(const xmlNode *element)
@@ -294,6 +302,8 @@ void classes_apply(const xmlNode *element, const char *words, enum part own,
         local |= slice_is(word, "local") || slice_is(word, "topic");
         contents |= slice_is(word, "contents");
         rule->index |= is_texinfo_index(word);
+        if (own == PART_HEADING && is_below_title(word))
+            rule->part = PART_BLOCK;
         if (place == ON_DIV && slice_is(word, "header") &&
             is_link_line(element))
             rules_skip(rule, "navigation");

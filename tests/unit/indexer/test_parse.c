@@ -39,7 +39,7 @@ static void test_book_page(void **state)
            "<div class=toc><ul><li><a href=x>X</a></ul></div>"
            "<div class=preface><h2>Preface</h2></div></div>",
            "# PG 15 {B}\n"
-           "## The Group\n"
+           "paragraph: The Group\n"
            "## Preface\n");
 }
 
@@ -676,6 +676,24 @@ static void test_texinfo_levels(void **state)
     tree_free(tree);
 }
 
+static void test_title_pages(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<div class=sect1><div class=titlepage><h2 class=title>12. Folders</h2>"
+        "<h3 class=subtitle>Read them</h3><div class=author><h3 "
+        "class=author>Ann"
+        "</h3></div></div><p>Text<div class=sect2><div class=titlepage><h3 "
+        "class=title>12.1. Files</h3></div><p>More</div></div>");
+    assert_int_equal(tree->count, 2);
+    assert_true(slice_is(tree->nodes[0].title, "12. Folders"));
+    assert_int_equal(tree->nodes[0].block_count, 3);
+    assert_true(slice_is(tree->nodes[0].blocks[0].text, "Read them"));
+    assert_true(slice_is(tree->nodes[1].title, "12.1. Files"));
+    assert_int_equal(tree->nodes[1].parent, 0);
+    tree_free(tree);
+}
+
 /* An index that is a part of a page is no text of it, either. */
 static void test_index_parts(void **state)
 {
@@ -996,6 +1014,7 @@ int main(void)
         TEST(test_roles),
         TEST(test_aliases),
         TEST(test_index_parts),
+        TEST(test_title_pages),
         TEST(test_texinfo_levels),
         TEST(test_endless_entries),
         TEST(test_xhtml),
