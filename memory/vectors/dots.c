@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) int32_t dot_bytes(const int8_t *a,
 
 DEFINE_FLOATS(plain, )
 DEFINE_BYTES(plain, )
-const struct dots dots_plain = {floats_plain, bytes_plain};
+static const struct dots dots_plain = {floats_plain, bytes_plain};
 
 #ifdef __x86_64__
 #define AVX2 __attribute__((target("avx2,fma")))
@@ -85,8 +85,10 @@ DEFINE_FLOATS(avx512, AVX512)
 DEFINE_BYTES(avx512, AVX512)
 #endif
 
-const struct dots *dots_best(void)
+const struct dots *dots_at(size_t number)
 {
+    const struct dots *there[4] = {NULL};
+    size_t count = 0;
 #ifdef __x86_64__
     static const struct dots avx2 = {floats_avx2, bytes_avx2},
                              avx512 = {floats_avx512, bytes_avx512};
@@ -95,9 +97,10 @@ const struct dots *dots_best(void)
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vnni"))
-        return &avx512;
+        there[count++] = &avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &avx2;
+        there[count++] = &avx2;
 #endif
-    return &dots_plain;
+    there[count++] = &dots_plain;
+    return number < count ? there[number] : NULL;
 }

@@ -16,10 +16,13 @@ struct dots {
                   size_t width, int32_t *ret);
 };
 
-/* Returns the fastest for this processor; never freed. */
-const struct dots *dots_best(void);
+/* Returns those that this processor has, by number, the fastest first; NULL: no more.
+ * Never freed. */
+const struct dots *dots_at(size_t number);
 
-/* The plain ones, for any processor. */
-extern const struct dots dots_plain;
+static inline const struct dots *dots_best(void)
+{
+    return dots_at(0);
+}
 
 #endif

@@ -227,46 +227,51 @@ static void build_is_cancelled(void **state)
     free_fixture(f);
 }
 
+enum { MAX_WIDTH = 2101, FACTORS = 5 };
+
+struct factors {
+    int8_t query[MAX_WIDTH];
+    uint8_t bytes[FACTORS * MAX_WIDTH];
+    float a[MAX_WIDTH], b[FACTORS * MAX_WIDTH];
+};
+
+static void assert_products(const struct dots *dots, const struct factors *f,
+                            size_t width)
+{
+    int32_t bytes[FACTORS];
+    float floats[FACTORS];
+    dots->bytes(f->query, f->bytes, FACTORS, width, bytes);
+    dots->floats(f->a, f->b, FACTORS, width, floats);
+    for (size_t r = 0; r < FACTORS; r++) {
+        double right = 0;
+        int32_t sum = 0;
+        for (size_t i = 0; i < width; i++) {
+            right += (double)f->a[i] * (double)f->b[r * width + i];
+            sum += f->query[i] * f->bytes[r * width + i];
+        }
+        assert_int_equal(bytes[r], sum);
+        assert_true(fabs((double)floats[r] - right) <= 1e-5 * (double)width);
+    }
+}
+
 /* Widths that no number of lanes divides, and bytes at both ends. */
-static void every_processor_gets_the_same_products(void **state)
+static void all_products_are_right(void **state)
 {
     (void)state;
-    enum { MAX = 2101, COUNT = 5 };
-    const struct dots *best = dots_best();
+    static struct factors f;
     uint64_t seed = 13;
-    int8_t query[MAX];
-    uint8_t rows[COUNT * MAX];
-    float a[MAX], b[COUNT * MAX];
-    for (size_t width = 1; width <= MAX; width += 1 + width / 7) {
-        int32_t bytes[2][COUNT];
-        float floats[2][COUNT];
+    for (size_t width = 1; width <= MAX_WIDTH; width += 1 + width / 7) {
         for (size_t i = 0; i < width; i++) {
-            query[i] = (int8_t)(unit_below(&seed, 256) - 128U);
-            a[i] = (float)query[i] / 128;
+            f.query[i] = (int8_t)(unit_below(&seed, 256) - 128U);
+            f.a[i] = (float)f.query[i] / 128;
         }
-        for (size_t i = 0; i < COUNT * width; i++) {
-            rows[i] = (uint8_t)(i % 11 ? unit_below(&seed, 256) : 255);
-            b[i] = (float)rows[i] / 255;
+        for (size_t i = 0; i < FACTORS * width; i++) {
+            f.bytes[i] = (uint8_t)(i % 11 ? unit_below(&seed, 256) : 255);
+            f.b[i] = (float)f.bytes[i] / 255;
         }
-        best->bytes(query, rows, COUNT, width, bytes[0]);
-        dots_plain.bytes(query, rows, COUNT, width, bytes[1]);
-        assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
-        best->floats(a, b, COUNT, width, floats[0]);
-        for (size_t r = 0; r < COUNT; r++) {
-            double right = 0;
-            int32_t sum = 0;
-            for (size_t i = 0; i < width; i++) {
-                right += (double)a[i] * (double)b[r * width + i];
-                sum += query[i] * rows[r * width + i];
-            }
-            assert_int_equal(bytes[0][r], sum);
-            assert_true(fabs((double)floats[0][r] - right) <=
-                        1e-5 * (double)width);
-        }
-        dots_plain.floats(a, b, COUNT, width, floats[1]);
-        for (size_t r = 0; r < COUNT; r++)
-            assert_true(fabsf(floats[0][r] - floats[1][r]) <=
-                        1e-5F * (float)width);
+        assert_non_null(dots_at(0));
+        for (size_t n = 0; dots_at(n); n++)
+            assert_products(dots_at(n), &f, width);
     }
 }
 
@@ -280,7 +285,7 @@ int main(void)
         cmocka_unit_test(the_same_rows_make_the_same_index),
         cmocka_unit_test(odd_rows_are_found),
         cmocka_unit_test(build_is_cancelled),
-        cmocka_unit_test(every_processor_gets_the_same_products),
+        cmocka_unit_test(all_products_are_right),
     };
     return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
 }
