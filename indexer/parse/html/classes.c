@@ -301,7 +301,8 @@ void classes_apply(const xmlNode *element, const char *words, enum part own,
             rule->info = kind;
         local |= slice_is(word, "local") || slice_is(word, "topic");
         contents |= slice_is(word, "contents");
-        rule->index |= is_texinfo_index(word);
+        rule->index |=
+            (place == ON_TABLE || place == ON_DIV) && is_texinfo_index(word);
         if (own == PART_HEADING && is_below_title(word))
             rule->part = PART_BLOCK;
         if (place == ON_DIV && slice_is(word, "header") &&

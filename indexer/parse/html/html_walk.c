@@ -310,6 +310,22 @@ static void walk_skipped(struct walk *w, const xmlNode *element,
     boilerplate_keep(w, element, why);
 }
 
+/* A section keeps its heading; Sphinx calls its tables of modules and routes so, too,
+ * which say what these are. */
+static bool is_index_part(const xmlNode *element, const struct rule *rule)
+{
+    return rule->part != PART_SECTION && !classes_has(element, "indextable");
+}
+
+/* What an index says is read apart (index_entries.h); links may lead into it. */
+static void walk_index(struct walk *w, const xmlNode *element)
+{
+    walk_skipped(w, element, "index");
+    for (const xmlNode *at = element; at; at = dom_next(at, element, false))
+        if (dom_is_element(at) && at->properties)
+            walk_anchors(w, at);
+}
+
 static bool is_entry(const struct walk *w, const xmlNode *element)
 {
     return reference_is_heading(element) ||
@@ -324,8 +340,8 @@ static void walk_element(struct walk *w, const xmlNode *element)
         return;
     }
     w->facts->index_parts += rule.index;
-    if (rule.index && rule.part != PART_SECTION) {
-        walk_skipped(w, element, "index"); /* names: index_entries.h */
+    if (rule.index && is_index_part(element, &rule)) {
+        walk_index(w, element);
         return;
     }
     if (rule.part == PART_FOOTNOTES && footnotes_read(w, element))
