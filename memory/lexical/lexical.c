@@ -279,7 +279,7 @@ static double gain_of(const struct query *query,
         double gain = own[t];
         if (!instead_of || !(gain > 0))
             continue;
-        for (size_t o = 0; instead_of >> o; o++)
+        for (size_t o = 0; o < QUERY_MAX_ASKED; o++)
             gain -= instead_of >> o & 1 ? own[o] : 0;
         int first = __builtin_ctz(instead_of);
         if (gain > gained[first]) {

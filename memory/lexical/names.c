@@ -270,6 +270,9 @@ enum name_match name_of_node(const struct name *name,
                              const struct node *outlined, bool *ret_same)
 {
     struct slice asked = buf_slice(&name->text);
+    *ret_same = false;
+    if (!asked.size)
+        return NAME_OTHER;
     *ret_same = true;
     if (is_anchor(asked, outlined))
         return NAME_WHOLE;
