@@ -151,7 +151,7 @@ static int route_loosely(const struct snapshot *snapshot,
                          struct route_result *ret_route, struct err *err)
 {
     int code = route_question(snapshot, request, ret_route, err);
-    operators->loose = operators->question && operators->count > 0;
+    operators->loose = operators->joined && operators->count > 0;
     if (code || !operators->loose || is_covered(ret_route))
         return code;
     route_result_free(ret_route);

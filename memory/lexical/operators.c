@@ -165,8 +165,9 @@ static struct piece read_piece(struct slice text, size_t at)
 
 /* ---- What a piece asks for ---- */
 
-/* Words such as "in", "the" and "for" that a sentence has, and keywords have not. */
-enum { JOINTS_OF_SENTENCE = 3 };
+/* Words such as "in", "the" and "for": keywords have one or two of them, a sentence
+ * more. */
+enum { MIN_JOINTS = 3 };
 
 struct counting {
     size_t words;
@@ -181,8 +182,9 @@ static void count_word(void *context, const struct term_at *at)
     if (at->whole || at->part || at->capitals || !word_is_stop_word(at->word))
         return;
     bool joint = word_is_of_phrases(at->word);
-    counting->joints += joint;
-    counting->sentence |= !joint || counting->joints >= JOINTS_OF_SENTENCE;
+    bool rest = at->word.size == 1 && at->word.data[0] != 'a'; /* "'s" */
+    counting->joints += joint && !rest;
+    counting->sentence |= !joint;
 }
 
 static struct counting count_words(struct slice text)
@@ -308,6 +310,7 @@ void operators_read(const char *query, operators_known *known, void *context,
     each_piece(&reading, false, take_outside);
     struct counting outside = count_words(buf_slice(&reading.outside));
     ret->question = outside.sentence;
+    ret->joined = outside.sentence || outside.joints >= MIN_JOINTS;
     each_piece(&reading, !outside.words, take_piece);
     if (!count_words(buf_slice(&reading.words)).words) {
         drop_all(ret); /* what it excludes is all that it has */

@@ -31,6 +31,7 @@ struct query_operators {
     struct query_operator items[OPERATORS_MAX];
     size_t count;
     bool question; /* words of sentences are in it */
+    bool joined;   /* these, or three that join words: "in", "the", "for" */
     bool loose;    /* set by the caller: phrases are looked for, not demanded */
 };
 

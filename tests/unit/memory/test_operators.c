@@ -72,6 +72,13 @@ static void dashes_exclude_words(void **state)
                 "-\"advisory lock\" | how do I lock it");
 }
 
+static void words_that_join_exclude_no_less(void **state)
+{
+    (void)state;
+    assert_read("table of contents in a pdf -latex",
+                "-latex | table of contents in a pdf");
+}
+
 static void options_are_searched(void **state)
 {
     static const char *const asked[] = {
@@ -113,7 +120,7 @@ static void sentences_are_told_from_keywords(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct query_operators operators;
         operators_read(cases[i].query, NULL, NULL, &operators);
-        assert_int_equal(operators.question, cases[i].is);
+        assert_int_equal(operators.joined, cases[i].is);
         assert_int_equal(operators.count, 1);
         operators_free(&operators);
     }
@@ -167,6 +174,7 @@ int main(void)
         cmocka_unit_test(dashes_exclude_words),
         cmocka_unit_test(options_are_searched),
         cmocka_unit_test(sentences_are_told_from_keywords),
+        cmocka_unit_test(words_that_join_exclude_no_less),
         cmocka_unit_test(only_so_many_are_kept),
         cmocka_unit_test(phrases_stand_as_they_are),
     };
