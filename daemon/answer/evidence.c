@@ -67,6 +67,8 @@ struct evidence_index {
 static void add_term(void *context, const struct term_at *at)
 {
     struct evidence_index *index = context;
+    if (at->signs) /* what it is between says more */
+        return;
     int class = evidence_class(at);
     if (class == TERM_NOT) {
         index->negations++;

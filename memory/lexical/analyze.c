@@ -179,24 +179,33 @@ static void give_word(struct run *run, struct slice text)
     run->each(run->context, &at);
 }
 
-static void give_whole(struct run *run, struct slice text, bool part)
+static void give_term(struct run *run, struct slice text, struct term_at at)
 {
     if (!is_whole_sought(run, text))
         return;
     struct buf *whole = &run->maker->whole;
     buf_clear(whole);
     buf_put_byte(whole, '=');
-    for (size_t at = 0, step; at < text.size; at += step) {
-        uint32_t c = folded(text_decode(text.data, text.size, at, &step));
+    for (size_t i = 0, step; i < text.size; i += step) {
+        uint32_t c = folded(text_decode(text.data, text.size, i, &step));
         if (c < 0x80)
             buf_put_byte(whole, (int)c);
         else
             text_encode(whole, c);
     }
-    struct slice term = {whole->data, cut(whole)};
-    struct term_at at = {
-        .term = term, .word = term, .whole = true, .part = part};
+    at.term = at.word = (struct slice){whole->data, cut(whole)};
     run->each(run->context, &at);
+}
+
+static void give_whole(struct run *run, struct slice text, bool part)
+{
+    give_term(run, text, (struct term_at){.whole = true, .part = part});
+}
+
+static void give_sign(struct run *run, struct slice text)
+{
+    give_term(run, text,
+              (struct term_at){.whole = true, .part = true, .signs = true});
 }
 
 /* What a sign of ASCII does. */
@@ -314,21 +323,46 @@ static struct shape shape_of(struct slice run)
 
 static bool is_quote(unsigned char c)
 {
-    return c >= 0x80 || strchr("()[]{}\"'`,;", c);
+    return c >= 0x80 || (c && strchr("\"'`,;", c));
 }
 
-/* Without the quotes, brackets and commas around it, and a full stop behind them. */
+/* The place of a bracket among `brackets`, -1: it is none. */
+static int bracket_at(const char *brackets, char c)
+{
+    const char *at = c ? strchr(brackets, c) : NULL;
+    return at ? (int)(at - brackets) : -1;
+}
+
+/* Takes one sign off an end that is around the rest; false: there is none. */
+static bool unquote_once(struct slice *text)
+{
+    static const char opening[] = "([{", closing[] = ")]}";
+    char first = text->data[0], last = text->data[text->size - 1];
+    struct slice behind = {text->data + 1, text->size - 1};
+    struct slice before = {text->data, text->size - 1};
+    int opens = bracket_at(opening, first), closes = bracket_at(closing, last);
+    bool pair = opens >= 0 && opens == closes;
+    bool stop = before.size && strchr(".:!?", last) &&
+                (is_quote((unsigned char)before.data[before.size - 1]) ||
+                 bracket_at(closing, before.data[before.size - 1]) >= 0);
+    if (pair || is_quote((unsigned char)first) ||
+        (opens >= 0 && !memchr(behind.data, closing[opens], behind.size)))
+        *text = behind;
+    else if (stop || is_quote((unsigned char)last) ||
+             (closes >= 0 &&
+              !memchr(before.data, opening[closes], before.size)))
+        *text = before;
+    else
+        return false;
+    return true;
+}
+
+/* Without the quotes, brackets and commas around it, and the sentence's end behind
+ * them: "**" of "(\"**\").", but "$()" as it is. */
 static struct slice unquote(struct slice text)
 {
-    while (text.size && is_quote((unsigned char)text.data[0]))
-        text.data++, text.size--;
-    for (size_t end = text.size; end; end = text.size) {
-        bool stop = text.data[end - 1] == '.' && end > 1 &&
-                    is_quote((unsigned char)text.data[end - 2]);
-        if (!stop && !is_quote((unsigned char)text.data[end - 1]))
-            break;
-        text.size--;
-    }
+    while (text.size && unquote_once(&text))
+        ;
     return text;
 }
 
@@ -336,34 +370,46 @@ static struct slice unquote(struct slice text)
 static void give_signs(struct run *run, struct slice text)
 {
     bool sign = false;
-    struct slice bare = unquote(text);
-    if (bare.size > MAX_SIGNS)
+    text = unquote(text);
+    if (text.size > MAX_SIGNS)
         return;
-    for (size_t i = 0; i < bare.size; i++) {
-        if ((unsigned char)bare.data[i] <= ' ' ||
-            (unsigned char)bare.data[i] > 126)
+    for (size_t i = 0; i < text.size; i++) {
+        if ((unsigned char)text.data[i] <= ' ' ||
+            (unsigned char)text.data[i] > 126)
             return;
-        sign |= !strchr("()[]{}\"'`,;.:!?-", bare.data[i]) ||
-                (bare.size > 1 && strchr(":-", bare.data[i]));
+        sign |= !strchr("()[]{}\"'`,;.:!?-", text.data[i]) ||
+                (text.size > 1 && strchr(":-", text.data[i]));
     }
     if (sign)
-        give_whole(run, bare, false);
+        give_whole(run, text, false);
 }
 
-/* What signs between words and at their ends are: "<<<" in "[n]<<<word", "->" in
- * "p->next".  Paths, options and scopes are told by their words. */
+/* Signs between words, or at their ends, that are an operator: "<<<", "->", "&&",
+ * ":=", but not what comes together where a value begins ("=/", "=-"). */
+static bool is_operator(struct slice signs)
+{
+    bool tells = false;
+    if (signs.size < 2 || signs.size > MAX_SIGNS)
+        return false;
+    for (size_t i = 0; i < signs.size; i++)
+        tells |= strchr("<>|&*=!~^%", signs.data[i]) != NULL;
+    return tells && (signs.data[0] != '=' || strchr("=>~", signs.data[1]));
+}
+
+/* "<<<" of "[n]<<<word", "->" of "p->next".  Paths, options and scopes are told by
+ * their words. */
 static void give_operators(struct run *run, struct slice text)
 {
-    static const char signs[] = "<>|&*=!~^%+$@#?/\\:-.",
-                      telling[] = "<>|&*=!~^%";
+    static const char signs[] = "<>|&*=!~^%:-.";
     for (size_t at = 0; at < text.size;) {
         size_t from = at;
-        bool tells = false;
-        for (; at < text.size && text.data[at] && strchr(signs, text.data[at]);
-             at++)
-            tells |= strchr(telling, text.data[at]) != NULL;
-        if (tells && at - from > 1 && at - from <= MAX_SIGNS)
-            give_whole(run, (struct slice){text.data + from, at - from}, true);
+        while (at < text.size && text.data[at] && strchr(signs, text.data[at]))
+            at++;
+        struct slice found = {text.data + from, at - from};
+        while (found.size && strchr(".:", found.data[found.size - 1]))
+            found.size--;
+        if (is_operator(found))
+            give_sign(run, found);
         at += at == from;
     }
 }

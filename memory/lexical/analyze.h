@@ -30,6 +30,7 @@ struct term_at {
     bool capitals;     /* written in capitals, two or more */
     bool whole;        /* an identifier, or a name in one */
     bool part;         /* of an identifier: a word or a name in it */
+    bool signs;        /* an operator between words: a whole, and a part */
 };
 
 /* Calls `each` for every term of the text, in order.  Returns the number of
@@ -40,13 +41,13 @@ size_t analyze(struct analyzer *maker, struct slice text,
 
 /* Terms that are sought in many texts: most words of a text are told apart from all
  * of them by how they begin, and need not be stemmed. */
-struct sought_terms {
+struct sought_terms { /* begins as zeros */
     /* By the first and the second byte a bit for each third. */
     uint32_t words[32 * 32], wholes[32 * 32];
 };
 void sought_add(struct sought_terms *sought, struct slice term);
 
-/* As `analyze`, but calls `each` for terms alone that may be sought: for all that
+/* As `analyze`, but calls `each` only for terms that may be sought: for all that
  * were added, and some others. */
 void analyze_sought(struct analyzer *maker, const struct sought_terms *sought,
                     struct slice text,

@@ -90,11 +90,10 @@ struct query_term {
                             for; 0: it is of the question itself */
     unsigned frequency; /* word_frequency; 0: it counts in full */
     uint8_t parts;      /* a bit for each part of the question that has it */
+    double most; /* idf is not more, if that is not 0: of what names a manual */
     /* From query_weigh. */
     uint32_t nodes; /* that own content and hold it */
-    double
-        idf; /* ln(1 + (N - n + .5) / (n + .5)), over all asked; of what names
-                       a manual over its sections, if that is less */
+    double idf; /* ln(1 + (N - n + .5) / (n + .5)), over all asked; at `most` */
     double weight;  /* what it counts */
     double missing; /* information that a node which holds it still lacks */
 };
@@ -120,7 +119,7 @@ int query_find(const struct query *query, struct slice term);
 /* All of its terms, for analyze_sought. */
 struct sought_terms query_sought(const struct query *query);
 
-/* What a term tells that `nodes` of `owners` nodes hold. */
+/* What a term tells that `nodes` of `owners` nodes hold, BM25's idf. */
 double idf_of(double owners, double nodes);
 
 /* idf and weights, from the terms' `nodes`, of `owners` nodes with content of

@@ -69,7 +69,7 @@ static void take_term(void *context, const struct term_at *at)
             .share = parse->share,
             .whole = at->whole,
             .capitals = at->capitals,
-            .within = at->part ? parse->within : 0,
+            .within = at->part && !at->signs ? parse->within : 0,
             .frequency = frequency_of(at),
             .weight = at->part ? PART_OF_WHOLE : 1};
     }
@@ -167,18 +167,20 @@ static void weigh_alternative(struct query *query, struct query_term *term)
                                  : 0;
 }
 
-/* What a corrected word still lacks is less than it loses in a ranking: that the
- * nearest one is meant is likelier than that nothing is. */
 double idf_of(double owners, double nodes)
 {
     return log(1 + (owners - nodes + 0.5) / (nodes + 0.5));
 }
 
+/* What a corrected word still lacks is less than it loses in a ranking: that the
+ * nearest one is meant is likelier than that nothing is. */
 void query_weigh(struct query *query, double owners, double mean_words)
 {
     for (size_t t = 0; t < query->count; t++) {
         struct query_term *term = &query->terms[t];
         term->idf = idf_of(owners, term->nodes);
+        if (term->most > 0 && term->most < term->idf)
+            term->idf = term->most;
         term->weight = term->trust * term->share;
         if (whole_is_known(query, term->within))
             term->weight *= PART_OF_WHOLE;

@@ -13,10 +13,9 @@ struct subtrees; /* route_terms.c */
 /* One view under a question. */
 struct scope {
     const struct view *view;
-    uint32_t from, end; /* nodes that may be found: [from, end) */
-    uint32_t file;      /* only of this file; TREE_NONE: any */
-    uint64_t
-        names; /* a bit for each term of the query that it alone is called */
+    uint32_t from, end;    /* nodes that may be found: [from, end) */
+    uint32_t file;         /* only of this file; TREE_NONE: any */
+    uint64_t names;        /* a bit for each term that it alone is called */
     const kind_set *kinds; /* [outline->count]; NULL: any will do */
     kind_set wanted;       /* of these */
     bool *refused; /* [outline->count] by the query's operators; NULL: none */
@@ -25,9 +24,8 @@ struct scope {
     size_t rows;                   /* of them, of nodes that may be found */
     struct matches matches;
     double *own; /* [outline->count] lexical score; 0: owns none */
-    struct subtrees
-        *subtrees;  /* lexical scores of sub-trees; NULL: none asked */
-    double *branch; /* [outline->count] lexical score by which it is chosen */
+    struct subtrees *subtrees; /* NULL: none is asked for */
+    double *branch; /* [outline->count] best lexical score in the sub-tree */
     bool *holds;    /* [outline->count] the sub-tree holds a candidate; only
                        with vectors */
 };

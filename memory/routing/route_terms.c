@@ -15,18 +15,14 @@ enum { MAX_LOOKED_AT = 100 };
 
 /* What a manual is called says which is meant; of its sections it tells what it tells
  * among them alone: "bash" stands in each of Bash's manual. */
-static void weigh_names(struct routing *routing)
+static void limit_names(struct routing *routing)
 {
-    struct query *query = &routing->query;
     for (size_t s = 0; s < routing->scope_count; s++) {
         const struct scope *scope = &routing->scopes[s];
-        for (size_t t = 0; t < query->count; t++) {
-            if (!(scope->names >> t & 1))
-                continue;
-            double idf = idf_of(scope->view->owners, scope->matches.owners[t]);
-            if (idf < query->terms[t].idf)
-                query->terms[t].idf = idf;
-        }
+        for (size_t t = 0; t < routing->query.count; t++)
+            if (scope->names >> t & 1)
+                routing->query.terms[t].most =
+                    idf_of(scope->view->owners, scope->matches.owners[t]);
     }
 }
 
@@ -41,8 +37,8 @@ static void weigh_terms(struct routing *routing)
         for (size_t t = 0; t < query->count; t++)
             query->terms[t].nodes += scope->matches.owners[t];
     }
+    limit_names(routing);
     query_weigh(query, owners, owners > 0 ? words / owners : 0);
-    weigh_names(routing);
 }
 
 /* ---- Sub-trees ---- */
@@ -52,6 +48,9 @@ static void weigh_terms(struct routing *routing)
 struct subtrees {
     uint32_t *nodes;                  /* of one term after the other */
     size_t from[QUERY_MAX_TERMS + 1]; /* of each term's */
+    uint32_t
+        parent; /* whose score was asked for last: of each of its children */
+    double score;
 };
 
 void subtrees_free(struct subtrees *subtrees)
@@ -69,6 +68,7 @@ static struct subtrees *list_holders(const struct scope *scope)
     const struct found_term *end = matches_end(matches, count - 1);
     struct subtrees *subtrees = mem_alloc(sizeof *subtrees);
     size_t at[QUERY_MAX_TERMS];
+    subtrees->parent = TREE_NONE;
     for (const struct found_term *item = matches->items; item < end; item++)
         subtrees->from[item->term + 1]++;
     for (size_t t = 0; t < matches->terms; t++) {
@@ -120,6 +120,18 @@ static double score_subtree(const struct query *query,
         score += query->terms[t].weight * query->terms[t].idf * tf / (1.0 + tf);
     }
     return score;
+}
+
+/* What a node's own text gains from what it stands in. */
+static double score_parent(const struct query *query, const struct scope *scope,
+                           uint32_t parent)
+{
+    struct subtrees *subtrees = scope->subtrees;
+    if (subtrees->parent != parent) {
+        subtrees->score = score_subtree(query, scope, parent);
+        subtrees->parent = parent;
+    }
+    return CONTEXT * subtrees->score;
 }
 
 /* The best node of each sub-tree; 0: nothing in it can be found. */
@@ -300,10 +312,9 @@ static double leaf_score(const struct routing *routing,
     uint32_t parent = scope->view->outline->nodes[node].parent;
     if (!(scope->own[node] > 0))
         return NOTHING;
-    return parent == TREE_NONE
-               ? scope->own[node]
-               : scope->own[node] +
-                     CONTEXT * score_subtree(&routing->query, scope, parent);
+    return scope->own[node] +
+           (parent == TREE_NONE ? 0
+                                : score_parent(&routing->query, scope, parent));
 }
 
 void rank_terms(struct routing *routing, struct ranking *ranking)

@@ -111,6 +111,10 @@ static void operators_are_terms(void **state)
     assert_terms("**", "=**");
     assert_terms("\xE2\x80\x98**\xE2\x80\x99,", "=**");
     assert_terms("('<<<').", "=<<<");
+    assert_terms("`**`: $() (&&)", "=** =$() =&&");
+    assert_terms("a/*b *.c x**. y50%.", "=a/*b a b =.c c x =** y50");
+    assert_terms("CC=/bin/x n=-1 v=$B",
+                 "=cc=/bin/x =/bin/x cc bin x =n=-1 =-1 n 1 =v=$b =$b v b");
     assert_terms("[n]<<<word", "=n]<<<word n word =<<<");
     assert_terms("2>&1", "=2>&1 2 1 =>&");
     assert_terms("a<b", "=a<b a b");
