@@ -43,6 +43,9 @@ static void read_link(const xmlNode *element, struct page_facts *facts)
     if (has_word(rel, "prev") || has_word(rel, "previous") ||
         has_word(key, "p"))
         set(&facts->prev, url);
+    /* LaTeX2HTML names the next of the same level first, then the next page. */
+    if (dom_tag(element) == GUMBO_TAG_LINK && has_word(rel, "next"))
+        facts->next = (struct slice){"", 0};
     if (has_word(rel, "next") || has_word(key, "n"))
         set(&facts->next, url);
     if (has_word(rel, "up") || has_word(rel, "parent") || has_word(key, "u"))

@@ -518,7 +518,8 @@ static void test_chrome(void **state)
 {
     (void)state;
     static const char html[] =
-        "<head><title>T</title><link rel=next href=n.html></head>"
+        "<head><title>T</title><link rel=next href=sibling.html><link rel=next "
+        "href=n.html></head>"
         "<div class=navheader><a accesskey=u href=up.html>Up</a>"
         "<a accesskey=p href=p.html>Prev</a></div><nav>nav</nav>"
         "<script>var a = '<p>no</p>';</script><style>p {}</style>"
