@@ -178,9 +178,9 @@ struct found_term {
  * manual. */
 struct matches {
     struct found_term *items; /* by node, then by term */
-    uint32_t
-        *end; /* [outline->count] of each node's items, which begin where those
-                        of the node before it end */
+    /* [outline->count] of each node's items, which begin where those of the node
+     * before it end. */
+    uint32_t *end;
     uint64_t *above; /* [outline->count] a bit for each term in a title above */
     uint8_t *found;  /* [outline->count] FOUND_*; 0: nothing */
     size_t terms;

@@ -48,8 +48,8 @@ static void weigh_terms(struct routing *routing)
 struct subtrees {
     uint32_t *nodes;                  /* of one term after the other */
     size_t from[QUERY_MAX_TERMS + 1]; /* of each term's */
-    uint32_t
-        parent; /* whose score was asked for last: of each of its children */
+    /* Whose score was asked for last, as it is for each of its children. */
+    uint32_t parent;
     double score;
 };
 
