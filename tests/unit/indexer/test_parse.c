@@ -550,6 +550,26 @@ static void test_chrome(void **state)
     tree_free(tree);
 }
 
+/* LaTeX2HTML's stands between comments; one that nothing ends is none. */
+static void test_panels(void **state)
+{
+    (void)state;
+    static const char next[] = "<a href=n.html><img alt=next src=n.png></a><b> "
+                               "Next:</b> <a href=n.html>*CONTACT</a><br>";
+    struct buf page = {0};
+    buf_printf(
+        &page,
+        "<body><!--Navigation Panel-->%s<!--End of Navigation Panel--><h1>"
+        "*FILE</h1><p>Keyword type: step<hr><!--Navigation Panel-->%s<!--"
+        "End of Navigation Panel--><address>g</address>",
+        next, next);
+    expect(page.data, "# *FILE\nparagraph: Keyword type: step\nparagraph: g\n");
+    buf_free(&page);
+    expect("<h1>A</h1><p>a<!--Navigation Panel--> b<p>c<!--End of Navigation "
+           "Panel-->",
+           "# A\nparagraph: a b\nparagraph: c\n");
+}
+
 /* No space is needed between attributes; of those some are not read. */
 static void test_glued_attributes(void **state)
 {
@@ -1015,6 +1035,7 @@ int main(void)
         TEST(test_roles),
         TEST(test_aliases),
         TEST(test_index_parts),
+        TEST(test_panels),
         TEST(test_title_pages),
         TEST(test_texinfo_levels),
         TEST(test_endless_entries),

@@ -1,5 +1,7 @@
 #include "indexer/parse/html/dom/dom.h"
 
+#include <string.h>
+
 #include "base/text.h"
 #include "indexer/parse/html/dom/dom_build.h"
 #include "indexer/parse/html/dom/scratch.h"
@@ -7,7 +9,8 @@
 
 struct level {
     GumboNode *node;
-    unsigned next; /* of its children */
+    unsigned next;      /* of its children */
+    unsigned panel_end; /* 0, or: a <nav> of node's children before this one */
 };
 
 struct copying {
@@ -59,7 +62,7 @@ static bool add_element(struct copying *c, GumboNode *node)
         build_attribute(build, attribute->name, slice_of(attribute->value));
     }
     build_is_open(build, !from->original_end_tag.length);
-    c->levels[build->depth] = (struct level){node, 0};
+    c->levels[build->depth] = (struct level){.node = node};
     return true;
 }
 
@@ -94,6 +97,48 @@ static void give_text(struct copying *c, GumboNode *node)
     scratch_give(&c->scratch, node);
 }
 
+/* ---- LaTeX2HTML's navigation, which stands between two comments ---- */
+
+enum { MAX_PANEL = 200 }; /* nodes between them */
+
+static bool is_comment(const GumboNode *node, const char *text)
+{
+    return node->type == GUMBO_NODE_COMMENT && !strcmp(node->v.text.text, text);
+}
+
+/* The place of the comment that ends what the one at `from` begins; 0: there is none
+ * among the parent's children. */
+static unsigned panel_end(const GumboVector *children, unsigned from)
+{
+    const GumboNode *const *all = (const GumboNode *const *)children->data;
+    unsigned at = from + 1;
+    if (!is_comment(all[from], "Navigation Panel"))
+        return 0;
+    unsigned end = children->length - from > MAX_PANEL ? from + MAX_PANEL
+                                                       : children->length;
+    while (at < end && !is_comment(all[at], "End of Navigation Panel"))
+        at++;
+    return at < end ? at : 0;
+}
+
+/* What stands between becomes a <nav>. */
+static bool open_panel(struct copying *c, const struct level *in, unsigned end)
+{
+    struct build *build = &c->build;
+    const struct level panel = {in->node, in->next, end};
+    if (!build_open(build, "nav", GUMBO_TAG_NAV, false, (struct span){0, 0}))
+        return false;
+    c->levels[build->depth] = panel;
+    return true;
+}
+
+static void close_panel(struct copying *c)
+{
+    unsigned end = c->levels[c->build.depth].panel_end;
+    build_close(&c->build);
+    c->levels[c->build.depth].next = end;
+}
+
 /* Gives each node back once it is copied. */
 static int copy_tree(struct copying *c, GumboNode *root, struct err *err)
 {
@@ -101,12 +146,20 @@ static int copy_tree(struct copying *c, GumboNode *root, struct err *err)
     while (c->build.depth) {
         struct level *level = &c->levels[c->build.depth];
         GumboVector *children = &level->node->v.element.children;
+        if (level->panel_end && level->next == level->panel_end) {
+            close_panel(c);
+            continue;
+        }
         if (level->next == children->length) {
             give_element(c, level->node);
             build_close(&c->build);
             continue;
         }
+        unsigned end = panel_end(children, level->next);
         GumboNode *child = children->data[level->next++];
+        if (end && !open_panel(c, level, end))
+            return err_set(err, ERR_LIMIT, "nests deeper than %d elements",
+                           MAX_DEPTH);
         switch (child->type) {
         case GUMBO_NODE_ELEMENT:
         case GUMBO_NODE_TEMPLATE:
