@@ -46,88 +46,15 @@ void analyzer_free(struct analyzer *maker)
     free(maker);
 }
 
-/* ---- What is sought ---- */
-
-enum { SETS = 32 };
-
-/* The same for both cases of a letter, and for two letters that a stem may change into
- * one another: "dying" becomes "die". */
-static unsigned set_of(unsigned char c)
-{
-    unsigned set = c & (SETS - 1);
-    return set == ('y' & (SETS - 1)) ? 'i' & (SETS - 1) : set;
-}
-
-/* A stem begins with the first letters of its word: all but the last, which may be
- * added ("using" becomes "use"), and of three at most. */
-void sought_add(struct sought_terms *sought, struct slice term)
-{
-    bool whole = term.size > 1 && term.data[0] == '=';
-    const unsigned char *data = (const unsigned char *)term.data + whole;
-    size_t size = term.size - whole;
-    uint32_t *sets = whole ? sought->wholes : sought->words;
-    if (!size)
-        return;
-    uint32_t *thirds = sets + set_of(data[0]) * SETS;
-    for (unsigned s = 0; s < SETS; s++)
-        if (size == 1 || s == set_of(data[1]))
-            thirds[s] |= size > 3 ? (uint32_t)1 << set_of(data[2]) : UINT32_MAX;
-}
-
-static bool begins_so(const uint32_t *sets, struct slice text)
-{
-    unsigned char bytes[3] = {0};
-    memcpy(bytes, text.data, text.size < 3 ? text.size : 3);
-    return sets[set_of(bytes[0]) * SETS + set_of(bytes[1])] >>
-               set_of(bytes[2]) &
-           1;
-}
-
-/* What is not ASCII may be folded to it. */
-static bool may_be(const uint32_t *sets, struct slice text)
-{
-    for (size_t i = 0; i < text.size && i < 3; i++)
-        if ((unsigned char)text.data[i] >= 0x80)
-            return true;
-    return !text.size || begins_so(sets, text);
-}
-
-static bool is_plain(unsigned char c)
-{
-    return (unsigned)((c | 32) - 'a') < 26 || (unsigned)(c - '0') < 10;
-}
-
-/* May what a run begins with, or what begins in it, be sought?  What is put together
- * anew of a run stands in brackets. */
-static bool may_hold(const struct sought_terms *sought, struct slice run)
-{
-    unsigned char before = ' ';
-    for (size_t i = 0; i < run.size; i++) {
-        unsigned char c = (unsigned char)run.data[i];
-        bool begins = !is_plain(c) || !is_plain(before) ||
-                      (!(c & 32) && before & 32); /* a hump */
-        struct slice rest = {run.data + i, run.size - i};
-        if (c >= 0x80 || c == '[')
-            return true;
-        if (begins &&
-            (begins_so(sought->words, rest) || begins_so(sought->wholes, rest)))
-            return true;
-        before = c;
-    }
-    return false;
-}
-
 static bool is_word_sought(const struct run *run, struct slice word)
 {
-    return !run->sought || may_be(run->sought->words, word);
+    return !run->sought || sought_word(run->sought, word);
 }
 
 static bool is_whole_sought(const struct run *run, struct slice whole)
 {
-    return !run->sought || may_be(run->sought->wholes, whole);
+    return !run->sought || sought_whole(run->sought, whole);
 }
-
-/* ---- Words and identifiers ---- */
 
 static size_t cut(const struct buf *text)
 {
@@ -656,7 +583,7 @@ static bool is_ascii(struct slice text)
 
 static void give_scripts(struct run *run, struct slice text)
 {
-    if (run->sought && !may_hold(run->sought, text))
+    if (run->sought && !sought_in(run->sought, text))
         return;
     if (give_simple(run, text))
         return;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "memory/lexical/sought.h"
 
 enum { TERM_MAX = 120 };
 
@@ -38,14 +39,6 @@ struct term_at {
 size_t analyze(struct analyzer *maker, struct slice text,
                void (*each)(void *context, const struct term_at *at),
                void *context);
-
-/* Terms that are sought in many texts: most words of a text are told apart from all
- * of them by how they begin, and need not be stemmed. */
-struct sought_terms { /* begins as zeros */
-    /* By the first and the second byte a bit for each third. */
-    uint32_t words[32 * 32], wholes[32 * 32];
-};
-void sought_add(struct sought_terms *sought, struct slice term);
 
 /* As `analyze`, but calls `each` only for terms that may be sought: for all that
  * were added, and some others. */
