@@ -1,0 +1,97 @@
+#include "tests/unit/support/parsing.h"
+
+/* What the tools that make manuals write in ways of their own. */
+
+/* Texinfo has no h5. */
+static void test_texinfo_levels(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<title>Flags (FFTW)</title><h4 class=subsection>4.3.2 Flags</h4><p>a"
+        "<h4 class=subsubheading>Rigor</h4><p>b<h4 class=subsubsection>4.3.2.1 "
+        "Time</h4><p>c<h4 class=subsection>4.3.3 Real</h4><p>d");
+    static const struct {
+        const char *title;
+        uint32_t parent;
+    } nodes[] = {{"Flags (FFTW)", TREE_NONE},
+                 {"4.3.2 Flags", 0},
+                 {"Rigor", 1},
+                 {"4.3.2.1 Time", 1},
+                 {"4.3.3 Real", 0}};
+    assert_int_equal(tree->count, sizeof nodes / sizeof *nodes);
+    for (uint32_t n = 0; n < tree->count; n++) {
+        assert_true(slice_is(tree->nodes[n].title, nodes[n].title));
+        assert_int_equal(tree->nodes[n].parent, nodes[n].parent);
+    }
+    tree_free(tree);
+}
+
+/* An index that is a part of a page is no text of it, either. */
+static void test_index_parts(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<h1>Book</h1><p>Text.<h2>Variables</h2><p>What follows are names."
+        "<table class=index-ev><tr><th>Entry<tr><td><a href=#index-CC>CC</a>:"
+        "<td><a href=#C>The C compiler</a></table><h2>Options</h2>"
+        "<div class=printindex><dl><dt>-O<dd><a href=#O>Optimize</a></dl></div>"
+        "<p>End");
+    assert_int_equal(tree->page.role, PAGE_CONTENT);
+    assert_int_equal(tree->page.alias_count, 3);
+    assert_int_equal(tree->count, 3);
+    assert_int_equal(tree->nodes[1].block_count, 1);
+    assert_true(
+        slice_is(tree->nodes[1].blocks[0].text, "What follows are names."));
+    assert_int_equal(tree->nodes[2].block_count, 1);
+    assert_true(slice_is(tree->nodes[2].blocks[0].text, "End"));
+    tree_free(tree);
+}
+
+static void test_title_pages(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<div class=sect1><div class=titlepage><h2 class=title>12. Folders</h2>"
+        "<h3 class=subtitle>Read them</h3><div class=author><h3 "
+        "class=author>Ann"
+        "</h3></div></div><p>Text<div class=sect2><div class=titlepage><h3 "
+        "class=title>12.1. Files</h3></div><p>More</div></div>");
+    assert_int_equal(tree->count, 2);
+    assert_true(slice_is(tree->nodes[0].title, "12. Folders"));
+    assert_int_equal(tree->nodes[0].block_count, 3);
+    assert_true(slice_is(tree->nodes[0].blocks[0].text, "Read them"));
+    assert_true(slice_is(tree->nodes[1].title, "12.1. Files"));
+    assert_int_equal(tree->nodes[1].parent, 0);
+    tree_free(tree);
+}
+
+/* LaTeX2HTML's stands between comments; one that nothing ends is none. */
+static void test_panels(void **state)
+{
+    (void)state;
+    static const char next[] = "<a href=n.html><img alt=next src=n.png></a><b> "
+                               "Next:</b> <a href=n.html>*CONTACT</a><br>";
+    struct buf page = {0};
+    buf_printf(
+        &page,
+        "<body><!--Navigation Panel-->%s<!--End of Navigation Panel--><h1>"
+        "*FILE</h1><p>Keyword type: step<hr><!--Navigation Panel-->%s<!--"
+        "End of Navigation Panel--><address>g</address>",
+        next, next);
+    expect(page.data, "# *FILE\nparagraph: Keyword type: step\nparagraph: g\n");
+    buf_free(&page);
+    expect("<h1>A</h1><p>a<!--Navigation Panel--> b<p>c<!--End of Navigation "
+           "Panel-->",
+           "# A\nparagraph: a b\nparagraph: c\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_texinfo_levels),
+        TEST(test_index_parts),
+        TEST(test_title_pages),
+        TEST(test_panels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
