@@ -12,16 +12,6 @@
 /* A short text may grow by more: something is put before it. */
 enum { SLACK = NORMAL_MAX_STEPS * NORMAL_MAX_CONTENT };
 
-int normaliser_add(struct normaliser *n, int kind, struct normal_step **ret,
-                   struct err *err)
-{
-    if (n->count == NORMAL_MAX_STEPS)
-        return err_set(err, ERR_LIMIT, "too many normalizers");
-    *ret = &n->steps[n->count++];
-    **ret = (struct normal_step){.kind = kind};
-    return 0;
-}
-
 void normaliser_free(struct normaliser *n)
 {
     for (size_t i = 0; i < n->count; i++) {
@@ -74,6 +64,27 @@ static int put_known(int options, struct slice text, struct buf *out,
     return 0;
 }
 
+/* Text without inert characters.  Nothing that a form does reaches over a character of
+ * ASCII: what is not ASCII is handed on with the one before it, which it may be made
+ * one with. */
+static int put_spans(int options, struct slice text, struct buf *out,
+                     struct err *err)
+{
+    int code = 0;
+    for (size_t at = 0, end; at < text.size && !code; at = end) {
+        size_t run = text_ascii_run(text.data, text.size, at);
+        end = at + run;
+        while (end < text.size && ((unsigned char)text.data[end] & 0x80))
+            end++;
+        size_t plain = end > at + run && run ? run - 1 : run;
+        buf_put(out, text.data + at, plain);
+        at += plain;
+        code = put_known(options, (struct slice){text.data + at, end - at}, out,
+                         err);
+    }
+    return code;
+}
+
 /* Inert characters part what is normalised: nothing moves over them.  (The
  * first of them is U+07FD, whose first byte is 0xDF.) */
 static int put_form(int options, struct slice text, struct buf *out,
@@ -86,14 +97,14 @@ static int put_form(int options, struct slice text, struct buf *out,
         if ((unsigned char)text.data[at] < 0xDF ||
             !old_unicode_inert(text_decode(text.data, text.size, at, &step)))
             continue;
-        code = put_known(options, (struct slice){text.data + from, at - from},
+        code = put_spans(options, (struct slice){text.data + from, at - from},
                          out, err);
         buf_put(out, text.data + at, step);
         from = at + step;
     }
     if (code)
         return code;
-    return put_known(
+    return put_spans(
         options, (struct slice){text.data + from, text.size - from}, out, err);
 }
 
@@ -221,14 +232,85 @@ static void put_nmt(struct buf *out, uint32_t c)
         text_encode(out, space ? ' ' : c);
 }
 
-static void each_character(struct buf *text, size_t *head,
-                           void (*put)(struct buf *out, uint32_t c))
+typedef void put_character(struct buf *out, uint32_t c);
+
+static put_character *const puts_of[] = {
+    [NORMAL_LOWERCASE] = put_lower,
+    [NORMAL_STRIP_MARKS] = put_without_marks,
+    [NORMAL_STRIP_ACCENTS] = put_without_accents,
+    [NORMAL_CLEAN] = put_clean,
+    [NORMAL_PART_CJK] = put_parted,
+    [NORMAL_NMT] = put_nmt,
+    [NORMAL_CHARSMAP] = NULL,
+};
+
+/* What the step makes of each character of ASCII, which is one at most. */
+static void look_up_ascii(struct normal_step *step)
 {
     struct buf out = {0};
+    for (uint32_t c = 0; c < sizeof step->ascii && puts_of[step->kind]; c++) {
+        puts_of[step->kind](&out, c);
+        step->ascii[c] =
+            out.size ? (unsigned char)out.data[0] : (unsigned char)NORMAL_GONE;
+        buf_clear(&out);
+    }
+    buf_free(&out);
+}
+
+int normaliser_add(struct normaliser *n, int kind, struct normal_step **ret,
+                   struct err *err)
+{
+    if (n->count == NORMAL_MAX_STEPS)
+        return err_set(err, ERR_LIMIT, "too many normalizers");
+    *ret = &n->steps[n->count++];
+    **ret = (struct normal_step){.kind = kind};
+    look_up_ascii(*ret);
+    return 0;
+}
+
+/* `to` may be where `from` is, or before it.  Returns how many are left. */
+static size_t map_ascii(const struct normal_step *step, const char *from,
+                        size_t size, char *to)
+{
     size_t made = 0;
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = step->ascii[(unsigned char)from[i]];
+        to[made] = (char)c;
+        made += c != NORMAL_GONE;
+    }
+    return made;
+}
+
+static void in_place(const struct normal_step *step, struct buf *text,
+                     size_t *head)
+{
+    size_t rest = text->size - *head;
+    size_t made = map_ascii(step, text->data, *head, text->data);
+    text->size =
+        made + map_ascii(step, text->data + *head, rest, text->data + made);
+    text->data[text->size] = '\0';
+    *head = made;
+}
+
+static void each_character(const struct normal_step *step, struct buf *text,
+                           size_t *head)
+{
+    struct buf out = {0};
+    size_t made = 0, size = text_ascii_run(text->data, text->size, 0);
+    if (size == text->size) {
+        in_place(step, text, head);
+        return;
+    }
     buf_reserve(&out, text->size + 1);
-    for (size_t at = 0, step; at < text->size; at += step) {
-        put(&out, text_decode(text->data, text->size, at, &step));
+    for (size_t at = 0; at < text->size; at += size) {
+        size = text_ascii_run(text->data, text->size, at);
+        if (at < *head && at + size > *head)
+            size = *head - at;
+        buf_reserve(&out, size);
+        out.size += map_ascii(step, text->data + at, size, out.data + out.size);
+        if (!size)
+            puts_of[step->kind](&out,
+                                text_decode(text->data, text->size, at, &size));
         if (at < *head)
             made = out.size;
     }
@@ -379,23 +461,16 @@ static int run_step(const struct normal_step *step, struct buf *text,
     int code = 0;
     switch (step->kind) {
     case NORMAL_FORM: return to_form(step->form, text, head, err);
-    case NORMAL_LOWERCASE: each_character(text, head, put_lower); break;
-    case NORMAL_STRIP_MARKS:
-        each_character(text, head, put_without_marks);
-        break;
     case NORMAL_STRIP_ACCENTS:
         code = to_form(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE, text, head, err);
         if (!code)
-            each_character(text, head, put_without_accents);
+            each_character(step, text, head);
         break;
-    case NORMAL_CLEAN: each_character(text, head, put_clean); break;
-    case NORMAL_PART_CJK: each_character(text, head, put_parted); break;
-    case NORMAL_NMT: each_character(text, head, put_nmt); break;
     case NORMAL_STRIP: strip(step, text, head); break;
     case NORMAL_PREPEND: prepend(step, text, head); break;
     case NORMAL_REPLACE: return replace(step, text, head, err);
     case NORMAL_CHARSMAP: map_all(step->charsmap, text, head); break;
-    default: break;
+    default: each_character(step, text, head); break;
     }
     return code;
 }

@@ -10,7 +10,8 @@
 enum {
     NORMAL_MAX_STEPS = 24,
     NORMAL_MAX_CONTENT = 256, /* bytes that come for a match or a character */
-    NORMAL_MAX_GROWTH = 32    /* times; normal forms need 11 */
+    NORMAL_MAX_GROWTH = 32,   /* times; normal forms need 11 */
+    NORMAL_GONE = 0x80
 };
 
 enum normal_kind {
@@ -29,6 +30,8 @@ enum normal_kind {
 
 struct normal_step {
     int kind;                  /* enum normal_kind */
+    unsigned char ascii[128];  /* what goes character by character: what each of
+                                  ASCII becomes, or NORMAL_GONE */
     int form;                  /* NORMAL_FORM: options of utf8proc_map */
     bool left, right;          /* NORMAL_STRIP */
     struct pattern *pattern;   /* NORMAL_REPLACE */

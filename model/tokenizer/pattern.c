@@ -26,11 +26,13 @@
 struct pattern {
     pcre2_code *code;
     bool jit;
+    bool character;  /* that is all it matches */
+    bool ascii[128]; /* it does these */
 };
 
 struct pattern_scan {
     const struct pattern *pattern;
-    pcre2_match_data *match;
+    pcre2_match_data *match; /* made when needed */
     pcre2_match_context *context;
     pcre2_jit_stack *stack;
     bool interpret; /* the compiled code ran out of its stack once */
@@ -376,10 +378,16 @@ struct pattern_scan *pattern_scan_new(const struct pattern *pattern)
     struct pattern_scan *scan = mem_alloc(sizeof *scan);
     scan->pattern = pattern;
     scan->interpret = !pattern->jit;
-    scan->match =
-        check(pcre2_match_data_create_from_pattern(pattern->code, NULL));
-    scan->context = check(pcre2_match_context_create(NULL));
     return scan;
+}
+
+static void get_ready(struct pattern_scan *scan)
+{
+    if (scan->match)
+        return;
+    scan->match =
+        check(pcre2_match_data_create_from_pattern(scan->pattern->code, NULL));
+    scan->context = check(pcre2_match_context_create(NULL));
 }
 
 void pattern_scan_free(struct pattern_scan *scan)
@@ -409,6 +417,7 @@ static void more_stack(struct pattern_scan *scan)
 static int match(struct pattern_scan *scan, struct slice text, size_t from)
 {
     PCRE2_SPTR data = (PCRE2_SPTR)text.data;
+    get_ready(scan);
     if (!scan->interpret)
         return pcre2_jit_match(scan->pattern->code, data, text.size, from,
                                PCRE2_NO_UTF_CHECK, scan->match, scan->context);
@@ -425,9 +434,40 @@ static bool is_boundary(struct slice text, size_t at)
            (at < text.size && ((unsigned char)text.data[at] & 0xC0) != 0x80);
 }
 
+void pattern_is_character(struct pattern *pattern)
+{
+    struct pattern_scan *scan = pattern_scan_new(pattern);
+    for (size_t c = 0; c < sizeof pattern->ascii; c++) {
+        char byte = (char)c;
+        pattern->ascii[c] = match(scan, (struct slice){&byte, 1}, 0) > 0;
+    }
+    pattern_scan_free(scan);
+    pattern->character = true;
+}
+
+/* The first byte from `at` on that the pattern takes, or that is not ASCII. */
+static size_t skip_ascii(const struct pattern *pattern, struct slice text,
+                         size_t at)
+{
+    while (at < text.size && !((unsigned char)text.data[at] & 0x80) &&
+           !pattern->ascii[(unsigned char)text.data[at]])
+        at++;
+    return at;
+}
+
 int pattern_next(struct pattern_scan *scan, struct slice text, size_t from,
                  size_t *ret_start, size_t *ret_end, struct err *err)
 {
+    if (scan->pattern->character) {
+        from = skip_ascii(scan->pattern, text, from);
+        if (from == text.size)
+            return 0;
+        if (!((unsigned char)text.data[from] & 0x80)) {
+            *ret_start = from;
+            *ret_end = from + 1;
+            return 1;
+        }
+    }
     int count = match(scan, text, from);
     while (count == PCRE2_ERROR_JIT_STACKLIMIT && !scan->interpret) {
         more_stack(scan);

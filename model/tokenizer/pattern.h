@@ -18,6 +18,10 @@ int pattern_compile(struct slice source, bool literal,
                     struct pattern **ret_pattern, struct err *err);
 void pattern_free(struct pattern *pattern); /* NULL: ok */
 
+/* Says that the pattern matches one character whatever stands beside it: which of ASCII
+ * it does is looked up from then on. */
+void pattern_is_character(struct pattern *pattern);
+
 /* The state of one thread's matching with a pattern, which may be shared. */
 struct pattern_scan;
 struct pattern_scan *pattern_scan_new(const struct pattern *pattern);

@@ -183,11 +183,21 @@ int tokenizer_add_split(struct tokenizer *t, const char *text, bool literal,
     return pattern_compile(slice_of(text), literal, &step->pattern, err);
 }
 
+/* The text is a pattern of one character. */
+static int add_character(struct tokenizer *t, const char *text, int behavior,
+                         struct err *err)
+{
+    int code = tokenizer_add_split(t, text, false, behavior, err);
+    if (!code)
+        pattern_is_character(t->steps[t->step_count - 1].pattern);
+    return code;
+}
+
 static int add_punctuation(struct tokenizer *t, int behavior, struct err *err)
 {
     struct buf regex = {0};
     old_unicode_punctuation(&regex);
-    int code = tokenizer_add_split(t, regex.data, false, behavior, err);
+    int code = add_character(t, regex.data, behavior, err);
     buf_free(&regex);
     return code;
 }
@@ -282,7 +292,7 @@ static int take_bert_splits(struct tokenizer *t, const cJSON *item,
                             struct err *err)
 {
     (void)item;
-    int code = tokenizer_add_split(t, "\\s", false, SPLIT_REMOVED, err);
+    int code = add_character(t, "\\s", SPLIT_REMOVED, err);
     return code ? code : add_punctuation(t, SPLIT_ISOLATED, err);
 }
 
@@ -301,7 +311,7 @@ static int take_whitespace_split(struct tokenizer *t, const cJSON *item,
                                  struct err *err)
 {
     (void)item;
-    return tokenizer_add_split(t, "\\s", false, SPLIT_REMOVED, err);
+    return add_character(t, "\\s", SPLIT_REMOVED, err);
 }
 
 static int take_punctuation(struct tokenizer *t, const cJSON *item,
@@ -316,8 +326,8 @@ static int take_punctuation(struct tokenizer *t, const cJSON *item,
 static int take_digits(struct tokenizer *t, const cJSON *item, struct err *err)
 {
     bool each = json_get_bool(item, "individual_digits", false);
-    return tokenizer_add_split(t, each ? "\\p{N}" : "\\p{N}+", false,
-                               SPLIT_ISOLATED, err);
+    return each ? add_character(t, "\\p{N}", SPLIT_ISOLATED, err)
+                : tokenizer_add_split(t, "\\p{N}+", false, SPLIT_ISOLATED, err);
 }
 
 static int take_pre_tokenizer(void *context, const cJSON *item,

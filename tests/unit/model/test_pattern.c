@@ -8,13 +8,11 @@
 #include "model/tokenizer/pattern.h"
 
 /* All matches in the text, each in brackets. */
-static void check_matches(const char *regex, const char *text, const char *want)
+static void check_scan(const struct pattern *pattern, const char *regex,
+                       const char *text, const char *want)
 {
-    struct pattern *pattern = NULL;
     struct err err = {0};
     struct buf found = {0};
-    if (pattern_compile(slice_of(regex), false, &pattern, &err))
-        fail_msg("%s: %s", regex, err.message);
     struct pattern_scan *scan = pattern_scan_new(pattern);
     size_t at = 0, start, end;
     while (at <= strlen(text) &&
@@ -26,7 +24,53 @@ static void check_matches(const char *regex, const char *text, const char *want)
         fail_msg("%s in \"%s\": %s", regex, text, buf_slice(&found).data);
     buf_free(&found);
     pattern_scan_free(scan);
+}
+
+static struct pattern *compile(const char *regex)
+{
+    struct pattern *pattern = NULL;
+    struct err err = {0};
+    if (pattern_compile(slice_of(regex), false, &pattern, &err))
+        fail_msg("%s: %s", regex, err.message);
+    return pattern;
+}
+
+static void check_matches(const char *regex, const char *text, const char *want)
+{
+    struct pattern *pattern = compile(regex);
+    check_scan(pattern, regex, text, want);
     pattern_free(pattern);
+}
+
+static void characters_match_alike_looked_up_or_not(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *regex, *text, *want;
+    } cases[] = {
+        {"\\s",
+         "a b\n\xC2\xA0"
+         "c\t",
+         "[ ][\n][\xC2\xA0][\t]"},
+        {"\\p{N}",
+         "a1\xC2\xB2"
+         "23b",
+         "[1][\xC2\xB2][2][3]"},
+        {"\\p{P}",
+         "(a)\xE2\x80\x94"
+         "b\xC3\xA9.",
+         "[(][)][\xE2\x80\x94][.]"},
+        {"\\s", "abc", ""},
+        {"\\s", "\xC3\xA9", ""},
+        {"\\s", "", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pattern *pattern = compile(cases[i].regex);
+        check_scan(pattern, cases[i].regex, cases[i].text, cases[i].want);
+        pattern_is_character(pattern);
+        check_scan(pattern, cases[i].regex, cases[i].text, cases[i].want);
+        pattern_free(pattern);
+    }
 }
 
 /* U+13870 and U+10D40 came with Unicode 16. */
@@ -188,6 +232,7 @@ int main(void)
         cmocka_unit_test(patterns_that_differ_are_refused),
         cmocka_unit_test(patterns_that_grow_are_refused),
         cmocka_unit_test(deep_matches_fall_back),
+        cmocka_unit_test(characters_match_alike_looked_up_or_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -381,6 +381,22 @@ static void normalisers_do_as_they_say(void **state)
         {"{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Strip\"},"
          "{\"type\":\"Prepend\",\"prepend\":\"_\"},{\"type\":\"NFC\"}]}",
          " e\xCC\x81", "_\xC3\xA9"},
+        /* among ASCII: marks join the letter before them, and are put in order */
+        {"{\"type\":\"NFC\"}", "See n\xCC\x83, cafe\xCC\x81 \xC3\xA9!e\xCC\x81",
+         "See \xC3\xB1, caf\xC3\xA9 \xC3\xA9!\xC3\xA9"},
+        {"{\"type\":\"NFD\"}", "xa\xCC\x81\xCC\xA3 \xCC\x81z",
+         "xa\xCC\xA3\xCC\x81 \xCC\x81z"},
+        {"{\"type\":\"BertNormalizer\"}",
+         "Ab\x01\xC3\x89\x7F\rC D\xE4\xB8\xADZ\x02", "abe c d \xE4\xB8\xAD z"},
+        {"{\"type\":\"BertNormalizer\"}",
+         "\x01\x02"
+         "A\x03 B\n",
+         "a b "},
+        {"{\"type\":\"Nmt\"}",
+         "\x01 a\x0B\x0C"
+         "b\xE2\x80\xA8"
+         "C\x08",
+         " a b C"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct tokenizer *tokenizer = bytes_after(cases[i].normaliser);
