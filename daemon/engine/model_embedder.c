@@ -316,6 +316,7 @@ static int get_facts(void *context, struct embedder_facts *ret, struct err *err)
         .keys_are_memories = !facts->recall,
         .embeds = !facts->writes,
         .bag = facts->bag,
+        .words = tokenizer_goes_by_words(model_tokenizer(model)),
         .context = facts->context > added ? facts->context - added : 0,
         .recalls = facts->soft_tokens && facts->recall,
         .model = facts->fingerprint,

@@ -62,6 +62,8 @@ struct embedder_facts {
     bool keys_are_memories; /* a key is its memory, made unit length */
     bool embeds;            /* made to embed texts, and nothing else */
     bool bag;               /* a token's vector is the same in every text */
+    bool words; /* a text's tokens are those of its words alone: cut at
+                               white space it has the same ones */
     struct hash128 model, tokenizer; /* fingerprints */
 };
 

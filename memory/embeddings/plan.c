@@ -235,8 +235,8 @@ static int cut_node(const struct build *build, struct node_plan *plan,
         code = build_open(build, node, &content, &of, err);
     if (code)
         return code;
-    code = segment_node(of, build->policy.segment_tokens, build->embedder,
-                        &plan->segments, err);
+    code = segment_node(of, build->policy.segment_tokens, build->facts.words,
+                        build->embedder, &plan->segments, err);
     content_close(&content);
     return code;
 }

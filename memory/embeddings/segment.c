@@ -27,6 +27,7 @@ struct piece {
 struct cutting {
     struct slice text;
     size_t max;
+    bool words; /* embedder_facts */
     const struct embedder *embedder;
     struct embed_ids ids;
     struct piece *pieces;
@@ -50,6 +51,21 @@ static int count_tokens(struct cutting *c, size_t from, size_t to,
         return code;
     *ret_tokens = code ? c->max + 1 : c->ids.count;
     return 0;
+}
+
+/* Of what is longer than `max` tokens some number above it. */
+static int count_some(struct cutting *c, size_t from, size_t to,
+                      size_t *ret_tokens, struct err *err)
+{
+    size_t window = c->max * WINDOW, end = from + window;
+    if (c->words && to - from > window) {
+        while (end > from && !is_space(c->text.data[end]))
+            end--;
+        int code = count_tokens(c, from, end, ret_tokens, err);
+        if (code || *ret_tokens > c->max)
+            return code;
+    }
+    return count_tokens(c, from, to, ret_tokens, err);
 }
 
 static void add_piece(struct cutting *c, size_t from, size_t to, size_t tokens)
@@ -167,7 +183,7 @@ static int cut_sentences(struct cutting *c, size_t from, size_t to,
 {
     while (trim(c, &from, &to, false)) {
         size_t end = sentence_end(c->text.data, from, to), tokens;
-        int code = count_tokens(c, from, end, &tokens, err);
+        int code = count_some(c, from, end, &tokens, err);
         if (!code && tokens > c->max)
             code = cut_words(c, from, end, err);
         else if (!code)
@@ -190,7 +206,7 @@ static int cut_lines(struct cutting *c, size_t from, size_t to, size_t whole,
         from = next + 1;
         if (!trim(c, &start, &end, start >= whole))
             continue;
-        int code = count_tokens(c, start, end, &tokens, err);
+        int code = count_some(c, start, end, &tokens, err);
         if (!code && tokens > room && start < whole)
             code = cut_sentences(c, start, end, err);
         else if (!code)
@@ -211,7 +227,7 @@ static int cut_block(struct cutting *c, size_t from, size_t at, size_t to,
     size_t start = from, end = to, tokens, title = 0;
     if (!trim(c, &start, &end, true))
         return 0;
-    int code = count_tokens(c, start, end, &tokens, err);
+    int code = count_some(c, start, end, &tokens, err);
     if (!code && tokens <= c->max) {
         add_piece(c, start, end, tokens);
         return 0;
@@ -249,6 +265,23 @@ static bool has_newline(const struct cutting *c, size_t from, size_t to)
     return to > from && memchr(c->text.data + from, '\n', to - from);
 }
 
+/* White space stands between all pieces of [first, end). */
+static bool are_words(const struct cutting *c, size_t first, size_t end)
+{
+    for (size_t i = first + 1; i < end; i++)
+        if (!is_space(c->text.data[c->pieces[i].from - 1]))
+            return false;
+    return c->words;
+}
+
+static size_t sum_tokens(const struct cutting *c, size_t first, size_t end)
+{
+    size_t tokens = 0;
+    for (size_t i = first; i < end; i++)
+        tokens += c->pieces[i].tokens;
+    return tokens;
+}
+
 /* The pieces from `first` on that one segment holds: up to, not with, the one
  * returned. */
 static int fill(struct cutting *c, size_t first, size_t *ret_end,
@@ -262,8 +295,8 @@ static int fill(struct cutting *c, size_t first, size_t *ret_end,
             break;
     }
     for (;; end--) {
-        if (end == first + 1) {
-            tokens = p[first].tokens;
+        if (end == first + 1 || are_words(c, first, end)) {
+            tokens = sum_tokens(c, first, end);
             break;
         }
         int code = count_tokens(c, p[first].from, p[end - 1].to, &tokens, err);
@@ -292,7 +325,7 @@ static int cut(struct cutting *c, const struct node *node,
                struct segments *segments, struct err *err)
 {
     size_t tokens, capacity = 0;
-    int code = count_tokens(c, 0, c->text.size, &tokens, err);
+    int code = count_some(c, 0, c->text.size, &tokens, err);
     if (!code && tokens > c->max)
         code = cut_blocks(c, node, err);
     if (code)
@@ -309,14 +342,16 @@ static int cut(struct cutting *c, const struct node *node,
     return 0;
 }
 
-int segment_node(const struct node *node, size_t max,
+int segment_node(const struct node *node, size_t max, bool words,
                  const struct embedder *embedder, struct segments *ret,
                  struct err *err)
 {
     struct buf text = {0};
     segment_text(node, &text);
-    struct cutting c = {
-        .text = buf_slice(&text), .max = max, .embedder = embedder};
+    struct cutting c = {.text = buf_slice(&text),
+                        .max = max,
+                        .words = words,
+                        .embedder = embedder};
     struct segments segments = {0};
     int code = text.size > UINT32_MAX
                    ? err_set(err, ERR_LIMIT, "a section has over 4 GiB of text")

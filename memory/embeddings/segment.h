@@ -26,9 +26,9 @@ struct segments {
 /* Appends the text of a node (of a file's tree). */
 void segment_text(const struct node *node, struct buf *ret);
 
-/* Cuts `node` into segments of at most `most` tokens.  Free with
- * segments_free. */
-int segment_node(const struct node *node, size_t max,
+/* Cuts `node` into segments of at most `max` tokens.  `words`: as in embedder_facts;
+ * fewer texts are tokenized for the same segments.  Free with segments_free. */
+int segment_node(const struct node *node, size_t max, bool words,
                  const struct embedder *embedder, struct segments *ret,
                  struct err *err);
 void segments_free(struct segments *segments);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "model/tokenizer/utf8.h"
 
 /* One call of tokenizer_encode. */
@@ -42,6 +43,39 @@ bool tokenizer_lowercases(const struct tokenizer *tokenizer)
         if (n->steps[i].kind == NORMAL_LOWERCASE)
             return true;
     return false;
+}
+
+/* No token that is matched as a whole holds white space, or takes it. */
+static bool are_words(const struct added_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct added_token *token = &set->tokens[i];
+        for (size_t at = 0; at < token->text.size; at++)
+            if (text_space(token->text.data, token->text.size, at))
+                return false;
+        if (token->left_strip || token->right_strip)
+            return false;
+    }
+    return true;
+}
+
+bool tokenizer_goes_by_words(const struct tokenizer *tokenizer)
+{
+    const struct split_step *first = &tokenizer->steps[0];
+    for (size_t i = 0; i < tokenizer->normaliser.count; i++)
+        switch (tokenizer->normaliser.steps[i].kind) {
+        case NORMAL_STRIP:
+        case NORMAL_PREPEND:
+        case NORMAL_REPLACE:
+        case NORMAL_CHARSMAP: return false;
+        default: break;
+        }
+    for (size_t i = 0; i < tokenizer->step_count; i++)
+        if (!tokenizer->steps[i].character) /* others may give up on a text */
+            return false;
+    return tokenizer->step_count && first->spaces &&
+           first->behavior == SPLIT_REMOVED && are_words(&tokenizer->added) &&
+           are_words(&tokenizer->normalised);
 }
 
 struct hash128 tokenizer_hash(const struct tokenizer *tokenizer)

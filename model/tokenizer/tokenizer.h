@@ -47,6 +47,8 @@ void tokenizer_leave_bare(struct tokenizer *tokenizer);
 size_t tokenizer_count(const struct tokenizer *tokenizer);
 /* Whether it makes capital letters small. */
 bool tokenizer_lowercases(const struct tokenizer *tokenizer);
+/* Whether the tokens of a text, cut at white space, are those of the parts. */
+bool tokenizer_goes_by_words(const struct tokenizer *tokenizer);
 /* Returns the hash of the file's bytes. */
 struct hash128 tokenizer_hash(const struct tokenizer *tokenizer);
 /* Returns the id of a token as the file writes it ("<|im_end|>"); -1: none. */

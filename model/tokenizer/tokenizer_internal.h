@@ -37,6 +37,8 @@ struct split_step {
     struct pattern *pattern; /* STEP_SPLIT */
     int behavior;            /* enum split_behavior */
     bool invert;             /* what matches is what does not */
+    bool character;          /* what matches is one character */
+    bool spaces;             /* and white space */
     char mark[8];            /* STEP_MARK: a character */
     int before;              /* enum mark_before; first: of the whole text */
 };

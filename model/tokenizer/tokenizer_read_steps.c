@@ -188,9 +188,12 @@ static int add_character(struct tokenizer *t, const char *text, int behavior,
                          struct err *err)
 {
     int code = tokenizer_add_split(t, text, false, behavior, err);
-    if (!code)
-        pattern_is_character(t->steps[t->step_count - 1].pattern);
-    return code;
+    if (code)
+        return code;
+    struct split_step *step = &t->steps[t->step_count - 1];
+    pattern_is_character(step->pattern);
+    step->character = true;
+    return 0;
 }
 
 static int add_punctuation(struct tokenizer *t, int behavior, struct err *err)
@@ -288,11 +291,19 @@ static int take_metaspace(struct tokenizer *t, const cJSON *item,
     return tokenizer_add_split(t, mark, true, SPLIT_WITH_NEXT, err);
 }
 
+static int add_spaces(struct tokenizer *t, struct err *err)
+{
+    int code = add_character(t, "\\s", SPLIT_REMOVED, err);
+    if (!code)
+        t->steps[t->step_count - 1].spaces = true;
+    return code;
+}
+
 static int take_bert_splits(struct tokenizer *t, const cJSON *item,
                             struct err *err)
 {
     (void)item;
-    int code = add_character(t, "\\s", SPLIT_REMOVED, err);
+    int code = add_spaces(t, err);
     return code ? code : add_punctuation(t, SPLIT_ISOLATED, err);
 }
 
@@ -311,7 +322,7 @@ static int take_whitespace_split(struct tokenizer *t, const cJSON *item,
                                  struct err *err)
 {
     (void)item;
-    return add_character(t, "\\s", SPLIT_REMOVED, err);
+    return add_spaces(t, err);
 }
 
 static int take_punctuation(struct tokenizer *t, const cJSON *item,

@@ -102,7 +102,7 @@ static void expect_node(struct expected *x, uint32_t n)
     struct segments segments;
     struct buf text = {0};
     segment_text(node, &text);
-    assert_int_equal(segment_node(node, L, e, &segments, NULL), 0);
+    assert_int_equal(segment_node(node, L, false, e, &segments, NULL), 0);
     for (size_t s = 0; s < segments.count; s++) {
         const struct segment *segment = &segments.items[s];
         memory_of(x,

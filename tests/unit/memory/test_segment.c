@@ -183,12 +183,12 @@ static void segments_are_as_promised(void **state)
         struct segments segments, again;
         segment_text(node, &text);
         assert_int_equal(
-            segment_node(node, max, &toy.embedder, &segments, NULL), 0);
+            segment_node(node, max, false, &toy.embedder, &segments, NULL), 0);
         check_cover(&toy, &segments, &text, max);
         check_blocks(&toy, &segments, node, text.data, max);
         cut += segments.count > 1;
-        assert_int_equal(segment_node(node, max, &toy.embedder, &again, NULL),
-                         0);
+        assert_int_equal(
+            segment_node(node, max, false, &toy.embedder, &again, NULL), 0);
         check_same(&segments, &again);
         segments_free(&again);
         segments_encode(&segments, &bytes);
@@ -201,6 +201,38 @@ static void segments_are_as_promised(void **state)
         tree_free(tree);
     }
     assert_true(cut > NODES / 3);
+}
+
+/* Of a tokenizer that goes by words the same segments come of fewer texts. */
+static void words_are_counted_once(void **state)
+{
+    (void)state;
+    static const size_t mosts[] = {5, 16, 40, 256};
+    struct toy toy;
+    uint64_t seed = 78;
+    size_t all = 0, fewer = 0;
+    toy_open(&toy, false);
+    toy.facts.words = true;
+    for (int n = 0; n < NODES; n++) {
+        struct tree *tree = random_node(&seed);
+        const struct node *node = &tree->nodes[0];
+        struct segments segments, again;
+        toy.tokenized = toy.bytes = 0;
+        assert_int_equal(segment_node(node, mosts[n % 4], false, &toy.embedder,
+                                      &segments, NULL),
+                         0);
+        all += toy.bytes;
+        toy.tokenized = toy.bytes = 0;
+        assert_int_equal(
+            segment_node(node, mosts[n % 4], true, &toy.embedder, &again, NULL),
+            0);
+        fewer += toy.bytes;
+        check_same(&segments, &again);
+        segments_free(&segments);
+        segments_free(&again);
+        tree_free(tree);
+    }
+    assert_true(fewer < all * 3 / 4);
 }
 
 static struct tree *node_of(const char *title, int kind,
@@ -226,8 +258,9 @@ static void check_cut(const char *title, int kind, const char *const *blocks,
     struct tree *tree = node_of(title, kind, blocks, count);
     toy_open(&toy, false);
     segment_text(&tree->nodes[0], &text);
-    assert_int_equal(
-        segment_node(&tree->nodes[0], max, &toy.embedder, &segments, NULL), 0);
+    assert_int_equal(segment_node(&tree->nodes[0], max, false, &toy.embedder,
+                                  &segments, NULL),
+                     0);
     assert_int_equal(segments.count, want_count);
     for (size_t s = 0; s < want_count; s++) {
         struct slice got = {text.data + segments.items[s].from,
@@ -301,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_are_as_promised),
+        cmocka_unit_test(words_are_counted_once),
         cmocka_unit_test(cuts_are_where_they_should_be),
         cmocka_unit_test(damaged_segments_are_refused),
     };

@@ -112,6 +112,49 @@ static void same_ids_as_the_reference(void **state)
     cJSON_Delete(lines);
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The ids of a text are those of its halves, wherever white space parts them. */
+static void check_halves(const struct tokenizer *tokenizer, struct slice line)
+{
+    struct ids whole = encode(tokenizer, line, false);
+    for (size_t at = 0; at < line.size; at++) {
+        if (!is_space(line.data[at]))
+            continue;
+        struct ids halves =
+            encode(tokenizer, (struct slice){line.data, at}, false);
+        struct err err = {0};
+        assert_int_equal(
+            tokenizer_encode(tokenizer,
+                             (struct slice){line.data + at, line.size - at},
+                             false, &halves, &err),
+            0);
+        check_ids(&halves, &whole, line);
+        ids_free(&halves);
+    }
+    ids_free(&whole);
+}
+
+static void some_go_by_words(void **state)
+{
+    (void)state;
+    cJSON *lines = read_json(GOLDEN "models/lines.json");
+    for (size_t k = 0; k < KINDS; k++) {
+        struct tokenizer *tokenizer = open_kind(kinds[k]);
+        bool words = !strcmp(kinds[k], "tokenizers/bert") ||
+                     !strcmp(kinds[k], "tokenizers/cased");
+        if (tokenizer_goes_by_words(tokenizer) != words)
+            fail_msg("%s", kinds[k]);
+        for (cJSON *line = lines->child; words && line; line = line->next)
+            check_halves(tokenizer, slice_of(line->valuestring));
+        tokenizer_close(tokenizer);
+    }
+    cJSON_Delete(lines);
+}
+
 /* With the scheme "first" a mark goes before what is left of the text's first
  * character, not before a later one; as the reference has it. */
 static void the_first_character_gets_a_mark(void **state)
@@ -835,6 +878,7 @@ int main(void)
         cmocka_unit_test(merges_decide_whether_a_piece_is_cut),
         cmocka_unit_test(cut_or_not_the_ids_are_the_same),
         cmocka_unit_test(same_ids_as_the_reference),
+        cmocka_unit_test(some_go_by_words),
         cmocka_unit_test(the_first_character_gets_a_mark),
         cmocka_unit_test(ill_formed_parts_are_replaced),
         cmocka_unit_test(any_bytes_have_ids),

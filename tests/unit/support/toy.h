@@ -18,7 +18,8 @@ enum { TOY_WIDTH = 12, TOY_WORD = 8, TOY_MAX = 4096 };
 struct toy {
     struct embedder embedder;
     struct embedder_facts facts;
-    size_t tokenized, calls, summaries, recalls;
+    size_t tokenized, bytes; /* texts that were tokenized */
+    size_t calls, summaries, recalls;
     size_t encoded;          /* texts, but for summaries */
     int32_t firsts[TOY_MAX]; /* first id of each of these */
     size_t cancel_after;     /* calls of embed; 0: never */
@@ -41,17 +42,20 @@ static inline int toy_facts(void *context, struct embedder_facts *ret,
 
 #define TOY_TOO_MUCH "(((("
 
-/* Gives up on some texts.  A token for each run of newlines, and for each eight
- * bytes of a word. */
+/* Gives up on some texts.  A token for each run of newlines (of a toy that goes by
+ * words: for none), and for each eight bytes of a word. */
 static inline int toy_tokenize(void *context, struct slice text,
                                struct embed_ids *ids, struct err *err)
 {
-    ((struct toy *)context)->tokenized++;
+    struct toy *toy = context;
+    toy->tokenized++;
+    toy->bytes += text.size;
     if (memmem(text.data, text.size, TOY_TOO_MUCH, sizeof TOY_TOO_MUCH - 1))
         return err_set(err, ERR_LIMIT, "too much for the tokenizer");
     for (size_t at = 0; at < text.size;) {
         size_t end = at + 1;
-        if (text.data[at] == ' ') {
+        if (text.data[at] == ' ' ||
+            (text.data[at] == '\n' && toy->facts.words)) {
             at++;
             continue;
         }
