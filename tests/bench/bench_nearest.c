@@ -4,10 +4,11 @@
  *
  *     nearest COUNT WIDTH           rows made here: a mixture, and without
  *                                   any structure
- *     nearest COUNT WIDTH ours      the mixture, by our index alone
  *     nearest STORE [MODEL FILE]    the rows of a store that no daemon has
  *                                   open; queries: the questions of FILE (as
  *                                   `lectern eval` reads them), else rows
+ *     nearest ... ours              the mixture, or the store's rows, by our index
+ *                                   alone
  *
  * One JSON object a set of rows.  Times are of one thread. */
 #include <math.h>
@@ -385,8 +386,9 @@ static void measure(const struct set *set)
 int main(int count, char **words)
 {
     struct set set = {0};
-    set.ours = count == 4 && !strcmp(words[3], "ours");
-    if ((count == 3 || set.ours) && strtoul(words[1], NULL, 10)) {
+    set.ours = count > 2 && !strcmp(words[count - 1], "ours");
+    count -= set.ours;
+    if (count == 3 && strtoul(words[1], NULL, 10)) {
         set.count = (uint32_t)strtoul(words[1], NULL, 10);
         set.width = strtoul(words[2], NULL, 10);
         set.name = "a mixture";
@@ -408,7 +410,7 @@ int main(int count, char **words)
             ask_rows(&set);
     } else {
         return fprintf(stderr, "usage: nearest COUNT WIDTH [ours]\n"
-                               "       nearest STORE [MODEL FILE]\n"),
+                               "       nearest STORE [MODEL FILE] [ours]\n"),
                2;
     }
     measure(&set);
