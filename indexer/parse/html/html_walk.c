@@ -1,6 +1,7 @@
 #include "indexer/parse/html/html_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
@@ -207,6 +208,47 @@ static void walk_heading(struct walk *w, const xmlNode *element,
         walk_rest(w, element, swallowed);
 }
 
+/* DocBook prints "Name" above the names of a reference page and what it is for, where
+ * it prints no title: the line itself, or NULL. */
+static const xmlNode *find_names(const struct walk *w, const xmlNode *heading)
+{
+    if (!classes_has(heading->parent, "refnamediv") ||
+        outline_is_titled(w->outline))
+        return NULL;
+    for (const xmlNode *at = dom_next(heading, heading, false); at;
+         at = dom_next(at, heading, false))
+        if (dom_is_element(at) && classes_has(at, "refentrytitle"))
+            return NULL;
+    const xmlNode *line = heading->next;
+    while (line && !dom_is_element(line))
+        line = line->next;
+    return line && dom_tag(line) == GUMBO_TAG_P ? line : NULL;
+}
+
+/* "fopen, fdopen" of "fopen, fdopen — stream open functions". */
+static struct slice names_of(struct slice line)
+{
+    static const char dash[] = " — ";
+    const char *end = memmem(line.data, line.size, dash, sizeof dash - 1);
+    return (struct slice){line.data,
+                          end ? (size_t)(end - line.data) : line.size};
+}
+
+/* The line is read once more as text of the page. */
+static bool walk_names(struct walk *w, const xmlNode *heading)
+{
+    size_t first_ref = w->outline->ref_count;
+    const xmlNode *line = find_names(w, heading);
+    struct slice title;
+    struct span span;
+    if (!line || !walk_title(w, line, &title, &span))
+        return false;
+    outline_heading(w->outline, rules_level(heading), false, names_of(title),
+                    (struct slice){"", 0}, span, first_ref);
+    boilerplate_keep(w, heading, "label");
+    return true;
+}
+
 static void walk_section(struct walk *w, const xmlNode *element,
                          const struct rule *rule)
 {
@@ -358,7 +400,8 @@ static void walk_element(struct walk *w, const xmlNode *element)
     bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;
     bool heading = rule.part == PART_HEADING || reference_is_heading(element);
     if (heading && !flat) {
-        walk_heading(w, element, &rule);
+        if (!walk_names(w, element))
+            walk_heading(w, element, &rule);
     } else if (entries_label(w, element)) {
         return;
     } else if (rule.part == PART_SECTION && w->in.kind != IN_TITLE) {

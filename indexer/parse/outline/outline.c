@@ -195,6 +195,11 @@ bool outline_heading(struct outline *o, int level, bool entry,
     return name.size == title.size;
 }
 
+bool outline_is_titled(const struct outline *o)
+{
+    return o->sections[o->section_count - 1].titled;
+}
+
 bool outline_entry(struct outline *o, struct slice signature,
                    struct slice own_id, struct span span, size_t first_ref)
 {

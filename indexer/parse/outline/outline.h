@@ -105,6 +105,9 @@ bool outline_heading(struct outline *outline, int level, bool entry,
                      struct slice title, struct slice own_id, struct span span,
                      size_t first_ref);
 
+/* Has the section that was opened last its title? */
+bool outline_is_titled(const struct outline *outline);
+
 /* A reference entry: titles the section that was opened last, below whatever
  * is being read.  Title and result are as a heading's. */
 bool outline_entry(struct outline *outline, struct slice signature,

@@ -66,6 +66,26 @@ static void test_title_pages(void **state)
 }
 
 /* LaTeX2HTML's stands between comments; one that nothing ends is none. */
+/* Their label is no title, whatever the language. */
+static void test_reference_pages(void **state)
+{
+    (void)state;
+    expect("<title>tar</title><div class=refentry><a name=tar></a>"
+           "<div class=titlepage></div><div class=refnamediv><h2>Nom</h2>"
+           "<p>tar, <a href=#z>untar</a> — pack\n files</p></div>"
+           "<div class=refsect1><h2>Options</h2><p>None</div></div>",
+           "# tar, untar {tar}\n"
+           "paragraph: tar, untar — pack files\n"
+           "## Options\nparagraph: None\n");
+    expect("<div class=refentry id=a><div class=refnamediv>"
+           "<h2><span class=refentrytitle>ABORT</span></h2>"
+           "<p>ABORT — end it</div></div>",
+           "# ABORT {a}\nparagraph: ABORT — end it\n");
+    expect("<div class=refentry><h1>tar(1)</h1><div class=refnamediv>"
+           "<h2>Name</h2><p>tar — pack</div></div>",
+           "# tar(1)\n## Name\nparagraph: tar — pack\n");
+}
+
 static void test_panels(void **state)
 {
     (void)state;
@@ -88,9 +108,8 @@ static void test_panels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texinfo_levels),
-        TEST(test_index_parts),
-        TEST(test_title_pages),
+        TEST(test_texinfo_levels), TEST(test_index_parts),
+        TEST(test_title_pages),    TEST(test_reference_pages),
         TEST(test_panels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
