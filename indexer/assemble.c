@@ -75,7 +75,7 @@ struct assembly {
     uint32_t count;
     struct place *places;
     struct tree *outline;
-    struct repeated blocks, titles;
+    struct repeated blocks, titles, banners;
 };
 
 /* What stands on most pages is no content of one. */
@@ -97,18 +97,21 @@ static void drop_repeated(struct assembly *assembly, struct node *made,
     made->own = tree_hash_kept(node->own, made->boilerplate, count);
 }
 
-/* The node that heads the page: not a banner above its only section. */
-static uint32_t head_of(const struct assembly *assembly,
-                        const struct tree *summary)
+/* The node that heads the page: not a banner above its only section.  Where other
+ * pages stand below it, only one that most pages have is none of its own. */
+static uint32_t head_of(const struct assembly *assembly, uint32_t page)
 {
+    const struct tree *summary = assembly->pieces[page].skeleton;
     const struct node *top = &summary->nodes[0];
     if (summary->count < 2 || summary->nodes[1].end != summary->count ||
-        !repeated_has(&assembly->titles, repeated_hash(top->title)))
+        !repeated_is_all(&assembly->blocks, top))
         return 0;
-    for (uint32_t t = 0; t < top->text_count; t++)
-        if (!repeated_has(&assembly->blocks, top->texts[t]))
-            return 0;
-    return 1;
+    uint64_t hash = repeated_hash(top->title);
+    bool banner =
+        assembly->places[page].child == TREE_NONE &&
+        repeated_has(&assembly->banners, hash) &&
+        repeated_is_banner(summary, top->title, summary->nodes[1].title);
+    return banner || repeated_has(&assembly->titles, hash);
 }
 
 /* The file of the outline that is file `file` of the page's tree. */
@@ -141,7 +144,7 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
 {
     struct tree *outline = assembly->outline;
     const struct tree *summary = assembly->pieces[page].skeleton;
-    uint32_t first = outline->count, head = head_of(assembly, summary);
+    uint32_t first = outline->count, head = head_of(assembly, page);
     for (uint32_t n = head; n < summary->count; n++) {
         const struct node *node = &summary->nodes[n];
         struct slice title = node->title;
@@ -250,6 +253,7 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
     uint32_t first = place_pages(pieces, count, assembly.places);
     repeated_blocks(pieces, assembly.places, count, &assembly.blocks);
     repeated_titles(pieces, assembly.places, count, &assembly.titles);
+    repeated_banners(pieces, assembly.places, count, &assembly.banners);
     add_files(&assembly);
     tree_add_node(assembly.outline, TREE_NONE, 0, slice_of(manual),
                   (struct slice){"", 0});
@@ -259,6 +263,7 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
     free(assembly.places);
     repeated_free(&assembly.blocks);
     repeated_free(&assembly.titles);
+    repeated_free(&assembly.banners);
     int code = tree_seal(assembly.outline, err);
     if (code) {
         tree_free(assembly.outline);

@@ -7,6 +7,7 @@
 
 enum {
     MIN_PAGES = 8,
+    MIN_BANNERS = 3,
     MAX_TEXT = 2000,
     MIN_TEXTS = 100,  /* of a page that has others once more */
     MIN_COVERED = 5,  /* of such another */
@@ -62,11 +63,11 @@ static int by_hash(const void *a, const void *b)
     return x->page < y->page ? -1 : x->page > y->page;
 }
 
-/* Takes the sights; keeps what was seen on more than half of the pages. */
-static void take_common(struct sights *sights, struct repeated *ret)
+/* Takes the sights; keeps what was seen on `min` pages or more. */
+static void take(struct sights *sights, size_t min, struct repeated *ret)
 {
     *ret = (struct repeated){0};
-    if (sights->count && sights->pages >= MIN_PAGES) {
+    if (sights->count) {
         qsort(sights->items, sights->count, sizeof *sights->items, by_hash);
         ret->hashes = mem_alloc(sights->count * sizeof *ret->hashes);
         size_t pages = 0;
@@ -75,11 +76,18 @@ static void take_common(struct sights *sights, struct repeated *ret)
             bool first = !i || now[-1].hash != now->hash;
             pages = first ? 1 : pages + (now[-1].page != now->page);
             bool last = i + 1 == sights->count || now[1].hash != now->hash;
-            if (last && 2 * pages > sights->pages)
+            if (last && pages >= min)
                 ret->hashes[ret->count++] = now->hash;
         }
     }
     free(sights->items);
+}
+
+/* Keeps what was seen on more than half of the pages. */
+static void take_common(struct sights *sights, struct repeated *ret)
+{
+    bool enough = sights->pages >= MIN_PAGES;
+    take(sights, enough ? sights->pages / 2 + 1 : SIZE_MAX, ret);
 }
 
 /* places NULL: of all pages. */
@@ -120,6 +128,57 @@ void repeated_titles(const struct piece *pieces, const struct place *places,
         see(&sights, repeated_hash(summary->nodes[0].title), i);
     }
     take_common(&sights, ret);
+}
+
+bool repeated_is_all(const struct repeated *blocks, const struct node *node)
+{
+    for (uint32_t t = 0; t < node->text_count; t++)
+        if (!repeated_has(blocks, node->texts[t]))
+            return false;
+    return true;
+}
+
+static bool begins(struct slice text, struct slice with)
+{
+    return with.size && text.size > with.size &&
+           !memcmp(text.data, with.data, with.size);
+}
+
+static bool ends(struct slice text, struct slice with)
+{
+    return with.size && text.size > with.size &&
+           !memcmp(text.data + text.size - with.size, with.data, with.size);
+}
+
+bool repeated_is_banner(const struct tree *skeleton, struct slice banner,
+                        struct slice title)
+{
+    struct buf folded[3] = {0};
+    const struct slice texts[3] = {skeleton->page.title, banner, title};
+    for (int i = 0; i < 3; i++)
+        text_fold_compare(&folded[i], texts[i]);
+    struct slice page = buf_slice(&folded[0]), one = buf_slice(&folded[1]),
+                 other = buf_slice(&folded[2]);
+    bool found = page.size > one.size + other.size &&
+                 ((begins(page, one) && ends(page, other)) ||
+                  (begins(page, other) && ends(page, one)));
+    for (int i = 0; i < 3; i++)
+        buf_free(&folded[i]);
+    return found;
+}
+
+void repeated_banners(const struct piece *pieces, const struct place *places,
+                      uint32_t count, struct repeated *ret)
+{
+    struct sights sights = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tree *summary = pieces[i].skeleton;
+        if (summary->count > 1 && !places[i].excluded &&
+            repeated_is_banner(summary, summary->nodes[0].title,
+                               summary->nodes[1].title))
+            see(&sights, repeated_hash(summary->nodes[0].title), i);
+    }
+    take(&sights, MIN_BANNERS, ret);
 }
 
 /* The run of sights with the hash at `at`. */

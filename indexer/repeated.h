@@ -16,6 +16,15 @@ void repeated_blocks(const struct piece *pieces, const struct place *places,
 /* The same of the titles of pages that have sections. */
 void repeated_titles(const struct piece *pieces, const struct place *places,
                      uint32_t count, struct repeated *ret);
+/* Titles that three pages or more have above the heading of their own, as their
+ * <title> says: "Reference (10.1) - The Realm" above "Reference" and "The Realm". */
+void repeated_banners(const struct piece *pieces, const struct place *places,
+                      uint32_t count, struct repeated *ret);
+/* Does nothing stand at the node but what is repeated? */
+bool repeated_is_all(const struct repeated *blocks, const struct node *node);
+/* Does the page's <title> begin with one of the two, and end with the other? */
+bool repeated_is_banner(const struct tree *skeleton, struct slice banner,
+                        struct slice title);
 /* ret[i]: page i is the manual, or much of it, once more on one page: nearly
  * all of its texts stand elsewhere, and whole other pages, each less than half
  * of it, on it.  [count] */

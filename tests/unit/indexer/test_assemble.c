@@ -284,6 +284,41 @@ static void what_most_pages_say_is_dropped(void **state)
         tree_free(pieces[i].skeleton);
 }
 
+/* The <title> tells the banner from a chapter above its only section. */
+static void banners_of_few_pages_are_dropped(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *title, *banner, *name, *shown;
+    } pages[] = {{"a.html", "Guide 10 - Realm", "Guide", "Realm", "Realm"},
+                 {"b.html", "Valve | Guide", "Guide", "Valve", "Valve"},
+                 {"c.html", "Guide", "Guide", "Host", "Guide"},
+                 {"d.html", "Guide (10) - Port", "Guide", "Port", "Port"},
+                 {"e.html", "Book - Part", "Book", "Part", "Book"}};
+    struct piece pieces[5] = {0};
+    struct tree *outline;
+    for (uint32_t i = 0; i < 5; i++) {
+        struct tree *tree = tree_new(false);
+        tree->page.title = slice_of(pages[i].title);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of(pages[i].banner),
+                      slice_of(""));
+        tree_add_node(tree, 0, 2, slice_of(pages[i].name), slice_of(""));
+        tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(pages[i].name),
+                       slice_of(""), (struct origin){0, {1, 2}});
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i] = (struct piece){.path = pages[i].path,
+                                   .skeleton = assemble_skeleton(tree)};
+        tree_free(tree);
+    }
+    assert_int_equal(assemble("M", pieces, 5, true, &outline, NULL), 0);
+    for (uint32_t i = 0, n = 1; i < 5; i++, n = outline->nodes[n].end)
+        assert_true(slice_is(outline->nodes[n].title, pages[i].shown));
+    tree_free(outline);
+    for (uint32_t i = 0; i < 5; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 /* "Most pages" are most of those that are in the tree. */
 static void what_is_left_out_does_not_count(void **state)
 {
@@ -649,6 +684,7 @@ int main(void)
         cmocka_unit_test(javadoc_keeps_packages_and_classes),
         cmocka_unit_test(equal_pages_stand_once),
         cmocka_unit_test(what_most_pages_say_is_dropped),
+        cmocka_unit_test(banners_of_few_pages_are_dropped),
         cmocka_unit_test(the_whole_once_more_is_left_out),
         cmocka_unit_test(the_whole_twice_more_is_left_out),
         cmocka_unit_test(listings_are_left_out),
