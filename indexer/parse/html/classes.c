@@ -124,6 +124,9 @@ static const struct class_rule classes[] = {
     {"member-list", ON_BLOCK, PART_BLOCK, false, NULL},
     SKIP("menu-bar", ON_BOX, "navigation"),
     SKIP("menu-title", ON_ALL, "header"),
+    SKIP("method-click-advice", ON_ALL, "control"), /* RDoc */
+    SKIP("method-controls", ON_DIV, "control"),
+    SKIP("method-source-code", ON_DIV, "hidden"),
     {"method-toggle", ON_BLOCK, PART_SECTION, false, NULL},
     SKIP("mw-editsection", ON_INLINE, "control"),
     SKIP("mw-jump-link", ON_INLINE, "navigation"),

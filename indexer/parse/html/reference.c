@@ -403,6 +403,10 @@ const xmlNode *reference_name_in(const xmlNode *box)
         return NULL;
     if (classes_has(box, "top")) /* Haddock */
         return child_of_class(box, "src");
+    if (classes_has(box, "method-detail")) /* RDoc, of two ages */
+        return child_of_class(box, "method-heading")
+                   ? child_of_class(box, "method-heading")
+                   : child_of_class(box, "method-header");
     if (!classes_has(box, "memitem")) /* Doxygen before 1.8.14 */
         return NULL;
     const xmlNode *before = element_before(box);

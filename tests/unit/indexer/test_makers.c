@@ -86,6 +86,32 @@ static void test_reference_pages(void **state)
            "# tar(1)\n## Name\nparagraph: tar — pack\n");
 }
 
+/* RDoc: a box for each method, with its source, which is shown when one clicks. */
+static void test_ruby_methods(void **state)
+{
+    (void)state;
+    static const char shown[] =
+        "# class A\n## Methods\n##* pack(a) {method-i-pack}\n"
+        "definition: pack(a)\n##* open → file {method-i-open}\n"
+        "paragraph: open(name) → file\nparagraph: Opens it.\n";
+    expect("<h1>class A</h1><section><header><h3>Methods</h3></header>"
+           "<div id=method-i-pack class=method-detail><div "
+           "class=method-heading><span class=method-name>pack</span><span "
+           "class=method-args>(a)</span> <span class=method-click-advice>click "
+           "to toggle source</span></div></div><div id=method-i-open "
+           "class='method-detail '><div class=method-heading><span "
+           "class=method-callseq>open → file</span></div><div "
+           "class=method-heading>open(name) → file</div><div "
+           "class=method-description><p>Opens it.<div class=method-source-code>"
+           "<pre>def open; end</pre></div></div></div></section>",
+           shown);
+    expect("<div id=method-i-open class=method-detail><div "
+           "class=method-header><div class=method-heading><a "
+           "href=#method-i-open>open</a></div></div><div class=method-controls>"
+           "<details><summary>Source</summary></details></div><p>Opens it.",
+           "# \n#* open {method-i-open}\nparagraph: Opens it.\n");
+}
+
 static void test_panels(void **state)
 {
     (void)state;
@@ -110,7 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_texinfo_levels), TEST(test_index_parts),
         TEST(test_title_pages),    TEST(test_reference_pages),
-        TEST(test_panels),
+        TEST(test_panels),         TEST(test_ruby_methods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
