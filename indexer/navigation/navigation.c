@@ -114,6 +114,22 @@ static bool is_listing(const char *path)
     return end && !strncmp(end + sizeof ending - 1, "htm", 3);
 }
 
+/* GAPDoc writes each page once more for MathJax: "chap2_mj.html". */
+static bool is_for_mathjax(const struct navigation *p, uint32_t piece)
+{
+    static const char ending[] = "_mj.html";
+    const char *path = p->pieces[piece].path;
+    size_t size = strlen(path), own = sizeof ending - 1;
+    if (size <= own || strcmp(path + size - own, ending))
+        return false;
+    struct buf plain = {0};
+    buf_put(&plain, path, size - own);
+    buf_put_text(&plain, ".html");
+    bool twice = assemble_find(p->pieces, p->count, plain.data) != TREE_NONE;
+    buf_free(&plain);
+    return twice;
+}
+
 static void look_at(struct navigation *p)
 {
     bool javadoc = false;
@@ -133,6 +149,7 @@ static void look_at(struct navigation *p)
                                 : role == PAGE_MADE   ? EXCLUDED_LISTS
                                 : is_listing(path)    ? EXCLUDED_LISTS
                                 : javadoc && is_besides(path) ? EXCLUDED_LISTS
+                                : is_for_mathjax(p, i)        ? EXCLUDED_VARIANT
                                 : subtrees[i]                 ? EXCLUDED_WHOLE
                                 : p->places[i].same != i      ? EXCLUDED_SAME
                                                               : EXCLUDED_NOT;

@@ -47,7 +47,9 @@ struct class_rule {
 
 /* In the order of strcmp. */
 static const struct class_rule classes[] = {
+    SKIP("ChapSects", ON_DIV, "contents"), /* GAPDoc */
     SKIP("ChildLinks", ON_BLOCK, "contents"),
+    SKIP("ContChap", ON_DIV, "contents"),
     SKIP("MathJax_Preview", ON_ALL, "hidden"),
     SECTION("acknowledgements"),
     NOTE("admonition"),
@@ -69,6 +71,10 @@ static const struct class_rule classes[] = {
     SKIP("catlinks", ON_BOX, "navigation"),
     NOTE("caution"),
     SECTION("chapter"),
+    SKIP("chlinkbot", ON_DIV, "navigation"),
+    SKIP("chlinkprevnextbot", ON_DIV, "navigation"),
+    SKIP("chlinkprevnexttop", ON_DIV, "navigation"),
+    SKIP("chlinktop", ON_DIV, "navigation"),
     SKIP("clipboard-copy", ON_ALL, "control"),
     SECTION("colophon"),
     SKIP("contents-heading", ON_PIECE, "contents"),

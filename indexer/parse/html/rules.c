@@ -101,9 +101,10 @@ static const char *chrome_id(const char *id)
 {
     static const struct {
         const char *id, *why;
-    } ids[] = {{"column2", "contents"},   {"footer", "footer"},
-               {"footer-text", "footer"}, {"gtoc", "navigation"},
-               {"toc", "contents"},       {"table-of-contents", "contents"},
+    } ids[] = {{"column2", "contents"},    {"footer", "footer"},
+               {"footer-text", "footer"},  {"gtoc", "navigation"},
+               {"mathjaxlink", "control"}, /* GAPDoc */
+               {"toc", "contents"},        {"table-of-contents", "contents"},
                {"versioninfo", "footer"}};
     if (!id)
         return NULL;

@@ -467,6 +467,28 @@ static void listings_are_left_out(void **state)
         tree_free(pieces[i].skeleton);
 }
 
+static void pages_for_mathjax_are_variants(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"a.html", "a_mj.html", "b_mj.html"};
+    struct piece pieces[3] = {0};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct tree *tree = page_with("a", paths[i]);
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, 3, true, &outline, NULL), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(outline->excluded[i],
+                         i == 1 ? EXCLUDED_VARIANT : EXCLUDED_NOT);
+    tree_free(outline);
+    for (uint32_t i = 0; i < 3; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 /* An index page's entries go to what they lead to, each name once; those of a
  * page without text of its own to its first section, and not to another page's. */
 static void index_entries_name_sections(void **state)
@@ -688,6 +710,7 @@ int main(void)
         cmocka_unit_test(the_whole_once_more_is_left_out),
         cmocka_unit_test(the_whole_twice_more_is_left_out),
         cmocka_unit_test(listings_are_left_out),
+        cmocka_unit_test(pages_for_mathjax_are_variants),
         cmocka_unit_test(index_entries_name_sections),
         cmocka_unit_test(another_layout_is_excluded),
         cmocka_unit_test(what_is_left_out_has_a_reason),

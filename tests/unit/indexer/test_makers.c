@@ -112,6 +112,31 @@ static void test_ruby_methods(void **state)
            "# \n#* open {method-i-open}\nparagraph: Opens it.\n");
 }
 
+/* GAPDoc's chapters begin with links to all others and with their contents. */
+static void test_gap_chapters(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<title>GAP (ref) - Chapter 2: Lists</title><div class=chlinktop>"
+        "<a href=chap0.html>Top</a> <a href=chap1.html>1</a></div>"
+        "<p id=mathjaxlink><a href=chap2_mj.html>[MathJax on]</a></p>"
+        "<div class=ChapSects><a href=chap2.html#X>2 Lists</a></div>"
+        "<h3>2 Lists</h3><p>Text.<div class=chlinkbot><a href=chap0.html>Top"
+        "</a></div>");
+    assert_int_equal(tree->count, 1);
+    assert_int_equal(tree->nodes[0].block_count, 1);
+    assert_int_equal(tree->page.contents, CONTENTS_NONE);
+    tree_free(tree);
+    tree = parse("<h2>Book</h2><h3>Contents</h3><div class=ContChap><a "
+                 "href=chap1.html#A>1 Preface</a><div class=ContSect><a "
+                 "href=chap1.html#B>1.1 Authors</a></div></div><div "
+                 "class=ContChap><a href=chap2.html#X>2 Lists</a></div>");
+    assert_int_equal(tree->page.contents, CONTENTS_BELOW);
+    assert_int_equal(tree->page.link_count, 2);
+    assert_int_equal(tree->nodes[1].block_count, 0);
+    tree_free(tree);
+}
+
 static void test_panels(void **state)
 {
     (void)state;
@@ -137,6 +162,7 @@ int main(void)
         TEST(test_texinfo_levels), TEST(test_index_parts),
         TEST(test_title_pages),    TEST(test_reference_pages),
         TEST(test_panels),         TEST(test_ruby_methods),
+        TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
