@@ -217,6 +217,19 @@ static bool is_fragment(const xmlNode *element)
     return true;
 }
 
+/* What Doxygen's pages begin with, and what a manual has put there. */
+static bool is_doxygen_top(const xmlNode *element)
+{
+    const char *id = dom_attribute(element, "id");
+    if (!id || strcmp(id, "top"))
+        return false;
+    const xmlNode *first = element->children;
+    while (first && !dom_is_element(first))
+        first = first->next;
+    id = first ? dom_attribute(first, "id") : NULL;
+    return id && !strcmp(id, "titlearea");
+}
+
 struct rule rules_of(const xmlNode *element)
 {
     int tag = dom_tag(element);
@@ -247,6 +260,8 @@ struct rule rules_of(const xmlNode *element)
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "title") &&
                classes_has(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */
+    } else if (tag == GUMBO_TAG_DIV && is_doxygen_top(element)) {
+        rules_skip(&rule, "header");
     } else if (tag == GUMBO_TAG_DIV && is_fragment(element)) {
         rule.part = PART_CODE;
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "line") &&

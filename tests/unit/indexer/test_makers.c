@@ -86,6 +86,19 @@ static void test_reference_pages(void **state)
            "# tar(1)\n## Name\nparagraph: tar — pack\n");
 }
 
+/* A manual's own header is within Doxygen's. */
+static void test_doxygen_headers(void **state)
+{
+    (void)state;
+    expect("<title>Lib: Memory</title><div id=top><div id=titlearea>Lib 2</div>"
+           "<table><tr><td><h2><a href=index.html>Home</a></h2><td><h2>FAQ</h2>"
+           "</table></div><div class=header><div class=headertitle><div "
+           "class=title>Memory</div></div></div><div class=contents><p>Text.",
+           "# Memory\nparagraph: Text.\n");
+    expect("<div id=top><h1>Memory</h1><p>Text.</div>",
+           "# Memory {top}\nparagraph: Text.\n");
+}
+
 /* RDoc: a box for each method, with its source, which is shown when one clicks. */
 static void test_ruby_methods(void **state)
 {
@@ -161,8 +174,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_texinfo_levels), TEST(test_index_parts),
         TEST(test_title_pages),    TEST(test_reference_pages),
-        TEST(test_panels),         TEST(test_ruby_methods),
-        TEST(test_gap_chapters),
+        TEST(test_panels),         TEST(test_doxygen_headers),
+        TEST(test_ruby_methods),   TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
