@@ -53,6 +53,7 @@ struct walk {
     const xmlNode *read;  /* the siblings up to this one were read with the
                              label above them; NULL: none was */
     struct context in;
+    bool titled;               /* Texinfo: by the manual's title */
     unsigned entries;          /* reference entries around, in lists or boxes */
     struct walk_image *images; /* [image_count] of the block being read */
     size_t image_count, image_capacity;

@@ -181,6 +181,24 @@ static void walk_rest(struct walk *w, const xmlNode *heading,
             walk_node(w, at);
 }
 
+/* Texinfo prints the manual's title, then what its first node is called: mostly
+ * the same once more. */
+static bool walk_first_node(struct walk *w, const xmlNode *heading)
+{
+    if (!w->titled || w->outline->count != 1 || !classes_has(heading, "top"))
+        return false;
+    struct slice title;
+    struct span span;
+    if (!walk_title(w, heading, &title, &span))
+        return true;
+    if (outline_same_title(title, w->outline->nodes[0].title))
+        boilerplate_keep(w, heading, "header");
+    else
+        outline_block(w->outline, BLOCK_PARAGRAPH, title, (struct slice){"", 0},
+                      span);
+    return true;
+}
+
 static void walk_heading(struct walk *w, const xmlNode *element,
                          const struct rule *rule)
 {
@@ -192,6 +210,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
     if (!walk_title_until(w, element, swallowed, &title, &span))
         return;
     w->facts->letters += text_is_one(title);
+    w->titled |= classes_has(element, "settitle");
     const char *id = dom_attribute(element, "id");
     bool entry = reference_is_heading(element);
     int level =
@@ -400,7 +419,7 @@ static void walk_element(struct walk *w, const xmlNode *element)
     bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;
     bool heading = rule.part == PART_HEADING || reference_is_heading(element);
     if (heading && !flat) {
-        if (!walk_names(w, element))
+        if (!walk_names(w, element) && !walk_first_node(w, element))
             walk_heading(w, element, &rule);
     } else if (entries_label(w, element)) {
         return;

@@ -1,5 +1,6 @@
 #include "indexer/parse/html/page.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "base/text.h"
@@ -61,6 +62,17 @@ static void read_meta(const xmlNode *element, struct page_facts *facts)
         facts->refreshes = true;
 }
 
+/* Texinfo's first page: "Top (Manual)". */
+static struct slice without_top(struct slice title)
+{
+    static const char before[] = "Top (";
+    size_t size = sizeof before - 1;
+    if (title.size > size + 1 && !memcmp(title.data, before, size) &&
+        title.data[title.size - 1] == ')')
+        return (struct slice){title.data + size, title.size - size - 1};
+    return title;
+}
+
 static void read_title(struct dom *dom, const xmlNode *element,
                        struct page_facts *facts)
 {
@@ -69,9 +81,11 @@ static void read_title(struct dom *dom, const xmlNode *element,
         if (!dom_is_element(text))
             writer_text(&writer, dom_text(text));
     struct slice title;
-    if (writer_take(&writer, &title, &facts->span))
+    if (writer_take(&writer, &title, &facts->span)) {
+        title = without_top(title);
         facts->title = (struct slice){
             arena_copy(&dom->arena, title.data, title.size), title.size};
+    }
     buf_free(&writer.text);
 }
 

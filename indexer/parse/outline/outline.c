@@ -305,7 +305,7 @@ void outline_return(struct outline *o)
 
 /* ---- To a tree ---- */
 
-static bool same_title(struct slice a, struct slice b)
+bool outline_same_title(struct slice a, struct slice b)
 {
     struct buf left = {0}, right = {0};
     text_fold_compare(&left, a);
@@ -321,7 +321,7 @@ static bool heads_page(const struct outline *o, struct slice page_title)
 {
     if (!o->count || o->nodes[0].entry || o->titled)
         return false;
-    if (same_title(o->nodes[0].title, page_title))
+    if (outline_same_title(o->nodes[0].title, page_title))
         return true;
     size_t tops = 0;
     for (size_t i = 0; i < o->count; i++)

@@ -105,6 +105,8 @@ bool outline_heading(struct outline *outline, int level, bool entry,
                      struct slice title, struct slice own_id, struct span span,
                      size_t first_ref);
 
+bool outline_same_title(struct slice a, struct slice b);
+
 /* Has the section that was opened last its title? */
 bool outline_is_titled(const struct outline *outline);
 

@@ -26,6 +26,21 @@ static void test_texinfo_levels(void **state)
     tree_free(tree);
 }
 
+static void test_texinfo_titles(void **state)
+{
+    (void)state;
+    expect("<title>Top (Foo Manual)</title><h1 class=settitle>Foo Manual</h1>"
+           "<div class=top id=Top><h1 class=top>Foo<a class=copiable-link "
+           "href=#Top></a></h1><p>Text.<h2 class=chapter>1 Use</h2><p>More.",
+           "# Foo Manual\nparagraph: Foo\nparagraph: Text.\n"
+           "## 1 Use\nparagraph: More.\n");
+    expect("<title>Foo</title><h1 class=settitle>Foo</h1><h1 class=top id=Foo>"
+           "<span>Foo<a href=#Foo> ¶</a></span></h1><p>Text.",
+           "# Foo\nparagraph: Text.\n");
+    expect("<title>Top (Foo)</title><h1 class=top>Foo</h1><p>Text.",
+           "# Foo\nparagraph: Text.\n");
+}
+
 /* An index that is a part of a page is no text of it, either. */
 static void test_index_parts(void **state)
 {
@@ -172,10 +187,11 @@ static void test_panels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texinfo_levels), TEST(test_index_parts),
-        TEST(test_title_pages),    TEST(test_reference_pages),
-        TEST(test_panels),         TEST(test_doxygen_headers),
-        TEST(test_ruby_methods),   TEST(test_gap_chapters),
+        TEST(test_texinfo_levels),  TEST(test_texinfo_titles),
+        TEST(test_index_parts),     TEST(test_title_pages),
+        TEST(test_reference_pages), TEST(test_panels),
+        TEST(test_doxygen_headers), TEST(test_ruby_methods),
+        TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
