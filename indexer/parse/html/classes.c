@@ -268,12 +268,13 @@ static bool is_texinfo_index(struct slice word)
            (word.size == after + 2 && !memcmp(word.data + 2, suffix, after));
 }
 
-/* DocBook prints below a title as headings what is none: who wrote it, and what it is
- * called besides. */
+/* DocBook and HeVeA print below a title as headings what is none: who wrote it, and
+ * what it is called besides. */
 static bool is_below_title(struct slice word)
 {
     return slice_is(word, "author") || slice_is(word, "corpauthor") ||
-           slice_is(word, "editor") || slice_is(word, "subtitle");
+           slice_is(word, "editor") || slice_is(word, "subtitle") ||
+           slice_is(word, "titlerest");
 }
 
 /* Texinfo's line of links above a section, which it calls a header: there are

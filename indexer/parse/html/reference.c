@@ -283,9 +283,9 @@ static bool is_glossary_term(const xmlNode *term)
 
 bool reference_is_list(const xmlNode *list, bool within)
 {
-    static const char *const never[] = {"toc",        "field-list", "footnote",
-                                        "citation",   "bib",        "tags",
-                                        "indextable", NULL};
+    static const char *const never[] = {
+        "toc",  "field-list", "footnote", "citation", "bib", "thebibliography",
+        "tags", "indextable", NULL};
     static const char *const glossary[] = {"glossary", "glosslist", NULL};
     const xmlNode *term = first_term(list);
     if (!term || has_any_class(list, never) ||

@@ -281,8 +281,8 @@ struct rule rules_of(const xmlNode *element)
     return rule;
 }
 
-/* Texinfo's headings end with h4: what stands below a section of that level is told
- * by its class. */
+/* Texinfo's headings end with h4, and HeVeA's: what stands below a section of that
+ * level is told by its class. */
 static bool is_below_h4(const xmlNode *heading)
 {
     static const char *const names[] = {"subsubsection", "subsubheading",
@@ -297,6 +297,8 @@ static bool is_below_h4(const xmlNode *heading)
 int rules_level(const xmlNode *heading)
 {
     int level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
+    if (level == 4 && classes_has(heading, "paragraph"))
+        return 6; /* HeVeA */
     if (level == 4 && is_below_h4(heading))
         return 5;
     return level >= 1 && level <= 6 ? level : 1;

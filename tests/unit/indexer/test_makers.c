@@ -165,6 +165,33 @@ static void test_gap_chapters(void **state)
     tree_free(tree);
 }
 
+/* HeVeA: a paragraph of a subsubsection is h4 as that is; the authors below the title are a
+ * heading; what is cited has an anchor. */
+static void test_hevea(void **state)
+{
+    (void)state;
+    expect("<table class=title><tr><td><h1 class=titlemain>Foo</h1><h3 "
+           "class=titlerest>Ann<br>INRIA</h3></table><h2 class=section>1 Use"
+           "</h2><h4 class=paragraph>Caveat</h4><p>a<h3 class=subsection>1.1 "
+           "In</h3><h4 class=subsubsection>1.1.1 Up</h4><p>b<h4 "
+           "class=paragraph>Actions</h4><p>c<h4 class=subsubsection>1.1.2 "
+           "Down</h4><p>d",
+           "# Foo\ntable: Ann INRIA\n## 1 Use\n### Caveat\nparagraph: a\n"
+           "### 1.1 In\n#### 1.1.1 Up\nparagraph: b\n##### Actions\n"
+           "paragraph: c\n#### 1.1.2 Down\nparagraph: d\n");
+    struct buf html = {0};
+    buf_put_text(&html, "<h2>References</h2><dl class=thebibliography>");
+    for (int i = 1; i < 4; i++) {
+        buf_printf(&html, "<dt><a id=b%d><span>[%d]</span></a><dd>", i, i);
+        for (int word = 0; word < 50; word++)
+            buf_put_text(&html, "Compilers, ");
+    }
+    struct tree *tree = parse_bytes(buf_slice(&html));
+    assert_int_equal(tree->count, 1);
+    tree_free(tree);
+    buf_free(&html);
+}
+
 static void test_panels(void **state)
 {
     (void)state;
@@ -190,8 +217,8 @@ int main(void)
         TEST(test_texinfo_levels),  TEST(test_texinfo_titles),
         TEST(test_index_parts),     TEST(test_title_pages),
         TEST(test_reference_pages), TEST(test_panels),
-        TEST(test_doxygen_headers), TEST(test_ruby_methods),
-        TEST(test_gap_chapters),
+        TEST(test_hevea),           TEST(test_doxygen_headers),
+        TEST(test_ruby_methods),    TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
