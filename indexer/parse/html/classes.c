@@ -84,6 +84,7 @@ static const struct class_rule classes[] = {
     SKIP("data-footnote-backref", ON_INLINE, "navigation"),
     SECTION("dedication"),
     {"displaymath", ON_DIV, PART_MATH, false, NULL},
+    SKIP("doc-labels", ON_INLINE, "label"), /* mkdocstrings */
     {"epigraph", ON_DIV, PART_QUOTE, false, NULL},
     {"figure", ON_DIV, PART_FIGURE, false, NULL},
     {"fn-text", ON_INLINE, PART_FOOTNOTES, false, NULL},

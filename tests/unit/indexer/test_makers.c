@@ -192,6 +192,15 @@ static void test_hevea(void **state)
     buf_free(&html);
 }
 
+static void test_labels_of_names(void **state)
+{
+    (void)state;
+    expect("<h1>API</h1><h3 class='doc doc-heading' id=a><code>pages: List"
+           "</code> <span class='doc doc-labels'><small><code>property</code>"
+           "</small></span></h3><p>All of them.",
+           "# API\n## pages: List {a}\nparagraph: All of them.\n");
+}
+
 static void test_panels(void **state)
 {
     (void)state;
@@ -217,8 +226,9 @@ int main(void)
         TEST(test_texinfo_levels),  TEST(test_texinfo_titles),
         TEST(test_index_parts),     TEST(test_title_pages),
         TEST(test_reference_pages), TEST(test_panels),
-        TEST(test_hevea),           TEST(test_doxygen_headers),
-        TEST(test_ruby_methods),    TEST(test_gap_chapters),
+        TEST(test_hevea),           TEST(test_labels_of_names),
+        TEST(test_doxygen_headers), TEST(test_ruby_methods),
+        TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
