@@ -114,20 +114,30 @@ static bool is_listing(const char *path)
     return end && !strncmp(end + sizeof ending - 1, "htm", 3);
 }
 
-/* GAPDoc writes each page once more for MathJax: "chap2_mj.html". */
-static bool is_for_mathjax(const struct navigation *p, uint32_t piece)
+/* Is the page called as another is, with `mark` behind its name?  GAPDoc writes each page
+ * once more for MathJax: "chap2_mj.html". */
+static bool is_besides_another(const struct navigation *p, uint32_t piece,
+                               const char *mark)
 {
-    static const char ending[] = "_mj.html";
     const char *path = p->pieces[piece].path;
-    size_t size = strlen(path), own = sizeof ending - 1;
-    if (size <= own || strcmp(path + size - own, ending))
+    const char *dot = strstr(navigation_name(path), ".htm");
+    size_t size = dot ? (size_t)(dot - path) : 0, own = strlen(mark);
+    if (size <= own || memcmp(path + size - own, mark, own))
         return false;
-    struct buf plain = {0};
-    buf_put(&plain, path, size - own);
-    buf_put_text(&plain, ".html");
-    bool twice = assemble_find(p->pieces, p->count, plain.data) != TREE_NONE;
-    buf_free(&plain);
-    return twice;
+    struct buf other = {0};
+    buf_put(&other, path, size - own);
+    buf_put_text(&other, dot);
+    bool found = assemble_find(p->pieces, p->count, other.data) != TREE_NONE;
+    buf_free(&other);
+    return found;
+}
+
+/* Doxygen's list of a class's members, inherited ones as well: "class_a-members.html",
+ * which would be taken for contents, and each class for a part of its list. */
+static bool is_list_of_members(const struct navigation *p, uint32_t piece)
+{
+    return navigation_page(p, piece)->contents == CONTENTS_BELOW &&
+           is_besides_another(p, piece, "-members");
 }
 
 static void look_at(struct navigation *p)
@@ -149,10 +159,12 @@ static void look_at(struct navigation *p)
                                 : role == PAGE_MADE   ? EXCLUDED_LISTS
                                 : is_listing(path)    ? EXCLUDED_LISTS
                                 : javadoc && is_besides(path) ? EXCLUDED_LISTS
-                                : is_for_mathjax(p, i)        ? EXCLUDED_VARIANT
-                                : subtrees[i]                 ? EXCLUDED_WHOLE
-                                : p->places[i].same != i      ? EXCLUDED_SAME
-                                                              : EXCLUDED_NOT;
+                                : is_besides_another(p, i, "_mj")
+                                    ? EXCLUDED_VARIANT
+                                : is_list_of_members(p, i) ? EXCLUDED_LISTS
+                                : subtrees[i]              ? EXCLUDED_WHOLE
+                                : p->places[i].same != i   ? EXCLUDED_SAME
+                                                           : EXCLUDED_NOT;
         p->pages[i] = (struct page_place){
             .is_index = is_index(p, i) ||
                         (javadoc && navigation_is_named(path, summary_names)),

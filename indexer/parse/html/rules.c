@@ -260,6 +260,9 @@ struct rule rules_of(const xmlNode *element)
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "title") &&
                classes_has(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */
+    } else if (tag == GUMBO_TAG_SPAN && classes_has(element, "mlabels") &&
+               classes_has(element->parent, "title")) {
+        rules_skip(&rule, "label"); /* Doxygen: "abstract", without a space */
     } else if (tag == GUMBO_TAG_DIV && is_doxygen_top(element)) {
         rules_skip(&rule, "header");
     } else if (tag == GUMBO_TAG_DIV && is_fragment(element)) {

@@ -467,6 +467,23 @@ static void listings_are_left_out(void **state)
         tree_free(pieces[i].skeleton);
 }
 
+/* Doxygen: each class is in the list of its own members, and deeper in that of all. */
+static void lists_of_members_are_no_contents(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a-members.html", "A Members", "", "", 0, CONTENTS_BELOW, "a.html"},
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"annotated.html", "Classes", "", "", 0, CONTENTS_BELOW,
+         "space.html >a.html"},
+        {"club-members.html", "Members", "", "", 0, 0, ""},
+        {"club.html", "Club", "", "", 0, 0, ""},
+        {"space.html", "Space", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Classes(Notes,Space(Notes,A(Notes))),"
+                        "Members(Notes),Club(Notes))");
+}
+
 static void pages_for_mathjax_are_variants(void **state)
 {
     (void)state;
@@ -710,6 +727,7 @@ int main(void)
         cmocka_unit_test(the_whole_once_more_is_left_out),
         cmocka_unit_test(the_whole_twice_more_is_left_out),
         cmocka_unit_test(listings_are_left_out),
+        cmocka_unit_test(lists_of_members_are_no_contents),
         cmocka_unit_test(pages_for_mathjax_are_variants),
         cmocka_unit_test(index_entries_name_sections),
         cmocka_unit_test(another_layout_is_excluded),

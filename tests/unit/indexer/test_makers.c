@@ -108,7 +108,8 @@ static void test_doxygen_headers(void **state)
     expect("<title>Lib: Memory</title><div id=top><div id=titlearea>Lib 2</div>"
            "<table><tr><td><h2><a href=index.html>Home</a></h2><td><h2>FAQ</h2>"
            "</table></div><div class=header><div class=headertitle><div "
-           "class=title>Memory</div></div></div><div class=contents><p>Text.",
+           "class=title>Memory<span class=mlabels><span class=mlabel>abstract"
+           "</span></span></div></div></div><div class=contents><p>Text.",
            "# Memory\nparagraph: Text.\n");
     expect("<div id=top><h1>Memory</h1><p>Text.</div>",
            "# Memory {top}\nparagraph: Text.\n");
