@@ -65,6 +65,15 @@ static int worth_of(const struct navigation *p, uint32_t lister)
     return frame ? 0 : worths[contents];
 }
 
+/* Doxygen's tree of what inherits from what is no table of contents, though it looks like
+ * that of classes. */
+static bool is_inheritance(const struct navigation *p, uint32_t lister)
+{
+    static const char *const names[] = {"hierarchy", NULL};
+    return navigation_page(p, lister)->contents == CONTENTS_BELOW &&
+           navigation_is_named(p->pieces[lister].path, names);
+}
+
 /* Is the list's word on the page better than the one there is? */
 static bool is_better(const struct navigation *p, uint32_t page,
                       const struct offer *new)
@@ -78,6 +87,9 @@ static bool is_better(const struct navigation *p, uint32_t page,
         return worth_of(p, new->lister) > worth_of(p, old->lister);
     if (x->contents == CONTENTS_WHOLE)
         return false;
+    bool inherits = is_inheritance(p, old->lister);
+    if (is_inheritance(p, new->lister) != inherits)
+        return inherits;
     if ((x->contents == CONTENTS_BELOW || x == y) && new->depth != old->depth)
         return new->depth < old->depth;
     bool named = calls_itself_contents(p, new->lister);

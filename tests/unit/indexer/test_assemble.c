@@ -478,10 +478,11 @@ static void lists_of_members_are_no_contents(void **state)
          "space.html >a.html"},
         {"club-members.html", "Members", "", "", 0, 0, ""},
         {"club.html", "Club", "", "", 0, 0, ""},
+        {"hierarchy.html", "Tree", "", "", 0, CONTENTS_BELOW, "a.html"},
         {"space.html", "Space", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(Classes(Notes,Space(Notes,A(Notes))),"
-                        "Members(Notes),Club(Notes))");
+                        "Members(Notes),Club(Notes),Tree(Notes))");
 }
 
 static void pages_for_mathjax_are_variants(void **state)
