@@ -299,6 +299,8 @@ static bool is_below_h4(const xmlNode *heading)
 
 int rules_level(const xmlNode *heading)
 {
+    if (dom_tag(heading) == GUMBO_TAG_DIV)
+        return 0; /* Doxygen's title of a page, above its sections, which are h1 */
     int level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
     if (level == 4 && classes_has(heading, "paragraph"))
         return 6; /* HeVeA */

@@ -115,6 +115,17 @@ static void test_doxygen_headers(void **state)
            "# Memory {top}\nparagraph: Text.\n");
 }
 
+/* A page's title stands above its sections, which are h1. */
+static void test_doxygen_pages(void **state)
+{
+    (void)state;
+    expect("<title>Lib: Porting</title><div class=headertitle><div class=title>"
+           "Porting</div></div><div class=contents><div class=textblock><h1>"
+           "Registers</h1><p>Text.<h1>Interrupts</h1><p>More.</div></div>",
+           "# Porting\n## Registers\nparagraph: Text.\n"
+           "## Interrupts\nparagraph: More.\n");
+}
+
 /* RDoc: a box for each method, with its source, which is shown when one clicks. */
 static void test_ruby_methods(void **state)
 {
@@ -228,8 +239,8 @@ int main(void)
         TEST(test_index_parts),     TEST(test_title_pages),
         TEST(test_reference_pages), TEST(test_panels),
         TEST(test_hevea),           TEST(test_labels_of_names),
-        TEST(test_doxygen_headers), TEST(test_ruby_methods),
-        TEST(test_gap_chapters),
+        TEST(test_doxygen_headers), TEST(test_doxygen_pages),
+        TEST(test_ruby_methods),    TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
