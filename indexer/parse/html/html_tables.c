@@ -80,6 +80,11 @@ bool tables_table(struct walk *w, const xmlNode *table)
 {
     if (walk_is_flat(w))
         return false;
+    if (classes_has(table, "memname")) {
+        /* Doxygen's signature, with a row for each parameter. */
+        walk_within(w, table, (struct context){.kind = BLOCK_DEFINITION});
+        return true;
+    }
     if (!is_layout(w, table) && entries_table(w, table))
         return true;
     if (!is_layout(w, table)) {

@@ -115,7 +115,8 @@ static void test_doxygen_headers(void **state)
            "# Memory {top}\nparagraph: Text.\n");
 }
 
-/* A page's title stands above its sections, which are h1. */
+/* A page's title stands above its sections, which are h1; a signature is one text, not
+ * a table with a row for each parameter. */
 static void test_doxygen_pages(void **state)
 {
     (void)state;
@@ -124,6 +125,18 @@ static void test_doxygen_pages(void **state)
            "Registers</h1><p>Text.<h1>Interrupts</h1><p>More.</div></div>",
            "# Porting\n## Registers\nparagraph: Text.\n"
            "## Interrupts\nparagraph: More.\n");
+    expect("<h2 class=memtitle>open()</h2><div class=memitem><div "
+           "class=memproto><table class=mlabels><tr><td class=mlabels-left>"
+           "<table class=memname><tr><td class=memname>int open </td><td>(</td>"
+           " <td class=paramtype>char *&nbsp;</td> <td class=paramname><em>name"
+           "</em>, </td></tr><tr><td class=paramkey></td><td></td> <td "
+           "class=paramtype>int&nbsp;</td><td class=paramname><em>flags</em>"
+           "</td></tr><tr><td></td><td>)</td></tr></table></td><td "
+           "class=mlabels-right><span class=mlabel>inline</span></td></table>"
+           "</div><div class=memdoc><p>Opens it.</div></div>",
+           "# \n#* open()\n"
+           "definition: int open ( char * name, int flags )\n"
+           "paragraph: inline\nparagraph: Opens it.\n");
 }
 
 /* RDoc: a box for each method, with its source, which is shown when one clicks. */
