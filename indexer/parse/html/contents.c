@@ -125,9 +125,16 @@ static uint32_t depth_in(const xmlNode *link, const xmlNode *box)
     return (lists ? lists - 1 : 0) + rows;
 }
 
+/* What Doxygen's rows say of a class may link to others. */
+static bool is_description(const xmlNode *node)
+{
+    return dom_tag(node) == GUMBO_TAG_TD && classes_has(node, "desc");
+}
+
 static void read_box(struct reading *r, const xmlNode *box)
 {
-    for (const xmlNode *at = box; at; at = dom_next(at, box, false)) {
+    for (const xmlNode *at = box; at;
+         at = dom_next(at, box, is_description(at))) {
         const char *url = NULL;
         if (dom_tag(at) == GUMBO_TAG_A)
             url = dom_attribute(at, "href");

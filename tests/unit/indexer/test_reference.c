@@ -472,7 +472,8 @@ static void test_contents(void **state)
         "<ol class=section><li><a href=b.html>B</a></ol></ol></nav>",
         CONTENTS_WHOLE, "a.html >b.html ");
     expect_contents("<table class=directory><tr id=row_0_><td><a href=a.html>A"
-                    "</a><tr id=row_0_0_><td><a href=b.html>B</a></table>",
+                    "</a><td class=desc>Base of <a href=c.html>C</a><tr "
+                    "id=row_0_0_><td><a href=b.html>B</a></table>",
                     CONTENTS_BELOW, "a.html >b.html ");
     expect_contents("<frameset><frame src=menu.html><frame src=main.html>"
                     "</frameset>",
