@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/rules.h"
 
 /* A run: so many labels, with so many words each, on average, up to the next. */
@@ -175,11 +176,18 @@ static bool is_hidden(const xmlNode *node)
            rules_of(node).part == PART_SKIP;
 }
 
+/* DocBook's title of a table, a figure or an example names that, and not what follows. */
+static bool is_caption(const xmlNode *node)
+{
+    return dom_tag(node) == GUMBO_TAG_P && classes_has(node, "title");
+}
+
 static bool may_be_label(const xmlNode *node)
 {
     int tag = dom_tag(node);
     return (tag == GUMBO_TAG_DIV || tag == GUMBO_TAG_P || is_hidden(node)) &&
-           dom_holds(node, DOM_HOLDS_TEXT) && !dom_holds(node, no_label);
+           dom_holds(node, DOM_HOLDS_TEXT) && !dom_holds(node, no_label) &&
+           !is_caption(node);
 }
 
 /* Is all of it bold? */

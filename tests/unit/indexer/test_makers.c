@@ -69,7 +69,8 @@ static void test_title_pages(void **state)
         "<div class=sect1><div class=titlepage><h2 class=title>12. Folders</h2>"
         "<h3 class=subtitle>Read them</h3><div class=author><h3 "
         "class=author>Ann"
-        "</h3></div></div><p>Text<div class=sect2><div class=titlepage><h3 "
+        "</h3></div></div><p>Text<div "
+        "class=sect2><div class=titlepage><h3 "
         "class=title>12.1. Files</h3></div><p>More</div></div>");
     assert_int_equal(tree->count, 2);
     assert_true(slice_is(tree->nodes[0].title, "12. Folders"));
@@ -80,7 +81,28 @@ static void test_title_pages(void **state)
     tree_free(tree);
 }
 
-/* LaTeX2HTML's stands between comments; one that nothing ends is none. */
+/* Eight tables with anchors called as they are, and text behind each. */
+static void test_titles_of_tables(void **state)
+{
+    (void)state;
+    struct buf html = {0};
+    buf_put_text(&html, "<h1>Limits</h1>");
+    for (int i = 0; i < 8; i++) {
+        buf_printf(&html,
+                   "<div class=table><a id=limits-%d></a><p class=title>"
+                   "<strong>Limits %d</strong></p><table><tr><th>A<th>B<tr>"
+                   "<td>a<td>b</table></div>",
+                   i, i);
+        for (int p = 0; p < 3; p++)
+            buf_put_text(&html, "<p>These are the limits of that kind of "
+                                "thing, and no others are.");
+    }
+    struct tree *tree = parse_bytes(buf_slice(&html));
+    assert_int_equal(tree->count, 1);
+    tree_free(tree);
+    buf_free(&html);
+}
+
 /* Their label is no title, whatever the language. */
 static void test_reference_pages(void **state)
 {
@@ -226,6 +248,7 @@ static void test_labels_of_names(void **state)
            "# API\n## pages: List {a}\nparagraph: All of them.\n");
 }
 
+/* LaTeX2HTML's stands between comments; one that nothing ends is none. */
 static void test_panels(void **state)
 {
     (void)state;
@@ -248,12 +271,13 @@ static void test_panels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texinfo_levels),  TEST(test_texinfo_titles),
-        TEST(test_index_parts),     TEST(test_title_pages),
-        TEST(test_reference_pages), TEST(test_panels),
-        TEST(test_hevea),           TEST(test_labels_of_names),
-        TEST(test_doxygen_headers), TEST(test_doxygen_pages),
-        TEST(test_ruby_methods),    TEST(test_gap_chapters),
+        TEST(test_texinfo_levels),   TEST(test_texinfo_titles),
+        TEST(test_index_parts),      TEST(test_title_pages),
+        TEST(test_titles_of_tables), TEST(test_reference_pages),
+        TEST(test_panels),           TEST(test_hevea),
+        TEST(test_labels_of_names),  TEST(test_doxygen_headers),
+        TEST(test_doxygen_pages),    TEST(test_ruby_methods),
+        TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
