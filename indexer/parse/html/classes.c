@@ -275,7 +275,7 @@ static bool is_below_title(struct slice word)
 {
     return slice_is(word, "author") || slice_is(word, "corpauthor") ||
            slice_is(word, "editor") || slice_is(word, "subtitle") ||
-           slice_is(word, "titlerest");
+           slice_is(word, "othercredit") || slice_is(word, "titlerest");
 }
 
 /* Texinfo's line of links above a section, which it calls a header: there are

@@ -69,12 +69,12 @@ static void test_title_pages(void **state)
         "<div class=sect1><div class=titlepage><h2 class=title>12. Folders</h2>"
         "<h3 class=subtitle>Read them</h3><div class=author><h3 "
         "class=author>Ann"
-        "</h3></div></div><p>Text<div "
+        "</h3><h3 class=othercredit>Bo</h3></div></div><p>Text<div "
         "class=sect2><div class=titlepage><h3 "
         "class=title>12.1. Files</h3></div><p>More</div></div>");
     assert_int_equal(tree->count, 2);
     assert_true(slice_is(tree->nodes[0].title, "12. Folders"));
-    assert_int_equal(tree->nodes[0].block_count, 3);
+    assert_int_equal(tree->nodes[0].block_count, 4);
     assert_true(slice_is(tree->nodes[0].blocks[0].text, "Read them"));
     assert_true(slice_is(tree->nodes[1].title, "12.1. Files"));
     assert_int_equal(tree->nodes[1].parent, 0);
