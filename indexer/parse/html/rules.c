@@ -302,6 +302,8 @@ int rules_level(const xmlNode *heading)
     if (dom_tag(heading) == GUMBO_TAG_DIV)
         return 0; /* Doxygen's title of a page, above its sections, which are h1 */
     int level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
+    if (level == 1 && classes_has(heading, "part"))
+        return 0; /* LyX and HeVeA, whose chapters are h1, too */
     if (level == 4 && classes_has(heading, "paragraph"))
         return 6; /* HeVeA */
     if (level == 4 && is_below_h4(heading))

@@ -239,6 +239,19 @@ static void test_hevea(void **state)
     buf_free(&html);
 }
 
+/* LyX: chapters are h1 as parts are. */
+static void test_parts(void **state)
+{
+    (void)state;
+    expect("<title>Book</title><h1 class=title>Book</h1><p>a<h1 class=part>"
+           "Part I Use</h1><h1 class=chapter>1 In</h1><p>b<h2 class=section>"
+           "1.1 Up</h2><p>c<h1 class=part>Part II Inside</h1><h1 class=chapter>"
+           "2 Out</h1><p>d",
+           "# Book\nparagraph: a\n## Part I Use\n### 1 In\nparagraph: b\n"
+           "#### 1.1 Up\nparagraph: c\n## Part II Inside\n### 2 Out\n"
+           "paragraph: d\n");
+}
+
 static void test_labels_of_names(void **state)
 {
     (void)state;
@@ -271,12 +284,19 @@ static void test_panels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texinfo_levels),   TEST(test_texinfo_titles),
-        TEST(test_index_parts),      TEST(test_title_pages),
-        TEST(test_titles_of_tables), TEST(test_reference_pages),
-        TEST(test_panels),           TEST(test_hevea),
-        TEST(test_labels_of_names),  TEST(test_doxygen_headers),
-        TEST(test_doxygen_pages),    TEST(test_ruby_methods),
+        TEST(test_texinfo_levels),
+        TEST(test_texinfo_titles),
+        TEST(test_index_parts),
+        TEST(test_title_pages),
+        TEST(test_titles_of_tables),
+        TEST(test_reference_pages),
+        TEST(test_panels),
+        TEST(test_hevea),
+        TEST(test_parts),
+        TEST(test_labels_of_names),
+        TEST(test_doxygen_headers),
+        TEST(test_doxygen_pages),
+        TEST(test_ruby_methods),
         TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
