@@ -178,6 +178,7 @@ static const struct class_rule classes[] = {
     SKIP("skip-link", ON_ALL, "navigation"),
     SKIP("sphinxsidebar", ON_BOX, "navigation"),
     SKIP("sphinxsidebarwrapper", ON_BOX, "navigation"),
+    SKIP("srclink", ON_INLINE, "control"), /* gi-docgen */
     SKIP("sub-nav", ON_BOX, "navigation"),
     SKIP("subNav", ON_BOX, "navigation"),
     SKIP("table-of-contents", ON_BOX, "contents"),

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/rules.h"
 #include "indexer/parse/outline/writer.h"
 
 enum {
@@ -51,6 +52,16 @@ static void read_link(const xmlNode *element, struct page_facts *facts)
         set(&facts->next, url);
     if (has_word(rel, "up") || has_word(rel, "parent") || has_word(key, "u"))
         set(&facts->up, url);
+}
+
+static void read_name(const xmlNode *heading, struct page_facts *facts)
+{
+    const char *last = NULL;
+    for (const xmlNode *at = heading->children; at; at = at->next)
+        if (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "href"))
+            last = dom_attribute(at, "href");
+    if (last)
+        set(&facts->up, last);
 }
 
 static void read_meta(const xmlNode *element, struct page_facts *facts)
@@ -108,6 +119,10 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_META: read_meta(at, ret); break;
         case GUMBO_TAG_LINK:
         case GUMBO_TAG_A: read_link(at, ret); break;
+        case GUMBO_TAG_H1:
+            if (rules_is_name_in_parts(at))
+                read_name(at, ret);
+            break;
         case GUMBO_TAG_INPUT: ret->asks = true; break;
         default: break;
         }

@@ -217,6 +217,26 @@ static bool is_fragment(const xmlNode *element)
     return true;
 }
 
+bool rules_is_name_in_parts(const xmlNode *heading)
+{
+    if (dom_tag(heading) != GUMBO_TAG_H1)
+        return false;
+    for (const xmlNode *at = heading->children; at; at = at->next)
+        if (dom_tag(at) == GUMBO_TAG_SPAN && classes_has(at, "sep"))
+            return true;
+    return false;
+}
+
+/* The kind of thing, above the heading that names it. */
+static bool is_above_h1(const xmlNode *heading)
+{
+    const xmlNode *next = heading->next;
+    while (next && !dom_is_element(next))
+        next = next->next;
+    return dom_tag(heading->parent) == GUMBO_TAG_HEADER && next &&
+           dom_tag(next) == GUMBO_TAG_H1;
+}
+
 /* What Doxygen's pages begin with, and what a manual has put there. */
 static bool is_doxygen_top(const xmlNode *element)
 {
@@ -244,6 +264,10 @@ struct rule rules_of(const xmlNode *element)
         rule.part = PART_BLOCK; /* who said so */
     if (rule.part == PART_SKIP)
         rule.why = chrome_tag(tag);
+    if (rule.part == PART_HEADING && rules_is_name_in_parts(element))
+        rules_skip(&rule, "header");
+    else if (rule.part == PART_HEADING && is_above_h1(element))
+        rules_skip(&rule, "label");
     if (!element->properties || tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
         return rule;
     if ((why = chrome_id(dom_attribute(element, "id"))))

@@ -55,7 +55,11 @@ struct rule rules_of(const xmlNode *element);
 /* Is an element of the tag a list, be it of terms? */
 bool rules_is_list(int tag);
 
-/* Level of a heading, 1 to 6: of its tag, or of its class where that says more. */
+/* Is it a heading of gi-docgen's: the parts of a name, with a sign between them that is
+ * drawn?  The <title> has it whole, and its last link leads to what holds it. */
+bool rules_is_name_in_parts(const xmlNode *heading);
+
+/* Level of a heading, 0 to 6: of its tag, or of its class where that says more. */
 int rules_level(const xmlNode *heading);
 
 #endif

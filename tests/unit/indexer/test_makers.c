@@ -252,6 +252,28 @@ static void test_parts(void **state)
            "paragraph: d\n");
 }
 
+/* gi-docgen: what stands between the parts of a name is drawn. */
+static void test_names_in_parts(void **state)
+{
+    (void)state;
+    static const char page[] =
+        "<title>Soup.Session.send</title><section><header><h3>Method</h3><h1>"
+        "<a href=index.html>Soup</a><span class=sep></span><a "
+        "href=class.Session.html>Session</a><span class=sep></span>send</h1>"
+        "</header><section><h4 id=declaration>Declaration<a class=anchor "
+        "href=#declaration></a></h4><pre>send</pre><h4 id=description>"
+        "Description<a class=srclink href=x>[src]</a></h4><p>Sends it.";
+    expect(page, "# Soup.Session.send\n## Declaration {declaration}\n"
+                 "code: send\n## Description {description}\n"
+                 "paragraph: Sends it.\n");
+    struct tree *tree = parse(page);
+    assert_true(slice_is(tree->page.up, "class.Session.html"));
+    tree_free(tree);
+    expect("<title>Soup</title><header><h3>Namespace</h3><h1>Soup</h1></header>"
+           "<p>Text.",
+           "# Soup\nparagraph: Text.\n");
+}
+
 static void test_labels_of_names(void **state)
 {
     (void)state;
@@ -284,19 +306,13 @@ static void test_panels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texinfo_levels),
-        TEST(test_texinfo_titles),
-        TEST(test_index_parts),
-        TEST(test_title_pages),
-        TEST(test_titles_of_tables),
-        TEST(test_reference_pages),
-        TEST(test_panels),
-        TEST(test_hevea),
-        TEST(test_parts),
-        TEST(test_labels_of_names),
-        TEST(test_doxygen_headers),
-        TEST(test_doxygen_pages),
-        TEST(test_ruby_methods),
+        TEST(test_texinfo_levels),   TEST(test_texinfo_titles),
+        TEST(test_index_parts),      TEST(test_title_pages),
+        TEST(test_titles_of_tables), TEST(test_reference_pages),
+        TEST(test_panels),           TEST(test_hevea),
+        TEST(test_names_in_parts),   TEST(test_parts),
+        TEST(test_labels_of_names),  TEST(test_doxygen_headers),
+        TEST(test_doxygen_pages),    TEST(test_ruby_methods),
         TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
