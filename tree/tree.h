@@ -112,7 +112,7 @@ enum page_role {
     PAGE_REDIRECT, /* sends the reader elsewhere; no content */
     PAGE_SEARCH,   /* a search form; no content */
     PAGE_PART,     /* read only where another file includes it; no content */
-    PAGE_MADE      /* a converter's working file; no content */
+    PAGE_MADE      /* what a tool makes besides the text; no content */
 };
 
 /* Meaning of a page's list of links to others.  The values are part of the

@@ -168,6 +168,15 @@ static bool title_is(const struct page_facts *facts,
     return found;
 }
 
+/* Doxygen's lists of all members, which are titles already: "- a -". */
+static bool is_letter(struct slice heading)
+{
+    static const char mark[] = "- ";
+    return heading.size > 4 && !memcmp(heading.data, mark, 2) &&
+           !memcmp(heading.data + heading.size - 2, " -", 2) &&
+           text_is_one((struct slice){heading.data + 2, heading.size - 4});
+}
+
 int page_role(const struct page_facts *facts)
 {
     if (facts->refreshes && facts->text < MAX_REDIRECT)
@@ -175,6 +184,8 @@ int page_role(const struct page_facts *facts)
     if (facts->asks && facts->text < MAX_SEARCH &&
         title_is(facts, is_search_title))
         return PAGE_SEARCH;
+    if (is_letter(facts->first_heading))
+        return PAGE_MADE;
     bool lettered =
         facts->letters >= MIN_LETTERS && 2 * facts->linked >= facts->text;
     if ((facts->index_parts || lettered) && title_is(facts, is_index_title))

@@ -274,6 +274,19 @@ static void test_names_in_parts(void **state)
            "# Soup\nparagraph: Text.\n");
 }
 
+static void test_lists_of_members(void **state)
+{
+    (void)state;
+    struct tree *tree =
+        parse("<title>Lib: Class Members</title><h3><a id=index_b></a>- b -"
+              "</h3><ul><li>back : <a href=a.html#b>A</a></ul>");
+    assert_int_equal(tree->page.role, PAGE_MADE);
+    tree_free(tree);
+    tree = parse("<h3>- and so on -</h3><p>Text.");
+    assert_int_equal(tree->page.role, PAGE_CONTENT);
+    tree_free(tree);
+}
+
 static void test_labels_of_names(void **state)
 {
     (void)state;
@@ -306,13 +319,21 @@ static void test_panels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texinfo_levels),   TEST(test_texinfo_titles),
-        TEST(test_index_parts),      TEST(test_title_pages),
-        TEST(test_titles_of_tables), TEST(test_reference_pages),
-        TEST(test_panels),           TEST(test_hevea),
-        TEST(test_names_in_parts),   TEST(test_parts),
-        TEST(test_labels_of_names),  TEST(test_doxygen_headers),
-        TEST(test_doxygen_pages),    TEST(test_ruby_methods),
+        TEST(test_texinfo_levels),
+        TEST(test_texinfo_titles),
+        TEST(test_index_parts),
+        TEST(test_title_pages),
+        TEST(test_titles_of_tables),
+        TEST(test_reference_pages),
+        TEST(test_panels),
+        TEST(test_hevea),
+        TEST(test_names_in_parts),
+        TEST(test_lists_of_members),
+        TEST(test_parts),
+        TEST(test_labels_of_names),
+        TEST(test_doxygen_headers),
+        TEST(test_doxygen_pages),
+        TEST(test_ruby_methods),
         TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
