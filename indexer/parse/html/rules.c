@@ -183,6 +183,21 @@ static bool is_permalink(const xmlNode *element)
     return found;
 }
 
+/* Doxygen's "More..." behind a brief description, in any language. */
+static bool is_more(const xmlNode *link)
+{
+    const char *href = dom_attribute(link, "href");
+    const xmlNode *only = link->children;
+    if (!href || !only || only->next || dom_is_element(only))
+        return false;
+    struct slice text = dom_text(only)->text;
+    const char *anchor = strchr(href, '#');
+    return anchor && text.size > 3 &&
+           !memcmp(text.data + text.size - 3, "...", 3) &&
+           (!strcmp(anchor, "#details") ||
+            classes_has(link->parent, "mdescRight"));
+}
+
 /* ---- All of them ---- */
 
 bool rules_is_list(int tag)
@@ -281,6 +296,8 @@ struct rule rules_of(const xmlNode *element)
             rule.part = PART_TEX;
     } else if (tag == GUMBO_TAG_A && is_permalink(element)) {
         rules_skip(&rule, "permalink");
+    } else if (tag == GUMBO_TAG_A && is_more(element)) {
+        rules_skip(&rule, "navigation");
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "title") &&
                classes_has(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */

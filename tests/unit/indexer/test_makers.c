@@ -274,6 +274,20 @@ static void test_names_in_parts(void **state)
            "# Soup\nparagraph: Text.\n");
 }
 
+static void test_doxygen_more(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>Sound</h1><p>Plays. <a href=s.html#details>More...</a></p><table "
+        "class=memberdecls><tr><td class=memItemLeft>void <td "
+        "class=memItemRight>play ()<tr><td class=mdescLeft>&nbsp;<td "
+        "class=mdescRight>Start it. <a href=a.html#p>Mehr ...</a><br>"
+        "</table><p>See <a href=#x>More...</a>",
+        "# Sound\nparagraph: Plays.\n"
+        "table: void\\tplay ()\\n\\tStart it.\n"
+        "paragraph: See More...\n");
+}
+
 static void test_lists_of_members(void **state)
 {
     (void)state;
@@ -319,21 +333,14 @@ static void test_panels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texinfo_levels),
-        TEST(test_texinfo_titles),
-        TEST(test_index_parts),
-        TEST(test_title_pages),
-        TEST(test_titles_of_tables),
-        TEST(test_reference_pages),
-        TEST(test_panels),
-        TEST(test_hevea),
-        TEST(test_names_in_parts),
-        TEST(test_lists_of_members),
-        TEST(test_parts),
-        TEST(test_labels_of_names),
-        TEST(test_doxygen_headers),
-        TEST(test_doxygen_pages),
-        TEST(test_ruby_methods),
+        TEST(test_texinfo_levels),   TEST(test_texinfo_titles),
+        TEST(test_index_parts),      TEST(test_title_pages),
+        TEST(test_titles_of_tables), TEST(test_reference_pages),
+        TEST(test_panels),           TEST(test_hevea),
+        TEST(test_names_in_parts),   TEST(test_lists_of_members),
+        TEST(test_doxygen_more),     TEST(test_parts),
+        TEST(test_labels_of_names),  TEST(test_doxygen_headers),
+        TEST(test_doxygen_pages),    TEST(test_ruby_methods),
         TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
