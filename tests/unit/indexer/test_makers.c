@@ -81,6 +81,18 @@ static void test_title_pages(void **state)
     tree_free(tree);
 }
 
+/* DocBook's DSSSL writes classes in capitals. */
+static void test_classes_in_capitals(void **state)
+{
+    (void)state;
+    expect("<DIV CLASS=NAVHEADER><TABLE><TR><TD>Prev<TD>Chapter 7<TD>Next"
+           "</TABLE></DIV><DIV CLASS=SECTION><H1 CLASS=SECTION>7. Queries</H1>"
+           "<P>Text.<DIV CLASS=NOTE><P>Mind.</DIV><DIV CLASS=SECTION><H1 "
+           "CLASS=SECTION>7.1. Rows</H1><P>More.</DIV></DIV>",
+           "# 7. Queries\nparagraph: Text.\nnote(note): Mind.\n"
+           "## 7.1. Rows\nparagraph: More.\n");
+}
+
 /* Eight tables with anchors called as they are, and text behind each. */
 static void test_titles_of_tables(void **state)
 {
@@ -333,14 +345,23 @@ static void test_panels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texinfo_levels),   TEST(test_texinfo_titles),
-        TEST(test_index_parts),      TEST(test_title_pages),
-        TEST(test_titles_of_tables), TEST(test_reference_pages),
-        TEST(test_panels),           TEST(test_hevea),
-        TEST(test_names_in_parts),   TEST(test_lists_of_members),
-        TEST(test_doxygen_more),     TEST(test_parts),
-        TEST(test_labels_of_names),  TEST(test_doxygen_headers),
-        TEST(test_doxygen_pages),    TEST(test_ruby_methods),
+        TEST(test_texinfo_levels),
+        TEST(test_texinfo_titles),
+        TEST(test_index_parts),
+        TEST(test_title_pages),
+        TEST(test_classes_in_capitals),
+        TEST(test_titles_of_tables),
+        TEST(test_reference_pages),
+        TEST(test_panels),
+        TEST(test_hevea),
+        TEST(test_names_in_parts),
+        TEST(test_lists_of_members),
+        TEST(test_doxygen_more),
+        TEST(test_parts),
+        TEST(test_labels_of_names),
+        TEST(test_doxygen_headers),
+        TEST(test_doxygen_pages),
+        TEST(test_ruby_methods),
         TEST(test_gap_chapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "indexer/parse/html/dom/dom_build.h"
 
+#include <ctype.h>
 #include <libxml/parserInternals.h>
 
 #include "base/text.h"
@@ -164,11 +165,30 @@ static void add_attribute(struct build *build, const char *name,
     buf_free(&repaired);
 }
 
+/* DocBook's DSSSL writes its classes in capitals: "NAVHEADER". */
+static bool is_in_capitals(struct slice words)
+{
+    size_t capitals = 0;
+    for (size_t i = 0; i < words.size; i++) {
+        if (words.data[i] >= 'a' && words.data[i] <= 'z')
+            return false;
+        capitals += words.data[i] >= 'A' && words.data[i] <= 'Z';
+    }
+    return capitals > 2;
+}
+
 void build_attribute(struct build *build, const char *name, struct slice value)
 {
     const char *read = build_reads(slice_of(name));
+    struct buf small = {0};
+    if (read && !strcmp(read, "class") && is_in_capitals(value)) {
+        for (size_t i = 0; i < value.size; i++)
+            buf_put_byte(&small, (char)tolower((unsigned char)value.data[i]));
+        value = buf_slice(&small);
+    }
     if (read)
         add_attribute(build, read, value);
+    buf_free(&small);
 }
 
 void build_close(struct build *build)
