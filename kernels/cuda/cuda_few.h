@@ -33,32 +33,6 @@ template <unsigned WIDTH, typename Number> struct few_shape {
     static constexpr unsigned SAME = LANES / BATCH; /* lanes that have a sum */
 };
 
-/* The bits of number l of a row of d, 0 behind its end. */
-template <typename Number>
-static __device__ inline unsigned few_bits(const Number *row, unsigned l,
-                                           unsigned d)
-{
-    if constexpr (sizeof(Number) == sizeof(float))
-        return l < d ? __float_as_uint(row[l]) : 0;
-    else
-        return l < d ? row[l] : 0;
-}
-
-/* Sixteen bytes of a row of d from number l on, wherever they lie. */
-template <typename Number>
-static __device__ inline uint4 few_odd(const Number *row, unsigned l,
-                                       unsigned d)
-{
-    constexpr unsigned EACH = 4 / sizeof(Number);
-    unsigned word[4];
-    for (unsigned e = 0; e < 4; e++) {
-        word[e] = few_bits(row, l + e * EACH, d);
-        if constexpr (EACH == 2)
-            word[e] |= few_bits(row, l + e * EACH + 1, d) << 16;
-    }
-    return {word[0], word[1], word[2], word[3]};
-}
-
 /* Over the lanes of a key, sum [BATCH]: which of these a lane is left with goes by
  * its place among them, place / SAME. */
 template <unsigned LANES, unsigned BATCH>
@@ -273,8 +247,8 @@ template <unsigned WIDTH, unsigned ROWS, typename Source> struct few_rows_of {
             } else {
 #pragma unroll
                 for (unsigned b = 0; b < shape::BATCH; b++)
-                    key[p][b] =
-                        place[b] ? few_odd(place[b], l, d) : uint4{0, 0, 0, 0};
+                    key[p][b] = place[b] ? odd_piece(place[b], l, d)
+                                         : uint4{0, 0, 0, 0};
             }
         }
     }

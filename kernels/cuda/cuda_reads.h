@@ -63,6 +63,32 @@ static __device__ inline void write_four(Number *row, size_t l, size_t d,
             write_one(row + l + i, by[i]);
 }
 
+/* The bits of number l of a row of d, 0 behind its end. */
+template <typename Number>
+static __device__ inline unsigned number_bits(const Number *row, unsigned l,
+                                              unsigned d)
+{
+    if constexpr (sizeof(Number) == sizeof(float))
+        return l < d ? __float_as_uint(row[l]) : 0;
+    else
+        return l < d ? row[l] : 0;
+}
+
+/* Sixteen bytes of a row of d from number l on, wherever they lie. */
+template <typename Number>
+static __device__ inline uint4 odd_piece(const Number *row, unsigned l,
+                                         unsigned d)
+{
+    constexpr unsigned EACH = 4 / sizeof(Number);
+    unsigned word[4];
+    for (unsigned e = 0; e < 4; e++) {
+        word[e] = number_bits(row, l + e * EACH, d);
+        if constexpr (EACH == 2)
+            word[e] |= number_bits(row, l + e * EACH + 1, d) << 16;
+    }
+    return {word[0], word[1], word[2], word[3]};
+}
+
 /* sum + row . by, of the f32 or bf16 numbers in 16 bytes of a row. */
 template <typename Number>
 static __device__ inline float dot_piece(const uint4 &piece, const float *by,
