@@ -144,14 +144,25 @@ struct kernel_pages {
  * models made for it the summary keys of chunk c [hq, d] at keys[c] + key_at, its
  * biases [hq] at biases[c] + bias_at; of others, where `means` is not 0, the means of
  * as many runs of its keys [hkv, means, d], bf16, at keys[c] + key_at.  On the host and
- * on the device as kernel_pages. */
+ * on the device as kernel_pages.
+ *
+ * `type`, of summary keys: KERNEL_BF16 where the pages are, rounded to the nearest as
+ * keys are; else KERNEL_F32.  Biases are f32.  Where a chunk's begin at a multiple of
+ * 16 bytes and d is one of 8, they come 16 bytes at a time. */
 struct kernel_summaries {
     float *const *keys, *const *biases; /* [chunks]; no biases of means */
-    size_t key_at, bias_at;             /* floats */
+    size_t key_at, bias_at;             /* floats, whatever the type */
     size_t means;                       /* divides the chunk */
+    int type;                           /* enum kernel_type; not of means */
 };
 
-/* Floats in whose room a chunk's means lie. */
+/* Floats in whose room a chunk's summary keys lie. */
+static inline size_t kernel_summary_floats(int type, size_t hq, size_t d)
+{
+    return (hq * d * kernel_type_size(type) + 3) / 4;
+}
+
+/* The same of its means. */
 static inline size_t kernel_means_floats(size_t hkv, size_t means, size_t d)
 {
     return (hkv * means * d + 1) / 2;
@@ -506,7 +517,7 @@ struct kernels {
      * `heads`. */
 
     /* Puts the proxies of chunks [first, first + chunks) where their summary keys
-     * go.  cuda: in one launch. */
+     * go, in numbers of these.  cuda: in one launch. */
     int (*chunk_proxies)(struct kernel_run *run,
                          const struct kernel_summaries *summaries,
                          const struct kernel_proxies *proxies, size_t first,

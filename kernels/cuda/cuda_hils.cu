@@ -48,10 +48,11 @@ static __device__ void weigh_chunk(const struct tile_memory<ROWS, Number> *t,
                                    size_t head, size_t c)
 {
     for (unsigned r = warp_of_thread(); r < t->rows; r += blockDim.x / WARP) {
-        const float *q = s.query(i, head + r), *key = s.key(c, head + r);
+        const float *q = s.query(i, head + r);
+        const Number *key = s.summary<Number>(c, head + r);
         float sum = 0;
         for (size_t l = lane_of_thread(); l < s.d; l += WARP)
-            sum += q[l] * key[l];
+            sum += q[l] * widened(key[l]);
         sum = warp_sum(sum) * s.scale + s.bias(c, head + r);
         if (!lane_of_thread())
             g->log[r] = t->total[r] == 0 ? minus_infinity() : sum;
@@ -388,7 +389,7 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
         return KERNEL_OK;
     if (sizes->d > TILE_MAX_WIDTH || sizes->n > INT32_MAX ||
         sizes->chunk > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
-        !are_known(pages))
+        !are_known(pages) || (!sizes->exact && !are_alike(summaries, pages)))
         return KERNEL_UNSUPPORTED;
     struct kernel_hils steady = hils_steady(*sizes);
     steady.chunks = 0; /* a choice is by candidates */

@@ -6,9 +6,7 @@
 #include "kernels/cuda/cuda_tiles.h"
 
 struct hils_source {
-    using number = float; /* of summary keys; of pages it is a kernel's own */
-    static constexpr bool SHARED = false, MEANS = false; /* cuda_few.h */
-    const float *qhat;                                   /* [m, hq, d] */
+    const float *qhat; /* [m, hq, d] */
     struct kernel_pages pages;
     struct kernel_summaries summaries;
     const int32_t *position, *landmark;
@@ -41,9 +39,13 @@ struct hils_source {
     {
         return qhat + (i * heads + head) * d;
     }
-    __device__ const float *key(size_t c, size_t head) const
+    /* Chunk c's summary key, of the pages' numbers. */
+    template <typename Number>
+    __device__ const Number *summary(size_t c, size_t head) const
     {
-        return summaries.keys[c] + summaries.key_at + head * d;
+        return reinterpret_cast<const Number *>(summaries.keys[c] +
+                                                summaries.key_at) +
+               head * d;
     }
     __device__ float bias(size_t c, size_t head) const
     {
@@ -66,6 +68,13 @@ struct hils_source {
                page_at(pages, kv, d);
     }
 };
+
+/* Whether the chunks' summaries are of the pages' type, as they must be. */
+inline bool are_alike(const struct kernel_summaries *summaries,
+                      const struct kernel_pages *pages)
+{
+    return summaries->means || summaries->type == pages->type;
+}
 
 /* The sizes, but n no more than the window: kernels take it from positions, which
  * lie in memory, and what else is asked for goes by the window's tiles. */

@@ -146,10 +146,10 @@ template <unsigned ROWS, unsigned WIDTH, typename Number> struct hils_turns {
                 continue;
             size_t its = kv * group() + row % group();
             const float *qhat = s.query(row / group(), its);
-            const float *key = s.key(c, its);
+            const Number *key = s.summary<Number>(c, its);
             float sum = 0;
             for (unsigned l = lane_of_thread(); l < s.d; l += WARP)
-                sum += qhat[l] * key[l];
+                sum += qhat[l] * widened(key[l]);
             sum = warp_sum(sum) * s.scale + s.bias(c, its);
             if (!lane_of_thread())
                 m->weight[r] = sum * LOG2_E;

@@ -69,7 +69,7 @@ struct list_walk {
 template <unsigned WIDTH, bool WHOLE> struct hils_walk {
     static constexpr unsigned WINDOW = 1u
                                        << WARP_ROWS; /* a mark; else members */
-    static constexpr unsigned FOURS = WHOLE ? WIDTH / 16 : 1;
+    static constexpr unsigned PIECES = WHOLE ? WIDTH / 32 : 1;
     const struct hils_source &s;
     unsigned kv, first, rows; /* the warp's rows, `rows` of them > 0 */
     unsigned worker, workers; /* this warp, of all that share these rows */
@@ -79,8 +79,9 @@ template <unsigned WIDTH, bool WHOLE> struct hils_walk {
     struct list_walk chunks;
     int32_t id; /* the chunk at hand: slots [used, ..) are still to be read */
     unsigned used, members;
-    /* Of row g, columns 16 i + 4 t and on. */
-    float4 qhat[FOURS], key[FOURS];
+    /* Of row g, columns 32 i + 8 t and on. */
+    float qhat[PIECES][8];
+    uint4 key[PIECES]; /* the summary's */
     float bias;
 
     __device__ explicit hils_walk(const struct hils_source &of) : s(of)
@@ -140,21 +141,34 @@ template <unsigned WIDTH, bool WHOLE> struct hils_walk {
         chunks.begin((worker + workers - windows % workers) % workers);
         warp_begin(own, row < rows ? q + place(row) * s.d : nullptr, s.d);
         if (WHOLE)
-            read_own(qhat, s.qhat + place(row) * s.d);
+            read_query(s.qhat + place(row) * s.d);
     }
 
-    /* The lane's part of a row of d. */
-    __device__ void read_own(float4 *to, const float *row) const
+    /* The lane's part of rows of d. */
+    __device__ void read_query(const float *row)
     {
-        unsigned t = lane_of_thread() % 4 * 4;
-        if (s.d == WIDTH && aligned_16(row)) {
+        unsigned t = lane_of_thread() % 4 * 8;
 #pragma unroll
-            for (unsigned i = 0; i < FOURS; i++)
-                to[i] = *reinterpret_cast<const float4 *>(row + i * 16 + t);
+        for (unsigned i = 0; i < 2 * PIECES; i++) {
+            float4 four = read_four(row, i / 2 * 32 + t + i % 2 * 4, s.d);
+            float *to = qhat[i / 2] + i % 2 * 4;
+            to[0] = four.x;
+            to[1] = four.y;
+            to[2] = four.z;
+            to[3] = four.w;
+        }
+    }
+    __device__ void read_summary(const uint16_t *row)
+    {
+        unsigned t = lane_of_thread() % 4 * 8, d = static_cast<unsigned>(s.d);
+        if (d == WIDTH && aligned_16(row)) {
+#pragma unroll
+            for (unsigned i = 0; i < PIECES; i++)
+                key[i] = *reinterpret_cast<const uint4 *>(row + i * 32 + t);
         } else {
 #pragma unroll
-            for (unsigned i = 0; i < FOURS; i++)
-                to[i] = read_four(row, i * 16 + t, s.d);
+            for (unsigned i = 0; i < PIECES; i++)
+                key[i] = odd_piece(row, i * 32 + t, d);
         }
     }
 
@@ -194,7 +208,9 @@ template <unsigned WIDTH, bool WHOLE> struct hils_walk {
         if (!WHOLE || t.mark == WINDOW)
             return;
         unsigned its = head(warp_query_row());
-        read_own(key, t.summary + s.summaries.key_at + its * s.d);
+        read_summary(
+            reinterpret_cast<const uint16_t *>(t.summary + s.summaries.key_at) +
+            its * s.d);
         bias = t.bias[s.summaries.bias_at + its];
     }
     __device__ void take(struct warp_rows<WIDTH> *own,
@@ -215,9 +231,8 @@ template <unsigned WIDTH, bool WHOLE> struct hils_walk {
         }
         float sum = 0, its[2];
 #pragma unroll
-        for (unsigned i = 0; i < FOURS; i++)
-            sum += qhat[i].x * key[i].x + qhat[i].y * key[i].y +
-                   qhat[i].z * key[i].z + qhat[i].w * key[i].w;
+        for (unsigned i = 0; i < PIECES; i++)
+            sum = dot_piece<uint16_t>(key[i], qhat[i], sum);
         sum = (quad_sum(sum) * s.scale + bias) * LOG2_E;
         for (unsigned e = 0; e < 2; e++)
             its[e] =

@@ -178,6 +178,16 @@ static int sum_all(struct kernel_run *run, const struct hils_source &s,
     return sum_by_threads<MANY, Number>(run, s, w);
 }
 
+/* Chunks by their summaries, which are of the pages' numbers. */
+template <typename Number> struct summary_source : hils_source {
+    using number = Number;
+    static constexpr bool SHARED = false, MEANS = false;
+    __device__ const Number *key(size_t c, size_t head) const
+    {
+        return summary<Number>(c, head);
+    }
+};
+
 /* Means of keys, each as if it were a chunk. */
 struct mean_source : hils_source {
     using number = uint16_t;
@@ -190,9 +200,8 @@ struct mean_source : hils_source {
     {
         unsigned means = static_cast<unsigned>(summaries.means);
         unsigned c = static_cast<unsigned>(mean) / means;
-        return reinterpret_cast<const uint16_t *>(summaries.keys[c] +
-                                                  summaries.key_at) +
-               (head / group * means + static_cast<unsigned>(mean) % means) * d;
+        return summary<uint16_t>(c, head / group * means +
+                                        static_cast<unsigned>(mean) % means);
     }
     __device__ static float bias(size_t, size_t)
     {
@@ -290,28 +299,38 @@ static int score_and_sum(struct kernel_run *run, const struct hils_source &s,
                              shift_of(s)};
     int code = means ? start_few(run, &its, mean_source{s}, window,
                                  a->chunks * means, slots)
-                     : start_few(run, &its, s, window, a->chunks, slots);
+                     : start_few(run, &its, summary_source<Number>{s}, window,
+                                 a->chunks, slots);
     a->sums = its.blocks + its.parts;
     a->parts = 0;
     return code;
 }
 
+/* The same of more queries, each by a launch of its own. */
+template <typename Number>
+static int score_then_sum(struct kernel_run *run, const struct hils_source &s,
+                          struct choosing *a, const struct windows &w)
+{
+    a->sums = 0;
+    int code = a->each ? score_means(run, s, *a, w)
+                       : score_many(run, a->score, summary_source<Number>{s},
+                                    w.first, w.m, a->chunks);
+    return code ? code : sum_all<Number>(run, s, w);
+}
+
+template <typename Number>
+static int score(struct kernel_run *run, const struct hils_source &s,
+                 struct choosing *a, const struct windows &w)
+{
+    return w.m <= SCORE_FEW ? score_and_sum<Number>(run, s, a, w)
+                            : score_then_sum<Number>(run, s, a, w);
+}
+
 static int choose_batch(struct kernel_run *run, const struct hils_source &s,
                         struct choosing a, const struct windows &w)
 {
-    bool rounded = are_bf16(&s.pages);
-    int code;
-    if (w.m <= SCORE_FEW)
-        code = rounded ? score_and_sum<uint16_t>(run, s, &a, w)
-                       : score_and_sum<float>(run, s, &a, w);
-    else {
-        a.sums = 0;
-        code = a.each ? score_means(run, s, a, w)
-                      : score_many(run, a.score, s, w.first, w.m, a.chunks);
-        if (!code)
-            code = rounded ? sum_all<uint16_t>(run, s, w)
-                           : sum_all<float>(run, s, w);
-    }
+    int code = are_bf16(&s.pages) ? score<uint16_t>(run, s, &a, w)
+                                  : score<float>(run, s, &a, w);
     if (code || a.splits > 1)
         return code ? code : choose_split(run, s, a);
     return cuda_launch(run, choose_chunks,
@@ -343,7 +362,7 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
     if (sizes->d > TILE_MAX_WIDTH || sizes->hq > CUDA_MAX_SHARED / 8 ||
         asked->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
         sizes->chunk > INT32_MAX || !are_known(pages) ||
-        summaries->means > INT32_MAX)
+        !are_alike(summaries, pages) || summaries->means > INT32_MAX)
         return KERNEL_UNSUPPORTED;
     steady.chunks = sizes->m <= SCORE_FEW
                         ? roomy(asked->chunks)

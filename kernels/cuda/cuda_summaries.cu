@@ -1,27 +1,39 @@
 /* What HiLS attention knows of a chunk: summaries, or means of its keys. */
 #include "kernels/cuda/cuda_dense.h"
+#include "kernels/cuda/cuda_reads.h"
 #include "kernels/cuda/cuda_tiles.h"
 
 constexpr unsigned THREADS = 128;
 
+/* A head's summary key of chunk c. */
+template <typename Number>
+static __device__ __forceinline__ Number *summary_key(
+    const struct kernel_summaries &summaries, size_t c, size_t head, size_t d)
+{
+    return reinterpret_cast<Number *>(summaries.keys[c] + summaries.key_at) +
+           head * d;
+}
+
 /* ---- Proxies ---- */
 
 /* A block for each chunk and query head. */
+template <typename Number>
 static __global__ void __launch_bounds__(THREADS)
     put_proxies(const struct kernel_summaries summaries,
                 const struct kernel_proxies proxies, size_t first, size_t d)
 {
-    size_t head = blockIdx.y * d, half = proxies.angles ? d / 2 : 0;
-    float *key = summaries.keys[first + blockIdx.x] + summaries.key_at + head;
-    const float *x = proxies.x + blockIdx.x * proxies.step + head;
+    size_t half = proxies.angles ? d / 2 : 0;
+    Number *key =
+        summary_key<Number>(summaries, first + blockIdx.x, blockIdx.y, d);
+    const float *x = proxies.x + blockIdx.x * proxies.step + blockIdx.y * d;
     const float *by = proxies.angles + blockIdx.x * proxies.turn;
     for (size_t j = threadIdx.x; j < half; j += THREADS) {
         float p = x[j], q = x[j + half], c = by[j], s = by[j + half];
-        key[j] = p * c - q * s;
-        key[j + half] = q * c + p * s;
+        write_one(key + j, p * c - q * s);
+        write_one(key + j + half, q * c + p * s);
     }
     for (size_t j = 2 * half + threadIdx.x; j < d; j += THREADS)
-        key[j] = x[j];
+        write_one(key + j, x[j]);
 }
 
 static int chunk_proxies(struct kernel_run *run,
@@ -29,8 +41,13 @@ static int chunk_proxies(struct kernel_run *run,
                          const struct kernel_proxies *proxies, size_t first,
                          size_t chunks, size_t hq, size_t d)
 {
-    return cuda_launch(run, put_proxies, {chunks, hq, 1, THREADS}, *summaries,
-                       *proxies, first, d);
+    if (summaries->type != KERNEL_F32 && summaries->type != KERNEL_BF16)
+        return KERNEL_UNSUPPORTED;
+    return cuda_launch(run,
+                       summaries->type == KERNEL_BF16 ? put_proxies<uint16_t>
+                                                      : put_proxies<float>,
+                       {chunks, hq, 1, THREADS}, *summaries, *proxies, first,
+                       d);
 }
 
 /* ---- Summaries ---- */
@@ -75,7 +92,7 @@ static __device__ __forceinline__ float weigh_keys(
     return block_sum(entropy, room); /* its barriers let score be read */
 }
 
-/* A block for each chunk and query head. */
+/* A block for each chunk and query head, whose summary is of the keys' numbers. */
 template <typename Number>
 static __global__ void __launch_bounds__(THREADS, 1)
     summarise(struct kernel_summaries summaries, struct kernel_pages pages,
@@ -85,9 +102,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
     float *proxy = room + MAX_WARPS, *score = proxy + z.d;
     size_t c = z.first + blockIdx.x, head = blockIdx.y;
     size_t slot = c * z.chunk, at = page_at(pages, head / z.group, z.d);
-    float *key = summaries.keys[c] + summaries.key_at + head * z.d;
+    Number *key = summary_key<Number>(summaries, c, head, z.d);
     for (size_t l = threadIdx.x; l < z.d; l += THREADS)
-        proxy[l] = key[l];
+        proxy[l] = widened(key[l]);
     __syncthreads();
     float bias = weigh_keys<Number>(score, proxy, pages, z, slot, at, room);
     for (size_t l = threadIdx.x; l < z.d; l += THREADS) {
@@ -96,7 +113,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
             sum += score[j] *
                    widened(key_at<Number>(
                        pages, slot + j, page_step(pages, z.hkv, z.d))[at + l]);
-        key[l] = sum;
+        write_one(key + l, sum);
     }
     if (!threadIdx.x)
         summaries.biases[c][summaries.bias_at + head] = bias;
@@ -112,7 +129,8 @@ static int chunk_summary(struct kernel_run *run,
     const struct summary_sizes z = {first, chunk, chunk - 1,  sizes.group,
                                     hkv,   d,     sizes.scale};
     if (chunk > CUDA_MAX_SHARED || d > CUDA_MAX_SHARED ||
-        first + chunks > INT32_MAX / chunk || !are_known(pages))
+        first + chunks > INT32_MAX / chunk || !are_known(pages) ||
+        summaries->type != pages->type)
         return KERNEL_UNSUPPORTED;
     return cuda_launch(
         run, are_bf16(pages) ? summarise<uint16_t> : summarise<float>,
@@ -131,9 +149,7 @@ static __global__ void __launch_bounds__(THREADS)
     size_t c = first + blockIdx.x, kv = blockIdx.y / summaries.means;
     size_t slot = c * chunk + blockIdx.y % summaries.means * keys;
     size_t step = page_step(pages, hkv, d), at = page_at(pages, kv, d);
-    auto *mean =
-        reinterpret_cast<uint16_t *>(summaries.keys[c] + summaries.key_at) +
-        blockIdx.y * d;
+    uint16_t *mean = summary_key<uint16_t>(summaries, c, blockIdx.y, d);
     for (size_t l = threadIdx.x; l < d; l += THREADS) {
         float sum = 0;
         for (size_t j = slot; j < slot + keys; j++)

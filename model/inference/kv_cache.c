@@ -36,12 +36,24 @@ static int type_of(const struct model *m, bool int8)
     return m->kernels->bf16_pages && !whole ? KERNEL_BF16 : KERNEL_F32;
 }
 
-/* Of what a layer that may choose knows of a chunk. */
-static size_t summary_floats(const struct model_config *c)
+/* Of summary keys. */
+static int summary_type(const struct model *m)
 {
+    return m->pages.type == KERNEL_BF16 ? KERNEL_BF16 : KERNEL_F32;
+}
+static size_t summary_key_floats(const struct model *m)
+{
+    return kernel_summary_floats(summary_type(m), m->config.heads,
+                                 m->config.head);
+}
+
+/* Of what a layer that may choose knows of a chunk. */
+static size_t summary_floats(const struct model *m)
+{
+    const struct model_config *c = &m->config;
     size_t floats =
         c->attention.kind == ATTENTION_HILS
-            ? c->heads * (c->head + 1)
+            ? summary_key_floats(m) + c->heads
             : kernel_means_floats(c->key_heads, CACHE_MEANS, c->head);
     return whole_floats(sizeof(float) * floats);
 }
@@ -61,7 +73,7 @@ void page_pool_lay_out(struct model *m, bool exact, bool int8)
             hils ? hils_layer(&c->attention, i) : exact && !c->window[i];
         pool->at[i] = pool->floats;
         pool->floats += cache_layer_floats(m);
-        pool->floats += room ? summary_floats(c) : 0;
+        pool->floats += room ? summary_floats(m) : 0;
     }
 }
 
@@ -272,8 +284,9 @@ struct kernel_summaries cache_summaries(const struct model *m,
     if (cache->hils.exact) {
         ret.means = CACHE_MEANS;
     } else {
+        ret.type = summary_type(m);
         ret.biases = cache->table;
-        ret.bias_at = at + m->config.heads * m->config.head;
+        ret.bias_at = at + summary_key_floats(m);
     }
     return ret;
 }

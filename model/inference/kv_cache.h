@@ -10,7 +10,8 @@
  *
  * Keys and values are of the pool's `type`, one for all pages of a model: int8 where
  * it was asked for, bf16 where the table of kernels has such pages and the weights
- * are not f32, else f32.  Means are bf16, summaries f32.  Each part begins at a multiple
+ * are not f32, else f32.  Means are bf16; summary keys bf16 where keys are, else f32;
+ * biases f32.  Each layer's keys, values and what stands behind them begin at a multiple
  * of 16 bytes.
  *
  * A slot is a token, or what the model has inserted behind those of a chunk.

@@ -150,8 +150,8 @@ bool bench_open(struct bench *b, enum bench_kind kind, bool exact,
 /* What a decode step must read: weights in bf16, keys and values of `kept`,
  * what chunks are chosen by; `chosen` slots with the window, and that of each
  * `chunk` tokens; 0: all n. */
-double bench_chunk_bytes(
-    const struct bench_shape *shape); /* of one layer's chunk */
+double bench_chunk_bytes(const struct bench_shape *shape,
+                         int kept); /* of one layer's chunk */
 double bench_weight_bytes(const struct bench_shape *shape);
 double bench_step_bytes(const struct bench_shape *shape, int kept, size_t n,
                         size_t chosen, size_t chunk);

@@ -27,7 +27,7 @@ static double token_bytes(const struct bench *b, const struct bench_shape *s,
 {
     double bytes = bench_slot_bytes(bench_kept(b), s->key_heads, s->head);
     if (chunk)
-        bytes += bench_chunk_bytes(s) / (double)chunk;
+        bytes += bench_chunk_bytes(s, bench_kept(b)) / (double)chunk;
     return (double)s->layers * bytes;
 }
 

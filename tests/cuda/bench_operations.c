@@ -340,7 +340,7 @@ static struct attending make_attending(struct bench *b, size_t m, size_t n,
     a.q = bench_numbers(b, m * hq * d);
     a.k = kept_numbers(b, n * step);
     a.v = kept_numbers(b, n * step);
-    a.key = bench_numbers(b, pages * hq * d);
+    a.key = kept_numbers(b, pages * hq * d);
     a.bias = bench_numbers(b, pages * hq);
     a.out = room(b, m * hq * d * sizeof *a.out);
     a.position = room(b, m * sizeof *host);
@@ -354,8 +354,9 @@ static struct attending make_attending(struct bench *b, size_t m, size_t n,
     a.pages.values = addresses(b, a.v, pages, page);
     a.pages.slots = CHUNK;
     a.pages.type = bench_kept(b);
-    a.summaries.keys = addresses(b, a.key, pages, hq * d);
+    a.summaries.keys = addresses(b, a.key, pages, kept_floats(b, hq * d));
     a.summaries.biases = addresses(b, a.bias, pages, hq);
+    a.summaries.type = bench_kept(b);
     free(host);
     return a;
 }
@@ -412,6 +413,7 @@ static void say_attention(struct bench *b, const struct kernel_hils *z,
     struct bench_row row;
     double slot = bench_slot_bytes(bench_kept(b), z->hkv, z->d);
     double few = (double)(z->window + z->chunk * z->top_k);
+    size_t summary = kernel_summary_floats(bench_kept(b), z->hq, z->d) + z->hq;
     double pairs = (double)z->m * (double)z->n;
     double theirs = bench_sdpa(b, z->m, z->n, z->hq, z->hkv, z->d);
     if (z->m > 1)
@@ -425,8 +427,7 @@ static void say_attention(struct bench *b, const struct kernel_hils *z,
     if (z->m == 1)
         bench_bytes(b, &row,
                     dense ? slot * (double)z->n
-                          : slot * few +
-                                4.0 * (double)(z->chunks * z->hq * (z->d + 1)),
+                          : slot * few + 4.0 * (double)(z->chunks * summary),
                     time);
     if (dense)
         bench_operations(b, &row, 4.0 * pairs * (double)(z->hq * z->d), time);

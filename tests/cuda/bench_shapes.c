@@ -91,10 +91,11 @@ double bench_weight_bytes(const struct bench_shape *s)
 }
 
 /* Summaries of models made for HiLS, of others means. */
-double bench_chunk_bytes(const struct bench_shape *s)
+double bench_chunk_bytes(const struct bench_shape *s, int kept)
 {
     bool hils = !strcmp(s->family, "qwen_hils");
-    return 4 * (double)(hils ? s->heads * (s->head + 1)
+    return 4 * (double)(hils ? kernel_summary_floats(kept, s->heads, s->head) +
+                                   s->heads
                              : kernel_means_floats(s->key_heads, CACHE_MEANS,
                                                    s->head));
 }
@@ -105,7 +106,7 @@ double bench_step_bytes(const struct bench_shape *s, int kept, size_t n,
     size_t read = chosen && chosen < n ? chosen : n;
     double bytes = bench_slot_bytes(kept, s->key_heads, s->head) * (double)read;
     if (chosen)
-        bytes += (double)(n / chunk) * bench_chunk_bytes(s);
+        bytes += (double)(n / chunk) * bench_chunk_bytes(s, kept);
     return bench_weight_bytes(s) + (double)s->layers * bytes;
 }
 

@@ -129,7 +129,8 @@ static void run_hils(struct sizes z, struct kernel_hils how, bool landmarks)
                                          .biases = addresses,
                                          .key_at = 2 * pages.value_at,
                                          .bias_at =
-                                             2 * pages.value_at + z.hq * z.d};
+                                             2 * pages.value_at + z.hq * z.d,
+                                         .type = z.type};
     size_t wide = z.m * z.hq * z.d;
     float *q = numbers(wide), *qhat = numbers(wide);
     int32_t *position = mem_alloc(z.m * sizeof *position);
@@ -161,8 +162,9 @@ static void run_hils(struct sizes z, struct kernel_hils how, bool landmarks)
     assert_int_equal(table->hils_choose(&run, chosen, q, qhat, &pages,
                                         &summaries, at, hidden, &how),
                      0);
-    struct kernel_summaries means = {addresses, NULL, 2 * pages.value_at, 0,
-                                     how.chunk % 2 ? 1 : 2};
+    struct kernel_summaries means = {.keys = addresses,
+                                     .key_at = 2 * pages.value_at,
+                                     .means = how.chunk % 2 ? 1 : 2};
     assert_int_equal(table->chunk_means(&run, &means, &pages, 0, how.chunks,
                                         how.chunk, z.hkv, z.d),
                      0);

@@ -8,6 +8,52 @@ struct summary {
     size_t chunks, chunk, hq, hkv, d;
 };
 
+/* On the device, chunks' summary keys [chunks, count] in numbers of the pages' type,
+ * kept_floats a chunk; `values` NULL: nothing is there yet. */
+static float *put_summaries(struct bench *b, const float *values, size_t chunks,
+                            size_t count)
+{
+    size_t row = kept_floats(b, count);
+    float *host = mem_alloc((chunks * row + 1) * sizeof *host);
+    fill_page_poison(b, host, chunks * row);
+    for (size_t c = 0; values && c < chunks; c++)
+        keep_in(b, host + c * row, 0, values + c * count, count);
+    float *ret = put(b, host, chunks * row);
+    free(host);
+    return ret;
+}
+
+/* Compares them: as any array in f32; in bf16, whose rounding of what `expected` is
+ * too, nearly all bits are the same, and no other is off by more than its last one and
+ * what f32 may be off. */
+static void check_summaries(struct bench *b, const char *what,
+                            const float *device, const float *expected,
+                            size_t chunks, size_t count)
+{
+    if (b->kept == KERNEL_F32) {
+        check(b, what, device, expected, chunks * count);
+        return;
+    }
+    size_t row = kept_floats(b, count), other = 0;
+    float *host = mem_alloc((chunks * row + 1) * sizeof *host), top = 0;
+    assert_int_equal(
+        b->table->download(&b->run, host, device, chunks * row * sizeof *host),
+        0);
+    for (size_t i = 0; i < chunks * count; i++)
+        top = fmaxf(top, fabsf(expected[i]));
+    for (size_t i = 0; i < chunks * count; i++) {
+        const uint16_t *mine = (const uint16_t *)(host + i / count * row);
+        float a = ref_from_bf16(mine[i % count]), e = expected[i];
+        if (!(fabsf(a - e) <= fabsf(e) / 128 + (float)b->bound * top))
+            fail_msg("%s %s: %g, not %g", b->label, what, (double)a, (double)e);
+        other += a != e;
+    }
+    if (other > 1 + chunks * count / 100)
+        fail_msg("%s %s: %zu of %zu differ", b->label, what, other,
+                 chunks * count);
+    free(host);
+}
+
 /* Summaries on the processor; key, bias [chunks, ...], proxy as key. */
 static int summarise_chunks(const struct kernels *table, struct kernel_run *run,
                             float *key, float *bias, const float *k,
@@ -33,24 +79,28 @@ static void drive_summary_of(struct bench *b, struct summary z, float scale,
     float *k = numbers(b, keys, scale), *proxy = numbers(b, count * z.d, scale);
     float *key = poisoned(count * z.d), *bias = poisoned(count);
     keep(b, k, keys);
+    keep(b, proxy, count * z.d);
     summarise_chunks(ref, &alone, key, bias, k, proxy, z);
+    keep(b, key, count * z.d);
     struct kernel_pages pages = {
         .keys =
             lay_pages(b, k, z.chunks * z.chunk, z.hkv, z.d, z.chunk, by_head),
         .slots = z.chunk,
         .type = b->kept,
         .by_head = by_head};
-    float *out = put(b, proxy, count * z.d), *entropy = put(b, NULL, count);
+    float *out = put_summaries(b, proxy, z.chunks, z.hq * z.d);
+    float *entropy = put(b, NULL, count);
     struct kernel_summaries summaries = {
-        .keys = put_table(b, out, z.chunks, z.hq * z.d),
-        .biases = put_table(b, entropy, z.chunks, z.hq)};
+        .keys = put_table(b, out, z.chunks, kept_floats(b, z.hq * z.d)),
+        .biases = put_table(b, entropy, z.chunks, z.hq),
+        .type = b->kept};
     int code = 0;
     for (size_t c = 0; c < z.chunks && !code; c += 3) /* some at a time */
         code = b->table->chunk_summary(&b->run, &summaries, &pages, c,
                                        z.chunks - c < 3 ? z.chunks - c : 3,
                                        z.chunk, z.hq, z.hkv, z.d);
     if (done(b, "chunk_summary", code)) {
-        check(b, "chunk_summary", out, key, count * z.d);
+        check_summaries(b, "chunk_summary", out, key, z.chunks, z.hq * z.d);
         check(b, "chunk_summary, bias", entropy, bias, count);
     }
     if (on_processor(b)) {
@@ -87,10 +137,12 @@ static void drive_proxies_of(struct bench *b, struct summary z, size_t first,
         if (turned)
             ref->rotary(&alone, to, &position[2 * i], frequency, 1, z.hq, z.d);
     }
+    keep(b, expected, count * wide);
     float *angles = put(b, NULL, rows * z.d);
-    float *out = put(b, NULL, z.chunks * wide);
+    size_t row = kept_floats(b, wide);
+    float *out = put_summaries(b, NULL, z.chunks, wide);
     const struct kernel_summaries summaries = {
-        .keys = put_table(b, out, z.chunks, wide)};
+        .keys = put_table(b, out, z.chunks, row), .type = b->kept};
     const struct kernel_proxies proxies = {put(b, x, rows * wide), step,
                                            turned ? angles : NULL, 2 * z.d};
     done(b, "angles",
@@ -98,7 +150,8 @@ static void drive_proxies_of(struct bench *b, struct summary z, size_t first,
     done(b, "chunk_proxies",
          b->table->chunk_proxies(&b->run, &summaries, &proxies, first, count,
                                  z.hq, z.d));
-    check(b, "chunk_proxies", out + first * wide, expected, count * wide);
+    check_summaries(b, "chunk_proxies", out + first * row, expected, count,
+                    wide);
     settle(b, "chunk_proxies");
     free(frequency);
     free(position);
@@ -312,6 +365,25 @@ static void run_hils(const struct kernels *table, struct kernel_run *run,
     free(biases);
 }
 
+/* What chunks are chosen by on the bench. */
+static struct kernel_summaries put_what_is_known(struct bench *b,
+                                                 const struct hils *h)
+{
+    const struct kernel_hils *z = &h->sizes;
+    size_t wide = z->hq * z->d;
+    if (h->means)
+        return (struct kernel_summaries){
+            .keys = put_table(b, put(b, h->key, h->summaries), z->chunks,
+                              chunk_floats(h)),
+            .means = h->means};
+    return (struct kernel_summaries){
+        .keys = put_table(b, put_summaries(b, h->key, z->chunks, wide),
+                          z->chunks, kept_floats(b, wide)),
+        .biases =
+            put_table(b, put(b, h->bias, z->chunks * z->hq), z->chunks, z->hq),
+        .type = b->kept};
+}
+
 /* The same on the bench, keys and values in pages of one chunk, by slots or by
  * heads. */
 static void check_hils(struct bench *b, const struct hils *h,
@@ -329,13 +401,7 @@ static void check_hils(struct bench *b, const struct hils *h,
         .slots = z->chunk,
         .type = b->kept,
         .by_head = by_head};
-    struct kernel_summaries summaries = {
-        .keys = put_table(b, put(b, h->key, h->summaries), z->chunks,
-                          chunk_floats(h)),
-        .means = h->means};
-    if (!h->means)
-        summaries.biases =
-            put_table(b, put(b, h->bias, z->chunks * z->hq), z->chunks, z->hq);
+    struct kernel_summaries summaries = put_what_is_known(b, h);
     const int32_t *position = put_i32(b, h->position, z->m);
     const int32_t *landmark =
         h->landmark ? put_i32(b, h->landmark, z->n) : NULL;
@@ -378,6 +444,8 @@ static void drive_hils_of(struct bench *b, struct kernel_hils sizes,
     float *expected = poisoned(h.queries);
     keep(b, h.k, h.keys);
     keep(b, h.v, h.keys);
+    if (!means)
+        keep(b, h.key, h.summaries);
     run_hils(ref, &alone, &h, chosen, expected);
     check_hils(b, &h, chosen, expected, by_head);
     free(chosen);
@@ -493,6 +561,86 @@ static void drive_hils_ties(struct bench *b)
     free_hils(&h);
 }
 
+/* Score of chunk c in query i's head, a head a key-value head; *ret_slack: what
+ * rounding the summary to bf16 may move it by, 2^-9 of each number. */
+static double score_of_chunk(const struct hils *h, size_t i, size_t head,
+                             size_t c, double *ret_slack)
+{
+    const struct kernel_hils *z = &h->sizes;
+    const float *q = h->qhat + (i * z->hq + head) * z->d;
+    const float *key = h->key + (c * z->hq + head) * z->d;
+    double sum = 0, all = 0;
+    for (size_t l = 0; l < z->d; l++) {
+        sum += (double)q[l] * (double)key[l];
+        all += fabs((double)q[l] * (double)key[l]);
+    }
+    *ret_slack = (all * 0x1p-9 + 1e-5 * all) / sqrt((double)z->d);
+    return sum / sqrt((double)z->d) + (double)h->bias[c * z->hq + head];
+}
+
+/* Of query i's and head's chunks those not chosen in f32 as well; each scores no less
+ * in f32 than the lowest that is, but by what rounding moves the two. */
+static size_t chosen_otherwise(const struct hils *h, size_t i, size_t head,
+                               const int32_t *mine, const int32_t *whole)
+{
+    size_t top_k = h->sizes.top_k, others = 0;
+    double lowest = INFINITY, most = 0, slack;
+    for (size_t k = 0; k < top_k; k++)
+        lowest =
+            fmin(lowest, score_of_chunk(h, i, head, (size_t)whole[k], &slack));
+    for (size_t c = 0; c < h->sizes.chunks; c++) {
+        score_of_chunk(h, i, head, c, &slack);
+        most = fmax(most, slack);
+    }
+    for (size_t k = 0; k < top_k; k++) {
+        bool there = false;
+        for (size_t o = 0; o < top_k; o++)
+            there = there || whole[o] == mine[k];
+        double its = score_of_chunk(h, i, head, (size_t)mine[k], &slack);
+        if (!(its >= lowest - 2 * most))
+            fail_msg("chunk %d scores %g, not %g", (int)mine[k], its, lowest);
+        others += !there;
+    }
+    return others;
+}
+
+/* Summaries in bf16 against a reference with those that were not rounded: few and many
+ * queries choose the same chunks but for such as are nearly equal. */
+static void drive_rounded_choice(struct bench *b, size_t m)
+{
+    struct kernel_hils z = {m, 2000, 0, 4, 4, 64, 4, 20, 16, false, false};
+    struct hils h = make_hils(b, z, true, 4);
+    size_t others = 0;
+    int32_t *whole = mem_alloc(h.chosen * sizeof *whole);
+    int32_t *mine = mem_alloc(h.chosen * sizeof *mine);
+    float *out = poisoned(h.queries);
+    run_hils(ref, &alone, &h, whole, out);
+    struct kernel_pages pages = {
+        .keys = lay_pages(b, h.k, z.n, z.hkv, z.d, z.chunk, true),
+        .values = lay_pages(b, h.v, z.n, z.hkv, z.d, z.chunk, true),
+        .slots = z.chunk,
+        .type = b->kept,
+        .by_head = true};
+    struct kernel_summaries summaries = put_what_is_known(b, &h);
+    int32_t *choice = put_i32(b, NULL, h.chosen);
+    if (done(b, "hils_choose",
+             b->table->hils_choose(&b->run, choice, put(b, h.q, h.queries),
+                                   put(b, h.qhat, h.queries), &pages,
+                                   &summaries, put_i32(b, h.position, z.m),
+                                   put_i32(b, h.landmark, z.n), &h.sizes)))
+        b->table->download(&b->run, mine, choice, h.chosen * sizeof *mine);
+    for (size_t row = 0; row < z.m * z.hkv; row++)
+        others += chosen_otherwise(&h, row / z.hkv, row % z.hkv,
+                                   mine + row * z.top_k, whole + row * z.top_k);
+    if (others > h.chosen / 100)
+        fail_msg("%s: %zu of %zu chosen otherwise", b->label, others, h.chosen);
+    settle(b, "rounded choice");
+    free(whole);
+    free(mine);
+    free(out);
+    free_hils(&h);
+}
+
 /* By emulation, which takes its time, half of the kinds of memory: of each size
  * and way one that is aligned and one that is not, one of bf16 and one of f32. */
 static bool is_excluded(const struct bench *b, size_t turn)
@@ -523,6 +671,8 @@ static void drive_hils(struct bench *b)
                               ways[w].means ? means_for(z.chunk) : 0);
         }
     drive_hils_ties(b);
+    for (size_t m = 2; m < 40 && b->kept == KERNEL_BF16; m += 30)
+        drive_rounded_choice(b, m);
 }
 
 /* No queries, no chunks: nothing is touched. */
@@ -561,7 +711,7 @@ static void drive_nothing(struct bench *b)
     free(expected);
 }
 
-DRIVE(proxies)
+DRIVE_PAGES(proxies)
 DRIVE_PAGES(summaries)
 DRIVE_PAGES(means)
 DRIVE_PAGES(hils)

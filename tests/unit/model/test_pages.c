@@ -100,11 +100,47 @@ static int heads_rounded(struct kernel_run *run,
                      slots, type, m, d);
 }
 
+/* Of chunks [first, first + chunks). */
+static void round_summaries(const struct kernel_summaries *summaries,
+                            size_t first, size_t chunks, size_t count)
+{
+    for (size_t c = first; c < first + chunks; c++)
+        for (size_t i = 0; i < count; i++) {
+            float *at = summaries->keys[c] + summaries->key_at + i;
+            *at = ref_from_bf16(ref_to_bf16(*at));
+        }
+}
+
+static int proxies_rounded(struct kernel_run *run,
+                           const struct kernel_summaries *summaries,
+                           const struct kernel_proxies *proxies, size_t first,
+                           size_t chunks, size_t hq, size_t d)
+{
+    int code = kernels_ref()->chunk_proxies(run, summaries, proxies, first,
+                                            chunks, hq, d);
+    round_summaries(summaries, first, chunks, hq * d);
+    return code;
+}
+
+static int summary_rounded(struct kernel_run *run,
+                           const struct kernel_summaries *summaries,
+                           const struct kernel_pages *pages, size_t first,
+                           size_t chunks, size_t chunk, size_t hq, size_t hkv,
+                           size_t d)
+{
+    int code = kernels_ref()->chunk_summary(run, summaries, pages, first,
+                                            chunks, chunk, hq, hkv, d);
+    round_summaries(summaries, first, chunks, hq * d);
+    return code;
+}
+
 /* The oracle, f32 pages of numbers that bf16 holds. */
 static struct kernels rounding_table(void)
 {
     struct kernels table = *kernels_ref();
     table.heads = heads_rounded;
+    table.chunk_proxies = proxies_rounded;
+    table.chunk_summary = summary_rounded;
     return table;
 }
 
@@ -187,7 +223,7 @@ static void *count_bytes(struct kernel_run *run, size_t bytes)
 
 /* Bytes that a session takes from the table for `count` tokens. */
 static size_t taken(const struct kernels *table, size_t i, size_t count,
-                    size_t *ret_said, uint64_t *ret_token)
+                    size_t *ret_said, uint64_t *ret_token, size_t *ret_biases)
 {
     struct kernels counting = *table;
     counted = table;
@@ -200,13 +236,19 @@ static size_t taken(const struct kernels *table, size_t i, size_t count,
     assert_int_equal(session_reserve(session, count, NULL), 0);
     *ret_said = session_bytes(session);
     *ret_token = model_facts(model)->token_bytes;
+    *ret_biases = 0; /* of the chunks' summaries */
+    for (size_t l = 0; l < model->config.layers; l++)
+        if (model->config.attention.kind == ATTENTION_HILS &&
+            cache_has_summaries(model, l))
+            *ret_biases += *ret_said / cache_page_bytes(model) *
+                           model->config.heads * sizeof(float);
     session_close(session);
     model_close(model);
     return asked_for;
 }
 
 /* The pool's bytes, those that are asked for and those that are said: half of f32
- * and, in models made for HiLS, the summaries. */
+ * and, in models made for HiLS, half of the summaries' biases. */
 static void half_the_bytes_are_taken(void **state)
 {
     (void)state;
@@ -214,15 +256,16 @@ static void half_the_bytes_are_taken(void **state)
     for (int t = 0; t < TABLES; t++) {
         const struct kernels *table = device_table(t);
         for (size_t i = 0; table && i < MODEL_COUNT; i++) {
-            size_t said, whole_said;
+            size_t said, whole_said, biases;
             uint64_t token, whole_token;
-            size_t got = taken(table, i, TOKENS, &said, &token);
-            size_t whole =
-                taken(kernels_cpu(), i, TOKENS, &whole_said, &whole_token);
+            size_t got = taken(table, i, TOKENS, &said, &token, &biases);
+            size_t whole = taken(kernels_cpu(), i, TOKENS, &whole_said,
+                                 &whole_token, &biases);
             bool hils = strncmp(models[i].kind, "hils", 4) == 0;
             if (got < said || got > said + ROOM || whole < whole_said)
                 fail_msg("%s: %zu bytes, said %zu", models[i].kind, got, said);
-            if (hils ? said >= whole_said : said * 2 != whole_said)
+            assert_true(hils == (biases > 0));
+            if (said * 2 != whole_said + biases)
                 fail_msg("%s: %zu bytes, in f32 %zu", models[i].kind, said,
                          whole_said);
             if (hils ? token >= whole_token : token * 2 != whole_token)
@@ -407,16 +450,26 @@ static void other_pages_are_refused(void **state)
         assert_int_equal(
             table->attention(&run, NULL, NULL, &pages, 1, 4, 1, 1, 4, 0),
             KERNEL_UNSUPPORTED);
+        /* nor summaries of another type than theirs */
+        for (int type = KERNEL_F32; type <= KERNEL_F16; type++) {
+            pages.type = type;
+            summaries.type =
+                type == KERNEL_F32 ? KERNEL_BF16 : type - KERNEL_BF16;
+            assert_int_equal(table->chunk_summary(&run, &summaries, &pages, 0,
+                                                  1, 2, 1, 1, 4),
+                             KERNEL_UNSUPPORTED);
+            assert_int_equal(table->hils_choose(&run, NULL, NULL, NULL, &pages,
+                                                &summaries, &none, NULL, &z),
+                             KERNEL_UNSUPPORTED);
+            assert_int_equal(table->hils_attention(&run, NULL, NULL, NULL,
+                                                   &pages, &summaries, &none,
+                                                   NULL, &none, &z),
+                             KERNEL_UNSUPPORTED);
+        }
+        summaries.type = KERNEL_F16;
         assert_int_equal(
-            table->chunk_summary(&run, &summaries, &pages, 0, 1, 2, 1, 1, 4),
+            table->chunk_proxies(&run, &summaries, NULL, 0, 1, 1, 4),
             KERNEL_UNSUPPORTED);
-        assert_int_equal(table->hils_choose(&run, NULL, NULL, NULL, &pages,
-                                            &summaries, &none, NULL, &z),
-                         KERNEL_UNSUPPORTED);
-        assert_int_equal(table->hils_attention(&run, NULL, NULL, NULL, &pages,
-                                               &summaries, &none, NULL, &none,
-                                               &z),
-                         KERNEL_UNSUPPORTED);
         assert_int_equal(table->star_attention(&run, NULL, NULL, &pages, NULL,
                                                1, 4, 1, 1, 4, 2, 1),
                          KERNEL_UNSUPPORTED);
