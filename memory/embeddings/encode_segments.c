@@ -12,8 +12,9 @@
 enum {
     BATCH_SEGMENTS = 64,
     BATCH_TOKENS = 4096,
-    SAVE_SEGMENTS = 256, /* or what a second made: a crash loses no more */
-    SAVE_MS = 1000
+    SAVE_MS = 1000, /* saved as often at least: a crash loses no more */
+    SAVE_SEGMENTS = 2048,
+    SAVE_BYTES = 8 << 20 /* of memories */
 };
 
 struct missing {
@@ -27,7 +28,7 @@ struct unsaved {
     struct hash128 names[SAVE_SEGMENTS + BATCH_SEGMENTS];
     float *memories;                                  /* [.., width] */
     struct buf codes[SAVE_SEGMENTS + BATCH_SEGMENTS]; /* of their tokens */
-    size_t count;
+    size_t count, max; /* saved when there are so many: at most SAVE_SEGMENTS */
     int64_t since;
 };
 
@@ -202,7 +203,7 @@ static int keep_batch(struct encode_pass *e, struct err *err)
             keep_tokens(e, i, &unsaved->codes[unsaved->count]);
         unsaved->names[unsaved->count++] = e->batch.names[i];
     }
-    if (unsaved->count >= SAVE_SEGMENTS || now - unsaved->since >= SAVE_MS)
+    if (unsaved->count >= unsaved->max || now - unsaved->since >= SAVE_MS)
         return save(e, err);
     return 0;
 }
@@ -449,8 +450,10 @@ int encode_nodes(struct encoder *encoder, const uint32_t *nodes, size_t count,
                               .width = encoder->build->facts.width,
                               .nodes = nodes,
                               .recalled = recalled};
-    e->unsaved.memories = mem_alloc((SAVE_SEGMENTS + BATCH_SEGMENTS) *
-                                    e->width * sizeof *e->unsaved.memories);
+    size_t bytes = e->width * sizeof *e->unsaved.memories;
+    e->unsaved.max =
+        SAVE_BYTES / bytes < SAVE_SEGMENTS ? SAVE_BYTES / bytes : SAVE_SEGMENTS;
+    e->unsaved.memories = mem_alloc((e->unsaved.max + BATCH_SEGMENTS) * bytes);
     int code = find_missing(e, count, err);
     if (!code && e->count)
         code = encode_missing(e, err);
