@@ -28,7 +28,7 @@ static bool is_parted(const struct text_place *places, size_t at)
 
 /* The end of what matches at `at`, 0: nothing does.  A space in `wanted` is
  * any run of white space, or a tag, as <br> is read between terms; a line's end also
- * nothing, since an element may end there. */
+ * nothing, since an element may end there; and the sign of an exponent a tag. */
 static size_t match_at(struct slice text, const struct text_place *places,
                        size_t at, struct slice wanted)
 {
@@ -36,6 +36,9 @@ static size_t match_at(struct slice text, const struct text_place *places,
         if (at >= text.size)
             return 0;
         if (wanted.data[i] != ' ' && wanted.data[i] != '\n') {
+            if (wanted.data[i] == '^' && text.data[at] != '^' && i &&
+                is_parted(places, at))
+                continue;
             if (text.data[at++] != wanted.data[i])
                 return 0;
             continue;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/exponents.h"
 #include "indexer/parse/html/reference.h"
 
 enum { MAX_LINK_TEXT = 500, MAX_LABEL = 64, MAX_LOOKAHEAD = 8 };
@@ -432,6 +433,9 @@ static void walk_element(struct walk *w, const xmlNode *element)
         walk_noframes(w, element);
         walk_boundary(w);
     } else if (rule.part == PART_INLINE) {
+        if (dom_tag(element) == GUMBO_TAG_SUP &&
+            exponents_follow(&w->writer, element))
+            writer_sign(&w->writer, '^');
         walk_children(w, element);
     } else if (!entries_box(w, element) && !blocks_element(w, element, &rule)) {
         walk_boundary(w);

@@ -130,6 +130,17 @@ void writer_literal(struct writer *w, struct slice text, struct span span)
         extend(w, span);
 }
 
+bool writer_goes_on(const struct writer *w)
+{
+    return w->open && !w->space && is_nothing(&w->next) && w->text.size &&
+           !text_space(w->text.data, w->text.size, w->text.size - 1);
+}
+
+void writer_sign(struct writer *w, char sign)
+{
+    buf_put_byte(&w->text, sign);
+}
+
 void writer_space(struct writer *w)
 {
     if (!w->exact)

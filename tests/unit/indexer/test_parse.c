@@ -43,6 +43,24 @@ static void test_book_page(void **state)
            "## Preface\n");
 }
 
+/* "231" is another number than 2 to the power of 31. */
+static void test_exponents(void **state)
+{
+    (void)state;
+    expect("<h1>T<sup>2</sup></h1><p>From -2<sup>31</sup> to "
+           "2<sup><i>63</i></sup>-1, 10<sup>&minus;6</sup>&nbsp;m<sup>2</sup>, "
+           "x<sup>n</sup>, (a+b)<sup>2</sup>.<pre>2<sup>8</sup></pre>",
+           "# T^2\nparagraph: From -2^31 to 2^63-1, 10^\u22126 m^2, x^n, "
+           "(a+b)^2.\ncode: 2^8\n");
+    expect("<h1>T</h1><p>word<sup>1</sup>, 1<sup>st</sup>, "
+           "L<sup>A</sup>T<sub>E</sub>X, "
+           "2<sup><a href=#f>3</a></sup>, <a href=x>5<sup>2</sup></a>, "
+           "2 <sup>4</sup>, x<sup>12345</sup>, "
+           "x<sup>a b</sup>, m<sup> </sup>, 2<sup></sup>",
+           "# T\nparagraph: word1, 1st, LATEX, 23, 52, 2 4, x12345, xa b, "
+           "m , 2\n");
+}
+
 static void test_levels(void **state)
 {
     (void)state;
@@ -920,6 +938,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_reference_page),
         TEST(test_book_page),
+        TEST(test_exponents),
         TEST(test_levels),
         TEST(test_sections),
         TEST(test_titles),
