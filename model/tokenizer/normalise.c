@@ -339,6 +339,8 @@ static void strip(const struct normal_step *step, struct buf *text,
     text->size = to - from;
     text->data[text->size] = '\0';
     *head -= from < *head ? from : *head;
+    if (*head > text->size)
+        *head = text->size;
 }
 
 /* ---- With content ---- */

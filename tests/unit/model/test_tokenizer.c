@@ -424,6 +424,10 @@ static void normalisers_do_as_they_say(void **state)
         {"{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Strip\"},"
          "{\"type\":\"Prepend\",\"prepend\":\"_\"},{\"type\":\"NFC\"}]}",
          " e\xCC\x81", "_\xC3\xA9"},
+        /* what is stripped from the right was of the first character, too */
+        {"{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Prepend\","
+         "\"prepend\":\"A \"},{\"type\":\"Strip\"},{\"type\":\"Lowercase\"}]}",
+         " ", "a"},
         /* among ASCII: marks join the letter before them, and are put in order */
         {"{\"type\":\"NFC\"}", "See n\xCC\x83, cafe\xCC\x81 \xC3\xA9!e\xCC\x81",
          "See \xC3\xB1, caf\xC3\xA9 \xC3\xA9!\xC3\xA9"},
