@@ -76,8 +76,8 @@ struct node {
     uint32_t parent; /* TREE_NONE: the root */
     uint32_t end;    /* one past the last node of the sub-tree */
     uint32_t height; /* 0: leaf; else 1 + the greatest height of a child */
-    int level;       /* heading level in the source, 1..6; 0: no heading;
-                        TREE_LEVEL_ENTRY */
+    int level;       /* heading level in the source, 1..6; 0: no heading, or one
+                        above h1; TREE_LEVEL_ENTRY */
     bool entry;      /* a reference entry: a function, an option, a parameter
                    described under its section */
     struct slice title;

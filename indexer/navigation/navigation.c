@@ -114,12 +114,21 @@ static bool is_listing(const char *path)
     return end && !strncmp(end + sizeof ending - 1, "htm", 3);
 }
 
+static bool begins_with(const char *name, const char *const *starts)
+{
+    while (*starts && strncmp(name, *starts, strlen(*starts)))
+        starts++;
+    return *starts != NULL;
+}
+
 /* Is the page called as another is, with `mark` behind its name?  GAPDoc writes each page
  * once more for MathJax: "chap2_mj.html". */
 static bool is_besides_another(const struct navigation *p, uint32_t piece,
-                               const char *mark)
+                               const char *const *starts, const char *mark)
 {
     const char *path = p->pieces[piece].path;
+    if (!begins_with(navigation_name(path), starts))
+        return false;
     const char *dot = strstr(navigation_name(path), ".htm");
     size_t size = dot ? (size_t)(dot - path) : 0, own = strlen(mark);
     if (size <= own || memcmp(path + size - own, mark, own))
@@ -136,12 +145,17 @@ static bool is_besides_another(const struct navigation *p, uint32_t piece,
  * which would be taken for contents, and each class for a part of its list. */
 static bool is_list_of_members(const struct navigation *p, uint32_t piece)
 {
+    static const char *const kinds[] = {"class",     "struct",   "union",
+                                        "interface", "protocol", "category",
+                                        "exception", "service",  "singleton",
+                                        "namespace", NULL};
     return navigation_page(p, piece)->contents == CONTENTS_BELOW &&
-           is_besides_another(p, piece, "-members");
+           is_besides_another(p, piece, kinds, "-members");
 }
 
 static void look_at(struct navigation *p)
 {
+    static const char *const chapters[] = {"chap", NULL};
     bool javadoc = false;
     for (uint32_t i = 0; i < p->count; i++)
         javadoc |= navigation_is_named(p->pieces[i].path, summary_names);
@@ -159,7 +173,7 @@ static void look_at(struct navigation *p)
                                 : role == PAGE_MADE   ? EXCLUDED_LISTS
                                 : is_listing(path)    ? EXCLUDED_LISTS
                                 : javadoc && is_besides(path) ? EXCLUDED_LISTS
-                                : is_besides_another(p, i, "_mj")
+                                : is_besides_another(p, i, chapters, "_mj")
                                     ? EXCLUDED_VARIANT
                                 : is_list_of_members(p, i) ? EXCLUDED_LISTS
                                 : subtrees[i]              ? EXCLUDED_WHOLE

@@ -248,10 +248,14 @@ static const xmlNode *find_names(const struct walk *w, const xmlNode *heading)
 /* "fopen, fdopen" of "fopen, fdopen — stream open functions". */
 static struct slice names_of(struct slice line)
 {
-    static const char dash[] = " — ";
-    const char *end = memmem(line.data, line.size, dash, sizeof dash - 1);
-    return (struct slice){line.data,
-                          end ? (size_t)(end - line.data) : line.size};
+    static const char *const dashes[] = {" — ", " – ", " -- ", " - "};
+    for (size_t i = 0; i < sizeof dashes / sizeof dashes[0]; i++) {
+        const char *end =
+            memmem(line.data, line.size, dashes[i], strlen(dashes[i]));
+        if (end)
+            line.size = (size_t)(end - line.data);
+    }
+    return line;
 }
 
 /* The line is read once more as text of the page. */

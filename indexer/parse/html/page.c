@@ -184,7 +184,8 @@ int page_role(const struct page_facts *facts)
     if (facts->asks && facts->text < MAX_SEARCH &&
         title_is(facts, is_search_title))
         return PAGE_SEARCH;
-    if (is_letter(facts->first_heading))
+    if (is_letter(facts->first_heading) && facts->linked &&
+        8 * facts->linked >= facts->text)
         return PAGE_MADE;
     bool lettered =
         facts->letters >= MIN_LETTERS && 2 * facts->linked >= facts->text;

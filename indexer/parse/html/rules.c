@@ -6,7 +6,10 @@
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/reference.h"
 
-enum { MAX_AROUND = 8 }; /* elements around a permalink that are looked at */
+enum {
+    MAX_AROUND = 8, /* elements around a permalink that are looked at */
+    MAX_MORE = 32   /* bytes of "More..." */
+};
 
 /* ---- Elements ---- */
 
@@ -192,7 +195,7 @@ static bool is_more(const xmlNode *link)
         return false;
     struct slice text = dom_text(only)->text;
     const char *anchor = strchr(href, '#');
-    return anchor && text.size > 3 &&
+    return anchor && text.size > 3 && text.size <= MAX_MORE &&
            !memcmp(text.data + text.size - 3, "...", 3) &&
            (!strcmp(anchor, "#details") ||
             classes_has(link->parent, "mdescRight"));
@@ -237,19 +240,33 @@ bool rules_is_name_in_parts(const xmlNode *heading)
     if (dom_tag(heading) != GUMBO_TAG_H1)
         return false;
     for (const xmlNode *at = heading->children; at; at = at->next)
-        if (dom_tag(at) == GUMBO_TAG_SPAN && classes_has(at, "sep"))
+        if (dom_tag(at) == GUMBO_TAG_SPAN && classes_has(at, "sep") &&
+            !at->children)
             return true;
     return false;
 }
 
-/* The kind of thing, above the heading that names it. */
+/* The kind of thing, above the heading that names it: gi-docgen's. */
 static bool is_above_h1(const xmlNode *heading)
 {
+    if (dom_tag(heading) != GUMBO_TAG_H3)
+        return false;
     const xmlNode *next = heading->next;
     while (next && !dom_is_element(next))
         next = next->next;
     return dom_tag(heading->parent) == GUMBO_TAG_HEADER && next &&
            dom_tag(next) == GUMBO_TAG_H1;
+}
+
+/* Does the page's own text stand in it, for want of an end tag? */
+static bool holds_page(const xmlNode *top)
+{
+    for (const xmlNode *at = dom_next(top, top, false); at;
+         at = dom_next(at, top, false))
+        if (dom_is_element(at) &&
+            (classes_has(at, "headertitle") || classes_has(at, "contents")))
+            return true;
+    return false;
 }
 
 /* What Doxygen's pages begin with, and what a manual has put there. */
@@ -262,7 +279,7 @@ static bool is_doxygen_top(const xmlNode *element)
     while (first && !dom_is_element(first))
         first = first->next;
     id = first ? dom_attribute(first, "id") : NULL;
-    return id && !strcmp(id, "titlearea");
+    return id && !strcmp(id, "titlearea") && !holds_page(element);
 }
 
 struct rule rules_of(const xmlNode *element)

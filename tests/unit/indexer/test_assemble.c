@@ -472,25 +472,33 @@ static void lists_of_members_are_no_contents(void **state)
 {
     (void)state;
     static const struct page_of pages[] = {
-        {"a-members.html", "A Members", "", "", 0, CONTENTS_BELOW, "a.html"},
-        {"a.html", "A", "", "", 0, 0, ""},
         {"annotated.html", "Classes", "", "", 0, CONTENTS_BELOW,
-         "space.html >a.html"},
+         "space.html >classa.html"},
+        {"classa-members.html", "A Members", "", "", 0, CONTENTS_BELOW,
+         "classa.html"},
+        {"classa.html", "A", "", "", 0, 0, ""},
         {"club-members.html", "Members", "", "", 0, 0, ""},
         {"club.html", "Club", "", "", 0, 0, ""},
-        {"hierarchy.html", "Tree", "", "", 0, CONTENTS_BELOW, "a.html"},
+        {"group-members.html", "Nodes", "", "", 0, CONTENTS_BELOW,
+         "leader.html"},
+        {"group.html", "Group", "", "", 0, 0, ""},
+        {"hierarchy.html", "Tree", "", "", 0, CONTENTS_BELOW, "classa.html"},
+        {"leader.html", "Leader", "", "", 0, 0, ""},
         {"space.html", "Space", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(Classes(Notes,Space(Notes,A(Notes))),"
-                        "Members(Notes),Club(Notes),Tree(Notes))");
+                        "Members(Notes),Club(Notes),Nodes(Notes,Leader(Notes)),"
+                        "Group(Notes),Tree(Notes))");
 }
 
 static void pages_for_mathjax_are_variants(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"a.html", "a_mj.html", "b_mj.html"};
-    struct piece pieces[3] = {0};
-    for (uint32_t i = 0; i < 3; i++) {
+    static const char *const paths[] = {"chap1.html", "chap1_mj.html",
+                                        "chap2_mj.html", "energy.html",
+                                        "energy_mj.html"};
+    struct piece pieces[5] = {0};
+    for (uint32_t i = 0; i < 5; i++) {
         struct tree *tree = page_with("a", paths[i]);
         assert_int_equal(tree_seal(tree, NULL), 0);
         pieces[i].path = paths[i];
@@ -498,12 +506,12 @@ static void pages_for_mathjax_are_variants(void **state)
         tree_free(tree);
     }
     struct tree *outline;
-    assert_int_equal(assemble("M", pieces, 3, true, &outline, NULL), 0);
-    for (uint32_t i = 0; i < 3; i++)
+    assert_int_equal(assemble("M", pieces, 5, true, &outline, NULL), 0);
+    for (uint32_t i = 0; i < 5; i++)
         assert_int_equal(outline->excluded[i],
                          i == 1 ? EXCLUDED_VARIANT : EXCLUDED_NOT);
     tree_free(outline);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 5; i++)
         tree_free(pieces[i].skeleton);
 }
 

@@ -145,6 +145,11 @@ static void test_doxygen_headers(void **state)
            "class=title>Memory<span class=mlabels><span class=mlabel>abstract"
            "</span></span></div></div></div><div class=contents><p>Text.",
            "# Memory\nparagraph: Text.\n");
+    expect(
+        "<title>Open</title><div id=top><div id=titlearea><div>Lib 2</div>"
+        "<div class=header><div class=headertitle><div class=title>Open</div>"
+        "</div></div><div class=contents><p>Text.",
+        "# Open\nparagraph: Lib 2\nparagraph: Text.\n");
     expect("<div id=top><h1>Memory</h1><p>Text.</div>",
            "# Memory {top}\nparagraph: Text.\n");
 }
@@ -284,6 +289,11 @@ static void test_names_in_parts(void **state)
     expect("<title>Soup</title><header><h3>Namespace</h3><h1>Soup</h1></header>"
            "<p>Text.",
            "# Soup\nparagraph: Text.\n");
+    expect("<title>Site</title><h1><a href=l.html>Linux</a> <span class=sep>/"
+           "</span> Install</h1><p>One.<h2>Next</h2><p>Two.",
+           "# Linux / Install\nparagraph: One.\n## Next\nparagraph: Two.\n");
+    expect("<header><h1>Part one</h1><h1>Backup</h1></header><p>Text.",
+           "# \n## Part one\n## Backup\nparagraph: Text.\n");
 }
 
 static void test_doxygen_more(void **state)
@@ -298,6 +308,9 @@ static void test_doxygen_more(void **state)
         "# Sound\nparagraph: Plays.\n"
         "table: void\\tplay ()\\n\\tStart it.\n"
         "paragraph: See More...\n");
+    expect("<h1>A</h1><p>See <a href=g.html#details>Backup strategies for "
+           "large clusters...</a>",
+           "# A\nparagraph: See Backup strategies for large clusters...\n");
 }
 
 static void test_lists_of_members(void **state)
@@ -305,8 +318,12 @@ static void test_lists_of_members(void **state)
     (void)state;
     struct tree *tree =
         parse("<title>Lib: Class Members</title><h3><a id=index_b></a>- b -"
-              "</h3><ul><li>back : <a href=a.html#b>A</a></ul>");
+              "</h3><ul><li>back : <a href=a.html#b>Archive</a></ul>");
     assert_int_equal(tree->page.role, PAGE_MADE);
+    tree_free(tree);
+    tree =
+        parse("<title>Poem</title><h2>- 1 -</h2><p>Text.<h2>- 2 -</h2>More.");
+    assert_int_equal(tree->page.role, PAGE_CONTENT);
     tree_free(tree);
     tree = parse("<h3>- and so on -</h3><p>Text.");
     assert_int_equal(tree->page.role, PAGE_CONTENT);
