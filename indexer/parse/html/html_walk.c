@@ -5,8 +5,9 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
-#include "indexer/parse/html/exponents.h"
 #include "indexer/parse/html/reference.h"
+#include "indexer/parse/html/superscripts.h"
+#include "indexer/parse/outline/exponents.h"
 
 enum { MAX_LINK_TEXT = 500, MAX_LABEL = 64, MAX_LOOKAHEAD = 8 };
 
@@ -438,8 +439,8 @@ static void walk_element(struct walk *w, const xmlNode *element)
         walk_boundary(w);
     } else if (rule.part == PART_INLINE) {
         if (dom_tag(element) == GUMBO_TAG_SUP &&
-            exponents_follow(&w->writer, element))
-            writer_sign(&w->writer, '^');
+            superscripts_raise(&w->writer, element))
+            exponents_begin(&w->writer);
         walk_children(w, element);
     } else if (!entries_box(w, element) && !blocks_element(w, element, &rule)) {
         walk_boundary(w);

@@ -1,6 +1,10 @@
 /* Commands whose arguments are none of the text, and those that mark some of
  * it; what follows the arguments named here flows on as text. */
+#include "base/text.h"
 #include "indexer/parse/latex/latex_internal.h"
+#include "indexer/parse/outline/exponents.h"
+
+enum { MAX_RAISED = 8 /* bytes of an exponent */ };
 
 /* Takes what `before` says, and is nothing. */
 static void run_nothing(struct tex *tex, const struct command *command,
@@ -78,6 +82,28 @@ static void run_readable(struct tex *tex, const struct command *command,
     }
     tokens_free(reads ? &set : &read);
     tex_push(tex, reads ? read : set);
+}
+
+/* \textsuperscript{2}: a mark, or an exponent. */
+static void run_raised(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct document *d = document_of(tex);
+    struct writer *writer = &document_flow(d)->writer;
+    struct tokens list = {0};
+    struct buf raised = {0};
+    (void)command;
+    (void)call;
+    tex_read_argument(tex, &list);
+    for (size_t i = 0; i < list.count && raised.size < MAX_RAISED; i++)
+        text_encode(&raised, list.items[i].cat == CAT_LETTER ||
+                                     list.items[i].cat == CAT_OTHER
+                                 ? list.items[i].value
+                                 : ' ');
+    if (!d->in.silent && exponents_follow(writer, buf_slice(&raised)))
+        exponents_begin(writer);
+    buf_free(&raised);
+    tex_push(tex, list);
 }
 
 static void run_at_begin(struct tex *tex, const struct command *command,
@@ -522,6 +548,7 @@ static const struct command ignored[] = {
     {"obeylines", run_obeylines, NULL, 0, NULL},
     {"tt", run_mono, NULL, 0, NULL},
     {"ttfamily", run_mono, NULL, 0, NULL},
+    {"textsuperscript", run_raised, NULL, 0, NULL},
     {"texttt", run_mono, NULL, 1, NULL},
 };
 

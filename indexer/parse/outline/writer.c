@@ -136,11 +136,6 @@ bool writer_goes_on(const struct writer *w)
            !text_space(w->text.data, w->text.size, w->text.size - 1);
 }
 
-void writer_sign(struct writer *w, char sign)
-{
-    buf_put_byte(&w->text, sign);
-}
-
 void writer_space(struct writer *w)
 {
     if (!w->exact)

@@ -37,9 +37,6 @@ void writer_literal(struct writer *writer, struct slice text, struct span span);
 /* Does the next text stand directly behind the last one, in the same word? */
 bool writer_goes_on(const struct writer *writer);
 
-/* A sign that the file has not got, where writer_goes_on. */
-void writer_sign(struct writer *writer, char sign);
-
 /* The next text is another word; in exact text, in another line. */
 void writer_space(struct writer *writer);
 

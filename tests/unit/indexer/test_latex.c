@@ -254,6 +254,18 @@ static void test_math(void **state)
         "paragraph: $\\alpha+1$");
 }
 
+static void test_exponents(void **state)
+{
+    (void)state;
+    expect("10\\textsuperscript{-6} m\\textsuperscript 2, "
+           "2\\textsuperscript{31}, x\\textsuperscript{n}; "
+           "word\\textsuperscript{1}, 1\\textsuperscript{st}, "
+           "2\\textsuperscript{\\emph{b}}, \\textsuperscript{3}, "
+           "a\\textsuperscript{}",
+           "paragraph: 10^-6 m^2, 2^31, x^n; word1, 1st, 2b, 3, a");
+    expect("\\section{T\\textsuperscript{2}}", "# T^2");
+}
+
 static void test_signs(void **state)
 {
     (void)state;
@@ -470,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_verb),
         cmocka_unit_test(test_own_listings),
         cmocka_unit_test(test_math),
+        cmocka_unit_test(test_exponents),
         cmocka_unit_test(test_signs),
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_titles_of_classes),
