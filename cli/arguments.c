@@ -53,6 +53,14 @@ static bool is_former_name(const struct option_spec *spec, const char *word)
     return true;
 }
 
+/* Is the verb followed by what is sought? */
+static bool seeks(const struct cli *cli)
+{
+    return cli->command && (!strcmp(cli->command->name, "search") ||
+                            !strcmp(cli->command->name, "grep") ||
+                            !strcmp(cli->command->name, "ask"));
+}
+
 /* The option `--name` of `size` bytes, or -1 with the error set. */
 static int find_long(const struct cli *cli, const char *name, size_t size,
                      struct err *err)
@@ -71,10 +79,14 @@ static int find_long(const struct cli *cli, const char *name, size_t size,
             nearest_try(&nearest, cli_options[i].name);
     }
     if (found < 0) {
-        char hint[128] = "";
+        char hint[160] = "";
         if (nearest.found)
             snprintf(hint, sizeof hint, "; did you mean '--%s'?",
                      nearest.found);
+        else if (seeks(cli))
+            snprintf(hint, sizeof hint,
+                     "; what you seek goes behind '--': lectern %s -- --%.64s",
+                     verb, word);
         err_set(err, ERR_USAGE, "%s%sunknown option '--%s'%s", verb ? verb : "",
                 verb ? ": " : "", word, hint);
     }
@@ -258,10 +270,7 @@ static int check_manuals(struct cli *cli, struct err *err)
     const struct text_list *manuals = &cli->options.manuals;
     if (manuals->count)
         cli->options.manual = manuals->items[0];
-    if (manuals->count < 2 || !cli->command ||
-        !strcmp(cli->command->name, "search") ||
-        !strcmp(cli->command->name, "grep") ||
-        !strcmp(cli->command->name, "ask"))
+    if (manuals->count < 2 || !cli->command || seeks(cli))
         return 0;
     return err_set(err, ERR_USAGE, "%s takes one -c, not %s and %s",
                    cli->command->name, manuals->items[0], manuals->items[1]);

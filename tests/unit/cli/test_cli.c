@@ -80,6 +80,8 @@ static void wrong_arguments_are_refused(void **state)
         {WORDS(W("serach"), W("x")), "did you mean 'search'?"},
         {WORDS(W("ask"), W("x"), W("--expalin")), "did you mean '--explain'?"},
         {WORDS(W("ls"), W("--wait")), "ls: unknown option '--wait'"},
+        {WORDS(W("ask"), W("--force-with-lease")),
+         "behind '--': lectern ask -- --force-with-lease"},
         {WORDS(W("ls"), W("-n"), W("3")), "ls: unknown option '-n'"},
         {WORDS(W("--wait"), W("add"), W("x")), "unknown option '--wait'"},
         {WORDS(W("ask")), "needs an argument"},
