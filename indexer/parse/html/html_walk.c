@@ -399,6 +399,14 @@ static bool is_entry(const struct walk *w, const xmlNode *element)
            (w->in.kind == BLOCK_PARAGRAPH && labels_has(&w->labels, element));
 }
 
+static void walk_raised(struct walk *w, const xmlNode *sup)
+{
+    if (!w->writer.exact && superscripts_are_fraction(sup))
+        writer_space(&w->writer);
+    else if (superscripts_raise(&w->writer, sup))
+        exponents_begin(&w->writer);
+}
+
 static void walk_element(struct walk *w, const xmlNode *element)
 {
     struct rule rule = rules_of(element);
@@ -438,9 +446,8 @@ static void walk_element(struct walk *w, const xmlNode *element)
         walk_noframes(w, element);
         walk_boundary(w);
     } else if (rule.part == PART_INLINE) {
-        if (dom_tag(element) == GUMBO_TAG_SUP &&
-            superscripts_raise(&w->writer, element))
-            exponents_begin(&w->writer);
+        if (dom_tag(element) == GUMBO_TAG_SUP)
+            walk_raised(w, element);
         walk_children(w, element);
     } else if (!entries_box(w, element) && !blocks_element(w, element, &rule)) {
         walk_boundary(w);

@@ -57,6 +57,16 @@ static bool goes_on_in_letters(const xmlNode *sup)
     return text.size && is_letter(text.data[0]);
 }
 
+bool superscripts_are_fraction(const xmlNode *sup)
+{
+    const xmlNode *bar = sup->next;
+    if (!bar || dom_is_element(bar) || !bar->next ||
+        !dom_is_element(bar->next) || dom_tag(bar->next) != GUMBO_TAG_SUB)
+        return false;
+    return slice_is(dom_text(bar)->text, "/") ||
+           slice_is(dom_text(bar)->text, "\u2044");
+}
+
 bool superscripts_raise(const struct writer *writer, const xmlNode *sup)
 {
     const struct dom_text *text = only_text(sup);

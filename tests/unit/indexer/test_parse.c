@@ -52,6 +52,8 @@ static void test_exponents(void **state)
            "x<sup>n</sup>, (a+b)<sup>2</sup>.<pre>2<sup>8</sup></pre>",
            "# T^2\nparagraph: From -2^31 to 2^63-1, 10^\u22126 m^2, x^n, "
            "(a+b)^2.\ncode: 2^8\n");
+    expect("<h1>T</h1><p>5<sup>1</sup>/<sub>2</sub> inches, 2<sup>3</sup>/4",
+           "# T\nparagraph: 5 1/2 inches, 2^3/4\n");
     expect("<h1>T</h1><p>word<sup>1</sup>, 1<sup>st</sup>, "
            "L<sup>A</sup>T<sub>E</sub>X, "
            "2<sup><a href=#f>3</a></sup>, <a href=x>5<sup>2</sup></a>, "
