@@ -26,19 +26,79 @@ static bool is_parted(const struct text_place *places, size_t at)
     return at && places[at].from > places[at - 1].to;
 }
 
+static struct slice behind(struct slice text, size_t at)
+{
+    return (struct slice){text.data + at, text.size - at};
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n';
+}
+
+/* Bytes of the sign at `at` that a parser puts where a file has markup alone, as in
+ * 2<sup>31</sup>; 0: none. */
+static size_t sign_at(struct slice wanted, size_t at)
+{
+    static const char root[] = "√";
+    if (strchr("^_/()", wanted.data[at]))
+        return wanted.data[at] != '\0';
+    return slice_starts(behind(wanted, at), slice_of(root)) ? sizeof root - 1
+                                                            : 0;
+}
+
+/* Does such a sign of `size` bytes stand for the markup before `at`? */
+static bool is_drawn(struct slice text, const struct text_place *places,
+                     size_t at, struct slice wanted, size_t i, size_t size)
+{
+    if (!size)
+        return false;
+    if (at == text.size)
+        return i > 0;
+    if (text.size - at >= size &&
+        !memcmp(text.data + at, wanted.data + i, size))
+        return false;
+    size_t beyond = skip_space(text, at);
+    return !at || is_parted(places, at) || beyond == text.size ||
+           is_parted(places, beyond);
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Do digits of one number go on behind white space that is between tags? */
+static bool goes_on(struct slice text, const struct text_place *places,
+                    size_t at, struct slice wanted, size_t i)
+{
+    if (!i || !is_digit(wanted.data[i - 1]) || !is_digit(wanted.data[i]))
+        return false;
+    size_t beyond = skip_space(text, at);
+    return beyond > at && beyond < text.size &&
+           (is_parted(places, at) || is_parted(places, beyond));
+}
+
 /* The end of what matches at `at`, 0: nothing does.  A space in `wanted` is
  * any run of white space, or a tag, as <br> is read between terms; a line's end also
- * nothing, since an element may end there; and the sign of an exponent a tag. */
+ * nothing, since an element may end there; and signs that are drawn are tags, with the
+ * white space around them. */
 static size_t match_at(struct slice text, const struct text_place *places,
                        size_t at, struct slice wanted)
 {
     for (size_t i = 0; i < wanted.size; i++) {
+        size_t sign = sign_at(wanted, i);
+        if (is_drawn(text, places, at, wanted, i, sign)) {
+            i += sign - 1;
+            if (i + 1 < wanted.size && !is_space(wanted.data[i + 1]))
+                at = skip_space(text, at);
+            continue;
+        }
         if (at >= text.size)
             return 0;
-        if (wanted.data[i] != ' ' && wanted.data[i] != '\n') {
-            if (wanted.data[i] == '^' && text.data[at] != '^' && i &&
-                is_parted(places, at))
-                continue;
+        if (goes_on(text, places, at, wanted, i))
+            at = skip_space(text, at);
+        if (!is_space(wanted.data[i])) {
             if (text.data[at++] != wanted.data[i])
                 return 0;
             continue;

@@ -38,7 +38,8 @@ static void fold(struct folding *f, const struct character *character,
         if (step) {
             if (!f->space)
                 f->space_at = place;
-            f->space_at.to = place.to;
+            else if (place.from == f->space_at.to) /* no tag is in it */
+                f->space_at.to = place.to;
             f->space = true;
             continue;
         }

@@ -2,6 +2,7 @@
 #include <strings.h>
 
 #include "indexer/parse/html/html_internal.h"
+#include "indexer/parse/html/mathml.h"
 
 /* The TeX source that a formula in MathML has as an annotation, or NULL. */
 static const xmlNode *annotation_of(const xmlNode *formula)
@@ -17,20 +18,6 @@ static const xmlNode *annotation_of(const xmlNode *formula)
     return NULL;
 }
 
-/* What the formula reads where there is no TeX: its other annotations say the
- * same once more. */
-static void read_symbols(struct walk *w, const xmlNode *formula)
-{
-    bool skip = false;
-    for (const xmlNode *at = dom_next(formula, formula, false); at;
-         at = dom_next(at, formula, skip)) {
-        skip = dom_is_element(at) &&
-               !strncmp((const char *)at->name, "annotation", 10);
-        if (!dom_is_element(at))
-            writer_text(&w->writer, dom_text(at));
-    }
-}
-
 static void read_formula(struct walk *w, const xmlNode *formula)
 {
     const xmlNode *tex = annotation_of(formula);
@@ -41,7 +28,7 @@ static void read_formula(struct walk *w, const xmlNode *formula)
         writer_literal(&w->writer, slice_of(alternative),
                        walk_tag_span(formula));
     else
-        read_symbols(w, formula);
+        mathml_read(&w->writer, formula);
 }
 
 /* A block of its own, where a block may begin. */

@@ -70,5 +70,5 @@ bool exponents_follow(const struct writer *w, struct slice raised)
 
 void exponents_begin(struct writer *w)
 {
-    buf_put_byte(&w->text, '^');
+    writer_sign(w, "^");
 }

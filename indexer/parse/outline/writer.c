@@ -136,6 +136,12 @@ bool writer_goes_on(const struct writer *w)
            !text_space(w->text.data, w->text.size, w->text.size - 1);
 }
 
+void writer_sign(struct writer *w, const char *sign)
+{
+    begin_word(w);
+    buf_put_text(&w->text, sign);
+}
+
 void writer_space(struct writer *w)
 {
     if (!w->exact)

@@ -37,6 +37,10 @@ void writer_literal(struct writer *writer, struct slice text, struct span span);
 /* Does the next text stand directly behind the last one, in the same word? */
 bool writer_goes_on(const struct writer *writer);
 
+/* A sign that the file has not got, behind what separates the next text; text must
+ * follow, or have come before. */
+void writer_sign(struct writer *writer, const char *sign);
+
 /* The next text is another word; in exact text, in another line. */
 void writer_space(struct writer *writer);
 

@@ -68,19 +68,31 @@ static void a_tag_may_be_a_space(void **state)
     assert_false(quote_find(slice_of("abc"), parted, slice_of("abc d"), &span));
 }
 
-/* 2<sup>8</sup> is read as "2^8". */
-static void a_tag_may_be_the_sign_of_an_exponent(void **state)
+/* 2<sup>8</sup> is read as "2^8", a fraction of MathML as "a/(b+c)". */
+static void markup_may_be_signs(void **state)
 {
     (void)state;
     static const struct text_place parted[] = {{0, 1}, {6, 7}, {13, 14}};
+    static const struct text_place padded[] = {
+        {0, 1}, {1, 2}, {9, 10}, {10, 11}, {18, 19}};
     struct span span = {0};
     assert_true(quote_find(slice_of("28b"), parted, slice_of("2^8"), &span));
     assert_int_equal(span.from, 0);
     assert_int_equal(span.to, 7);
+    assert_true(
+        quote_find(slice_of("28b"), parted, slice_of("(2/8)_b"), &span));
+    assert_int_equal(span.to, 14);
+    assert_true(quote_find(slice_of("28b"), parted, slice_of("2√(8b)"), &span));
     assert_true(quote_find(slice_of("2^8"), places(), slice_of("2^8"), &span));
+    /* the space stands in the file, but at its tag */
+    assert_true(
+        quote_find(slice_of("2 8 b"), padded, slice_of("2/8^b"), &span));
+    assert_int_equal(span.to, 19);
     assert_false(quote_find(slice_of("28b"), places(), slice_of("2^8"), &span));
-    assert_false(quote_find(slice_of("28b"), parted, slice_of("^28"), &span));
-    assert_false(quote_find(slice_of("28b"), parted, slice_of("28b^"), &span));
+    assert_false(
+        quote_find(slice_of("a bc"), places(), slice_of("a_bc"), &span));
+    assert_false(quote_find(slice_of("28b"), parted, slice_of("2-8"), &span));
+    assert_false(quote_find(slice_of("28b"), parted, slice_of("2^b"), &span));
 }
 
 static void parts_end_at_stops_cells_and_lines(void **state)
@@ -330,7 +342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(white_space_is_any_run_of_it),
         cmocka_unit_test(a_tag_may_be_a_space),
-        cmocka_unit_test(a_tag_may_be_the_sign_of_an_exponent),
+        cmocka_unit_test(markup_may_be_signs),
         cmocka_unit_test(parts_end_at_stops_cells_and_lines),
         cmocka_unit_test(typed_words_are_aligned),
         cmocka_unit_test(words_far_apart_are_not_one_passage),

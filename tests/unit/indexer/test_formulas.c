@@ -1,0 +1,76 @@
+#include "tests/unit/support/spans.h"
+
+/* Formulas and exponents in HTML. */
+
+static void test_figures_and_math(void **state)
+{
+    (void)state;
+    expect("<figure><img alt='A cat'><figcaption>Fig. 1</figcaption></figure>"
+           "<p><img alt=alone></p><p>text <img alt=icon> on</p>"
+           "<p>x <math><mi>E</mi><annotation encoding='application/x-tex'>"
+           "E=mc^2</annotation></math> y</p>"
+           "<math display=block><mi>z</mi></math>"
+           "<div class=math>\\[ a &lt; b \\]</div>",
+           "# \nfigure: A cat\\nFig. 1\nfigure: alone\nparagraph: text on\n"
+           "figure: icon\n"
+           "paragraph: x E=mc^2 y\nmath: z\nmath: \\[ a < b \\]\n");
+}
+
+/* "231" is another number than 2 to the power of 31. */
+static void test_exponents(void **state)
+{
+    (void)state;
+    expect("<h1>T<sup>2</sup></h1><p>From -2<sup>31</sup> to "
+           "2<sup><i>63</i></sup>-1, 10<sup>&minus;6</sup>&nbsp;m<sup>2</sup>, "
+           "x<sup>n</sup>, (a+b)<sup>2</sup>.<pre>2<sup>8</sup></pre>",
+           "# T^2\nparagraph: From -2^31 to 2^63-1, 10^\u22126 m^2, x^n, "
+           "(a+b)^2.\ncode: 2^8\n");
+    expect("<h1>T</h1><p>5<sup>1</sup>/<sub>2</sub> inches, 2<sup>3</sup>/4",
+           "# T\nparagraph: 5 1/2 inches, 2^3/4\n");
+    expect("<h1>T</h1><p>word<sup>1</sup>, 1<sup>st</sup>, "
+           "L<sup>A</sup>T<sub>E</sub>X, "
+           "2<sup><a href=#f>3</a></sup>, <a href=x>5<sup>2</sup></a>, "
+           "2 <sup>4</sup>, x<sup>12345</sup>, "
+           "x<sup>a b</sup>, m<sup> </sup>, 2<sup></sup>",
+           "# T\nparagraph: word1, 1st, LATEX, 23, 52, 2 4, x12345, xa b, "
+           "m , 2\n");
+}
+
+/* Formulas without TeX: LyX writes their white space out. */
+static void test_mathml(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>T</h1><p>a <math><mrow><msup>\n <mrow><mn>2</mn>\n </mrow>\n "
+        "<mrow><mn>31</mn></mrow></msup><mo>-</mo><mn>1</mn></mrow></math> b "
+        "<math><mfrac><mrow><mo> &Omega; </mo>\n</mrow><mrow><mi> □ </mi>"
+        "</mrow></mfrac></math>, <math><msqrt><mn>2</mn></msqrt></math>.",
+        "# T\nparagraph: a 2^31-1 b Ω/□ , √2.\n");
+    expect(
+        "<h1>T</h1><p><math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow>"
+        "<mrow><mi>u</mi><mi>n</mi></mrow></mfrac></math> <math><msup><mi>e"
+        "</mi><mrow><mo>-</mo><mi>x</mi></mrow></msup></math> <math><msubsup>"
+        "<mi>x</mi><mn>1</mn><mn>2</mn></msubsup></math> <math><munderover>"
+        "<mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi>"
+        "</munderover><msqrt><mi>a</mi><mo>+</mo><mi>b</mi></msqrt><mroot>"
+        "<mi>y</mi><mn>3</mn></mroot></math>",
+        "# T\nparagraph: (a+b)/un e^(-x) x_1^2 ∑_(i=1)^n√(a+b)3√y\n");
+    expect("<h1>T</h1><p>Kilo <math><mrow><mn>1</mn>\n <msup><mn>0</mn><mn>3"
+           "</mn></msup></mrow></math> <math><mn>2</mn> <mtable><mtr><mtd><mn>1"
+           "</mn></mtd> <mtd><mn>0</mn></mtd></mtr></mtable></math>",
+           "# T\nparagraph: Kilo 10^3 2 1 0\n");
+    expect("<h1>T</h1><p>x<math><msup><mi></mi><mn>2</mn></msup><msqrt></msqrt>"
+           "<mfrac><mn>1</mn><mrow></mrow></mfrac><msub><mi>y</mi></msub>"
+           "</math>",
+           "# T\nparagraph: x21y\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_figures_and_math),
+        TEST(test_exponents),
+        TEST(test_mathml),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
