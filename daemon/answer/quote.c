@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "daemon/answer/latex_alignment.h"
+#include "daemon/answer/quote_drawn.h"
 #include "indexer/index.h"
 #include "memory/lexical/sentences.h"
 
@@ -26,79 +27,16 @@ static bool is_parted(const struct text_place *places, size_t at)
     return at && places[at].from > places[at - 1].to;
 }
 
-static struct slice behind(struct slice text, size_t at)
-{
-    return (struct slice){text.data + at, text.size - at};
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n';
-}
-
-/* Bytes of the sign at `at` that a parser puts where a file has markup alone, as in
- * 2<sup>31</sup>; 0: none. */
-static size_t sign_at(struct slice wanted, size_t at)
-{
-    static const char root[] = "√";
-    if (strchr("^_/()", wanted.data[at]))
-        return wanted.data[at] != '\0';
-    return slice_starts(behind(wanted, at), slice_of(root)) ? sizeof root - 1
-                                                            : 0;
-}
-
-/* Does such a sign of `size` bytes stand for the markup before `at`? */
-static bool is_drawn(struct slice text, const struct text_place *places,
-                     size_t at, struct slice wanted, size_t i, size_t size)
-{
-    if (!size)
-        return false;
-    if (at == text.size)
-        return i > 0;
-    if (text.size - at >= size &&
-        !memcmp(text.data + at, wanted.data + i, size))
-        return false;
-    size_t beyond = skip_space(text, at);
-    return !at || is_parted(places, at) || beyond == text.size ||
-           is_parted(places, beyond);
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Do digits of one number go on behind white space that is between tags? */
-static bool goes_on(struct slice text, const struct text_place *places,
-                    size_t at, struct slice wanted, size_t i)
-{
-    if (!i || !is_digit(wanted.data[i - 1]) || !is_digit(wanted.data[i]))
-        return false;
-    size_t beyond = skip_space(text, at);
-    return beyond > at && beyond < text.size &&
-           (is_parted(places, at) || is_parted(places, beyond));
-}
-
 /* The end of what matches at `at`, 0: nothing does.  A space in `wanted` is
  * any run of white space, or a tag, as <br> is read between terms; a line's end also
- * nothing, since an element may end there; and signs that are drawn are tags, with the
- * white space around them. */
+ * nothing, since an element may end there. */
 static size_t match_at(struct slice text, const struct text_place *places,
                        size_t at, struct slice wanted)
 {
     for (size_t i = 0; i < wanted.size; i++) {
-        size_t sign = sign_at(wanted, i);
-        if (is_drawn(text, places, at, wanted, i, sign)) {
-            i += sign - 1;
-            if (i + 1 < wanted.size && !is_space(wanted.data[i + 1]))
-                at = skip_space(text, at);
-            continue;
-        }
         if (at >= text.size)
             return 0;
-        if (goes_on(text, places, at, wanted, i))
-            at = skip_space(text, at);
-        if (!is_space(wanted.data[i])) {
+        if (wanted.data[i] != ' ' && wanted.data[i] != '\n') {
             if (text.data[at++] != wanted.data[i])
                 return 0;
             continue;
@@ -141,6 +79,7 @@ size_t quote_part_end(struct slice text, size_t from)
 }
 
 struct reading {
+    struct slice bytes; /* of the file, which these are made from */
     struct buf text, places;
 };
 
@@ -169,10 +108,12 @@ static bool find_folded(const struct reading *reading, struct buf folded,
                         struct quote *quote)
 {
     const void *places = reading->places.data;
+    struct slice text = buf_slice(&reading->text);
     struct span span;
     bool found = folded.size > quote->text.size &&
-                 quote_find(buf_slice(&reading->text), places,
-                            buf_slice(&folded), &span);
+                 (quote_find(text, places, buf_slice(&folded), &span) ||
+                  quote_find_drawn(reading->bytes, text, places,
+                                   buf_slice(&folded), &span));
     if (found) {
         for (size_t i = 0; i < folded.size; i++)
             if (folded.data[i] == '\n')
@@ -283,6 +224,7 @@ int quote_check(struct parser *parser, const struct passage *passage,
         code = parser_text(parser, buf_slice(&bytes), source_format(path.data),
                            (enum encoding)passage->encoding, &reading.text,
                            &reading.places, err);
+    reading.bytes = buf_slice(&bytes);
     if (!code) {
         bool typed = source_format(path.data) == PARSER_LATEX;
         if (!typed)

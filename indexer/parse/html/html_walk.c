@@ -401,7 +401,7 @@ static bool is_entry(const struct walk *w, const xmlNode *element)
 
 static void walk_raised(struct walk *w, const xmlNode *sup)
 {
-    if (!w->writer.exact && superscripts_are_fraction(sup))
+    if (!w->writer.exact && superscripts_are_fraction(&w->writer, sup))
         writer_space(&w->writer);
     else if (superscripts_raise(&w->writer, sup))
         exponents_begin(&w->writer);

@@ -1,9 +1,21 @@
 #include "indexer/parse/html/mathml.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum {
-    MAX_DEPTH = 100 /* elements in one another; those below are left out */
+    MAX_DEPTH = 100,  /* elements in one another; what is below has no signs */
+    MAX_LOOKED = 200, /* nodes of a group that are looked at */
+    MAX_PARTS = 3
+};
+
+struct formula {
+    struct writer *writer;
+    char before[16]; /* signs before the next text, should there be any */
+    bool behind; /* a script or root: digits that follow are another number */
+    bool more_digits; /* the next text's digits are of the number before them */
 };
 
 static bool is(const xmlNode *node, const char *name)
@@ -11,102 +23,154 @@ static bool is(const xmlNode *node, const char *name)
     return dom_is_element(node) && !strcmp((const char *)node->name, name);
 }
 
-/* Element number n in it; NULL: it has fewer. */
-static const xmlNode *part_of(const xmlNode *node, size_t n)
+static bool is_any(const xmlNode *node, const char *const *names)
 {
-    const xmlNode *at = node->children;
-    while (at && (!dom_is_element(at) || n--))
-        at = at->next;
-    return at;
+    while (*names && !is(node, *names))
+        names++;
+    return *names != NULL;
 }
 
-static bool holds_text(const xmlNode *node)
+static bool is_token(const xmlNode *node)
 {
-    return node && dom_holds(node, DOM_HOLDS_TEXT);
+    static const char *const names[] = {"mi", "mn", "mo", "mtext", "ms", NULL};
+    return is_any(node, names);
 }
 
-struct formula {
-    struct writer *writer;
-    bool apart; /* the next number is another one, not more digits */
-};
-
-/* ---- Signs that are drawn ---- */
-
-static void put_before(struct formula *f, const char *sign)
+static const xmlNode *only_part(const xmlNode *node)
 {
-    writer_sign(f->writer, sign);
+    const xmlNode *only = NULL;
+    for (const xmlNode *at = node->children; at; at = at->next) {
+        if (!dom_is_element(at))
+            continue;
+        if (only)
+            return NULL;
+        only = at;
+    }
+    return only;
 }
 
-/* Directly behind what was read, which may have white space around it. */
-static void put_behind(struct formula *f, const char *sign)
+/* Without rows and styles that hold it alone. */
+static const xmlNode *unwrapped(const xmlNode *node)
 {
-    f->writer->space = false;
-    writer_sign(f->writer, sign);
+    static const char *const names[] = {"mrow", "mstyle", "mpadded", NULL};
+    for (int i = 0; i < MAX_DEPTH && is_any(node, names); i++) {
+        const xmlNode *only = only_part(node);
+        if (!only)
+            break;
+        node = only;
+    }
+    return node;
 }
 
-/* What is read from `at` on follows directly. */
-static void join(struct formula *f, size_t at)
+/* The text of a token; empty: more than that. */
+static struct slice text_of(const xmlNode *token)
 {
-    struct buf *text = &f->writer->text;
-    if (at >= text->size || text->data[at] != ' ')
+    const xmlNode *in = token->children;
+    return in && !in->next && !dom_is_element(in) ? dom_text(in)->text
+                                                  : (struct slice){"", 0};
+}
+
+/* Does it need no brackets: one sign, name or number, or letters side by side? */
+static bool is_simple(const xmlNode *group, bool raised)
+{
+    static const char *const scripts[] = {"msup", "msub", "msubsup", NULL};
+    static const char *const letters[] = {"mi", "mtext", "mrow", "mstyle",
+                                          NULL};
+    const xmlNode *node = unwrapped(group);
+    if (is_token(node) || (!raised && is_any(node, scripts)))
+        return true;
+    int left = MAX_LOOKED;
+    for (const xmlNode *at = dom_next(node, node, false); at && left;
+         at = dom_next(at, node, false), left--)
+        if (dom_is_element(at) && !is_any(at, letters) &&
+            !(is(at, "mo") && slice_is(text_of(at), "°")))
+            return false;
+    return left > 0 && !is(node, "mfrac") && !is(node, "mroot");
+}
+
+/* ---- Text and signs ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool ends_in_digit(const struct writer *w)
+{
+    return w->open && w->text.size && is_digit(w->text.data[w->text.size - 1]);
+}
+
+/* A space that was put at `at` goes. */
+static void join(struct writer *w, size_t at)
+{
+    if (at >= w->text.size || w->text.data[at] != ' ')
         return;
-    memmove(text->data + at, text->data + at + 1, text->size - at);
-    text->size--;
+    memmove(w->text.data + at, w->text.data + at + 1, w->text.size - at);
+    w->text.size--;
+}
+
+static bool stands_behind(char sign)
+{
+    return sign && strchr("^_/", sign);
+}
+
+/* White space around a sign is none. */
+static void put_signed(struct formula *f, const struct dom_text *text)
+{
+    struct writer *w = f->writer;
+    const char *signs = f->before;
+    bool goes_on = w->open && !w->next.line && !w->next.tabs &&
+                   !w->next.comma && !w->next.marker[0];
+    while (stands_behind(*signs) && !goes_on)
+        signs++;
+    if (stands_behind(*signs))
+        w->space = false;
+    if (*signs)
+        writer_sign(w, signs);
+    size_t at = w->text.size;
+    writer_text(w, text);
+    if (*signs)
+        join(w, at);
+}
+
+static void read_text(struct formula *f, const struct dom_text *text)
+{
+    struct writer *w = f->writer;
+    if (text_is_blank(text->text)) {
+        writer_text(w, text);
+        return;
+    }
+    bool digits = ends_in_digit(w) && is_digit(text->text.data[0]);
+    if (digits && f->more_digits)
+        w->space = false;
+    else if (digits && f->behind && !f->before[0])
+        w->space = true;
+    put_signed(f, text);
+    f->before[0] = '\0';
+    f->behind = f->more_digits = false;
 }
 
 static void read_node(struct formula *f, const xmlNode *node, int depth);
 
-static bool is_degree(const xmlNode *sign)
+/* A part with a sign before it, in brackets where it needs them; nothing of either where
+ * it has no text. */
+static void read_part(struct formula *f, const xmlNode *part, const char *sign,
+                      bool brackets, int depth)
 {
-    const xmlNode *in = sign->children;
-    return in && !dom_is_element(in) && slice_is(dom_text(in)->text, "°");
-}
-
-/* One sign or word alone, or several without operators between them? */
-static bool is_simple(const xmlNode *group)
-{
-    size_t tokens = 0, operators = is(group, "mo");
-    if (is(group, "mfrac"))
-        return false;
-    for (const xmlNode *at = dom_next(group, group, false); at;
-         at = dom_next(at, group, false)) {
-        if (is(at, "mfrac"))
-            return false;
-        bool is_operator = is(at, "mo");
-        operators += is_operator && !is_degree(at);
-        tokens +=
-            is_operator || is(at, "mi") || is(at, "mn") || is(at, "mtext");
+    struct writer *w = f->writer;
+    size_t size = strlen(f->before);
+    uint64_t before = w->written;
+    bool room = size + strlen(sign) + 2 <= sizeof f->before;
+    if (room)
+        snprintf(f->before + size, sizeof f->before - size, "%s%s", sign,
+                 brackets ? "(" : "");
+    read_node(f, part, depth);
+    if (w->written == before) {
+        f->before[size] = '\0';
+    } else if (room && brackets) {
+        w->space = false;
+        writer_sign(w, ")");
     }
-    return !operators || tokens <= 1;
-}
-
-/* All in it, or all that is in a row of its own; in brackets where it would be taken
- * apart without them.  `behind`: a sign. */
-static void read_group(struct formula *f, const xmlNode *group, bool behind,
-                       int depth)
-{
-    bool simple = is_simple(group);
-    if (!simple)
-        put_before(f, "(");
-    size_t at = f->writer->text.size;
-    if (is(group, "msqrt"))
-        for (const xmlNode *in = group->children; in; in = in->next)
-            read_node(f, in, depth);
-    else
-        read_node(f, group, depth);
-    if (behind || !simple)
-        join(f, at);
-    if (!simple)
-        put_behind(f, ")");
-}
-
-static void read_behind(struct formula *f, const char *sign,
-                        const xmlNode *group, int depth)
-{
-    if (!holds_text(group))
-        return;
-    put_behind(f, sign);
-    read_group(f, group, true, depth);
 }
 
 /* ---- Elements ---- */
@@ -114,92 +178,144 @@ static void read_behind(struct formula *f, const char *sign,
 /* What stands above or below its first part, or behind it. */
 static const struct script {
     const char *name;
-    const char *signs[2]; /* before the second part, and the third */
-} scripts[] = {{"msup", {"^", NULL}},      {"msub", {"_", NULL}},
-               {"msubsup", {"_", "^"}},    {"munder", {"_", NULL}},
-               {"munderover", {"_", "^"}}, {"mfrac", {"/", NULL}}};
+    size_t parts;
+    const char *signs[MAX_PARTS]; /* before each */
+} scripts[] = {{"msup", 2, {"", "^"}},
+               {"msub", 2, {"", "_"}},
+               {"msubsup", 3, {"", "_", "^"}},
+               {"munder", 2, {"", "_"}},
+               {"munderover", 3, {"", "_", "^"}},
+               {"mfrac", 2, {"", "/"}}};
 
-static bool read_script(struct formula *f, const xmlNode *node, int depth)
+/* NULL: none, or it has not the parts that it should. */
+static const struct script *script_of(const xmlNode *node)
 {
-    const xmlNode *first = part_of(node, 0);
-    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
-        if (!is(node, scripts[i].name))
-            continue;
-        if (!holds_text(first))
-            read_node(f, part_of(node, 1), depth);
-        else if (is(node, "mfrac"))
-            read_group(f, first, false, depth);
-        else
-            read_node(f, first, depth);
-        for (size_t p = 0; p < 2 && scripts[i].signs[p] && holds_text(first);
-             p++)
-            read_behind(f, scripts[i].signs[p], part_of(node, p + 1), depth);
-        return true;
+    size_t i = 0, parts = 0, count = sizeof scripts / sizeof scripts[0];
+    while (i < count && !is(node, scripts[i].name))
+        i++;
+    if (i == count)
+        return NULL;
+    for (const xmlNode *at = node->children; at; at = at->next) {
+        if (dom_is_element(at))
+            parts++;
+        else if (!text_is_blank(dom_text(at)->text))
+            return NULL;
     }
-    return false;
+    return parts == scripts[i].parts ? &scripts[i] : NULL;
 }
 
-static bool read_root(struct formula *f, const xmlNode *node, int depth)
+/* LyX writes 10 to the power of 3 as "1", white space, and "0" to that power. */
+static bool goes_on_in_digits(const xmlNode *power)
 {
-    bool square = is(node, "msqrt");
-    if (!square && !is(node, "mroot"))
-        return false;
-    const xmlNode *what = square ? node : part_of(node, 0);
-    if (!square && holds_text(part_of(node, 1)))
-        read_group(f, part_of(node, 1), false, depth);
-    if (!holds_text(what))
-        return true;
-    put_before(f, "√");
-    read_group(f, what, true, depth);
-    return true;
+    const xmlNode *before = power->prev, *base = power->children;
+    while (before && !dom_is_element(before))
+        before = before->prev;
+    while (base && !dom_is_element(base))
+        base = base->next;
+    base = base ? unwrapped(base) : NULL;
+    return before && base && is(before, "mn") && is(base, "mn") &&
+           text_of(before).size == 1 && text_of(base).size == 1;
+}
+
+static void read_script(struct formula *f, const xmlNode *node,
+                        const struct script *script, int depth)
+{
+    static const char *const drawn[] = {"mfrac", "msqrt", "mroot", NULL};
+    struct writer *w = f->writer;
+    bool fraction = is(node, "mfrac");
+    size_t p = 0;
+    if (fraction && ends_in_digit(w) && !f->before[0])
+        w->space = true;
+    if (is(node, "msup"))
+        f->more_digits = goes_on_in_digits(node);
+    for (const xmlNode *at = node->children; at; at = at->next) {
+        if (!dom_is_element(at)) {
+            read_node(f, at, depth);
+            continue;
+        }
+        const xmlNode *part = unwrapped(at);
+        const char *sign = p && !fraction && is(part, "mo") ? "" /* a prime */
+                                                            : script->signs[p];
+        bool brackets = fraction ? !is_simple(at, false)
+                        : p      ? *sign && !is_simple(at, true)
+                                 : is_any(part, drawn);
+        read_part(f, at, sign, brackets, depth);
+        p++;
+    }
+    f->behind = true;
 }
 
 static bool is_left_out(const xmlNode *node)
 {
-    return !strncmp((const char *)node->name, "annotation", 10) ||
-           is(node, "mphantom");
+    return !strncmp((const char *)node->name, "annotation", 10);
 }
 
-static bool is_digit(char c)
+static void read_all(struct formula *f, const xmlNode *node, int depth)
 {
-    return c >= '0' && c <= '9';
+    for (const xmlNode *at = node->children; at; at = at->next)
+        read_node(f, at, depth);
 }
 
-/* LyX writes "1", white space, then "0" with its exponent: digits of one number. */
-static void read_text(struct formula *f, const struct dom_text *text)
+/* The texts in it, one after the other. */
+static void read_plain(struct formula *f, const xmlNode *node)
 {
-    struct writer *w = f->writer;
-    bool more = !f->apart && w->space && w->text.size && text->text.size &&
-                is_digit(w->text.data[w->text.size - 1]) &&
-                is_digit(text->text.data[0]);
-    if (more)
-        w->space = false;
-    writer_text(w, text);
-    f->apart = f->apart && w->space;
+    bool skip = false;
+    for (const xmlNode *at = dom_next(node, node, false); at;
+         at = dom_next(at, node, skip)) {
+        skip = dom_is_element(at) && is_left_out(at);
+        if (!dom_is_element(at))
+            read_text(f, dom_text(at));
+    }
+}
+
+static void read_root(struct formula *f, const xmlNode *root, int depth)
+{
+    const xmlNode *only = only_part(root);
+    bool brackets = !is_simple(only ? only : root, true);
+    size_t size = strlen(f->before);
+    uint64_t before = f->writer->written;
+    bool room = size + sizeof "√(" <= sizeof f->before;
+    if (room)
+        snprintf(f->before + size, sizeof f->before - size, "√%s",
+                 brackets ? "(" : "");
+    read_all(f, root, depth);
+    if (f->writer->written == before) {
+        f->before[size] = '\0';
+    } else if (room && brackets) {
+        f->writer->space = false;
+        writer_sign(f->writer, ")");
+    }
+    f->behind = true;
 }
 
 static void read_node(struct formula *f, const xmlNode *node, int depth)
 {
-    if (!node || depth > MAX_DEPTH)
-        return;
     if (!dom_is_element(node)) {
         read_text(f, dom_text(node));
         return;
     }
-    if (is_left_out(node) || read_script(f, node, depth + 1) ||
-        read_root(f, node, depth + 1))
+    if (is_left_out(node))
         return;
-    if (is(node, "mspace") || is(node, "mtd") || is(node, "mtr")) {
-        writer_space(f->writer);
-        f->apart = true;
+    if (depth > MAX_DEPTH) {
+        read_plain(f, node);
+        return;
     }
-    for (const xmlNode *at = node->children; at; at = at->next)
-        read_node(f, at, depth + 1);
+    const struct script *script = script_of(node);
+    if (script) {
+        read_script(f, node, script, depth + 1);
+        return;
+    }
+    if (is(node, "msqrt")) {
+        read_root(f, node, depth + 1);
+        return;
+    }
+    if (is(node, "mspace") || is(node, "mtd") || is(node, "mtr"))
+        writer_space(f->writer);
+    read_all(f, node, depth + 1);
 }
 
 void mathml_read(struct writer *writer, const xmlNode *formula)
 {
-    struct formula f = {.writer = writer, .apart = true};
-    for (const xmlNode *at = formula->children; at; at = at->next)
-        read_node(&f, at, 0);
+    struct formula f = {.writer = writer};
+    read_all(&f, formula, 0);
 }

@@ -42,36 +42,48 @@ static const struct dom_text *only_text(const xmlNode *sup)
     return only;
 }
 
-static bool is_letter(char c)
-{
-    return (c | 32) >= 'a' && (c | 32) <= 'z';
-}
-
-/* LaTeX's name is written with a raised letter in it. */
-static bool goes_on_in_letters(const xmlNode *sup)
+/* What comes directly behind; '\0': nothing does. */
+static char next_byte(const xmlNode *sup)
 {
     const xmlNode *next = sup->next;
     while (next && dom_is_element(next))
         next = next->children;
     struct slice text = next ? dom_text(next)->text : (struct slice){"", 0};
-    return text.size && is_letter(text.data[0]);
+    return text.size ? text.data[0] : '\0';
 }
 
-bool superscripts_are_fraction(const xmlNode *sup)
+/* Of at most two digits; 0: it is none. */
+static int small_number(const xmlNode *element)
+{
+    const struct dom_text *text = only_text(element);
+    int value = 0;
+    if (!text || text->text.size > 2)
+        return 0;
+    for (size_t i = 0; i < text->text.size; i++) {
+        char c = text->text.data[i];
+        if (c < '0' || c > '9')
+            return 0;
+        value = value * 10 + c - '0';
+    }
+    return value;
+}
+
+bool superscripts_are_fraction(const struct writer *w, const xmlNode *sup)
 {
     const xmlNode *bar = sup->next;
-    if (!bar || dom_is_element(bar) || !bar->next ||
+    char last = writer_goes_on(w) ? w->text.data[w->text.size - 1] : ' ';
+    if (last < '0' || last > '9' || !bar || dom_is_element(bar) || !bar->next ||
         !dom_is_element(bar->next) || dom_tag(bar->next) != GUMBO_TAG_SUB)
         return false;
-    return slice_is(dom_text(bar)->text, "/") ||
-           slice_is(dom_text(bar)->text, "\u2044");
+    int above = small_number(sup), below = small_number(bar->next);
+    return above && above < below &&
+           (slice_is(dom_text(bar)->text, "/") ||
+            slice_is(dom_text(bar)->text, "\u2044"));
 }
 
 bool superscripts_raise(const struct writer *writer, const xmlNode *sup)
 {
     const struct dom_text *text = only_text(sup);
-    if (!text || is_in_link(sup) ||
-        (is_letter(text->text.data[0]) && goes_on_in_letters(sup)))
-        return false;
-    return exponents_follow(writer, text->text);
+    return text && !is_in_link(sup) &&
+           exponents_follow(writer, text->text, next_byte(sup));
 }

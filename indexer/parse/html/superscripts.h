@@ -5,7 +5,7 @@
 #include "indexer/parse/outline/writer.h"
 
 /* 5<sup>1</sup>/<sub>2</sub>: another number behind the one before it. */
-bool superscripts_are_fraction(const xmlNode *sup);
+bool superscripts_are_fraction(const struct writer *writer, const xmlNode *sup);
 
 /* Of what was written last; not where it is linked, as the marks of footnotes are. */
 bool superscripts_raise(const struct writer *writer, const xmlNode *sup);

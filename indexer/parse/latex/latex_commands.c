@@ -100,7 +100,11 @@ static void run_raised(struct tex *tex, const struct command *command,
                                      list.items[i].cat == CAT_OTHER
                                  ? list.items[i].value
                                  : ' ');
-    if (!d->in.silent && exponents_follow(writer, buf_slice(&raised)))
+    struct token next = tex_next(tex);
+    tex_unread(tex, next);
+    bool plain = next.cat == CAT_LETTER || next.cat == CAT_OTHER;
+    char byte = plain && next.value < 128 ? (char)next.value : '\0';
+    if (!d->in.silent && exponents_follow(writer, buf_slice(&raised), byte))
         exponents_begin(writer);
     buf_free(&raised);
     tex_push(tex, list);

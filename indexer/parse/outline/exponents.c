@@ -38,11 +38,12 @@ static bool is_number(struct slice text)
     return at == text.size;
 }
 
-/* Letters that the text ends with. */
+/* Letters that the text ends with, or more than a unit has. */
 static size_t last_letters(struct slice text)
 {
     size_t count = 0;
-    while (count < text.size && is_letter(text.data[text.size - 1 - count]))
+    while (count < text.size && count <= MAX_UNIT &&
+           is_letter(text.data[text.size - 1 - count]))
         count++;
     return count;
 }
@@ -60,12 +61,20 @@ static bool takes(struct slice before, bool number)
     return letters && alone && letters <= (number ? MAX_UNIT : 1);
 }
 
-bool exponents_follow(const struct writer *w, struct slice raised)
+static bool is_capital(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+bool exponents_follow(const struct writer *w, struct slice raised, char next)
 {
     bool number = is_number(raised);
-    bool letter = raised.size == 1 && is_letter(raised.data[0]);
-    return (number || letter) && writer_goes_on(w) &&
-           takes(buf_slice(&w->text), number);
+    bool letter =
+        raised.size == 1 && is_letter(raised.data[0]) && !is_letter(next);
+    if ((!number && !letter) || !writer_goes_on(w))
+        return false;
+    bool name = is_capital(w->text.data[w->text.size - 1]) && is_capital(next);
+    return !name && takes(buf_slice(&w->text), number);
 }
 
 void exponents_begin(struct writer *w)

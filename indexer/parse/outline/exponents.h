@@ -7,8 +7,10 @@
 #include "indexer/parse/outline/writer.h"
 
 /* Is what is raised behind the last text its exponent: a number or a letter, directly
- * behind a number, a unit, a letter or a bracket? */
-bool exponents_follow(const struct writer *writer, struct slice raised);
+ * behind a number, a unit, a letter or a bracket?  `next`: the byte behind it; names are
+ * written so, too, I2C and LaTeX's. */
+bool exponents_follow(const struct writer *writer, struct slice raised,
+                      char next);
 
 /* The sign before it. */
 void exponents_begin(struct writer *writer);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "daemon/answer/latex_alignment.h"
 #include "daemon/answer/quote.h"
+#include "daemon/answer/quote_drawn.h"
 
 enum { ROOM = 9000 };
 
@@ -68,31 +69,56 @@ static void a_tag_may_be_a_space(void **state)
     assert_false(quote_find(slice_of("abc"), parted, slice_of("abc d"), &span));
 }
 
-/* 2<sup>8</sup> is read as "2^8", a fraction of MathML as "a/(b+c)". */
-static void markup_may_be_signs(void **state)
+/* The text of the bytes, without tags; spaces are as in parser_text. */
+static bool finds(const char *bytes, const char *wanted, const char *ret_found)
+{
+    struct buf text = {0};
+    struct text_place at[64];
+    struct span span = {0};
+    for (uint32_t i = 0; bytes[i]; i++) {
+        if (bytes[i] == '<')
+            i += (uint32_t)strcspn(bytes + i, ">");
+        else if (bytes[i] != ' ' ||
+                 (text.size && text.data[text.size - 1] != ' ')) {
+            at[text.size] = (struct text_place){i, i + 1};
+            buf_put_byte(&text, bytes[i]);
+        }
+    }
+    bool found = quote_find_drawn(slice_of(bytes), buf_slice(&text), at,
+                                  slice_of(wanted), &span);
+    if (found && ret_found)
+        assert_true(slice_is(
+            (struct slice){bytes + span.from, span.to - span.from}, ret_found));
+    buf_free(&text);
+    return found;
+}
+
+/* Where the file has what draws them, and there alone. */
+static void signs_may_be_drawn(void **state)
 {
     (void)state;
-    static const struct text_place parted[] = {{0, 1}, {6, 7}, {13, 14}};
-    static const struct text_place padded[] = {
-        {0, 1}, {1, 2}, {9, 10}, {10, 11}, {18, 19}};
-    struct span span = {0};
-    assert_true(quote_find(slice_of("28b"), parted, slice_of("2^8"), &span));
-    assert_int_equal(span.from, 0);
-    assert_int_equal(span.to, 7);
+    assert_true(finds("a 2<sup>8</sup> b", "2^8", "2<sup>8"));
+    assert_true(finds("(in <mo> O </mo> <mi> R </mi>) as 1<sup>2",
+                      "(in O/R ) as 1^2", NULL));
+    assert_true(finds("2<SUP>8</SUP>-1", "2^8-1", NULL));
     assert_true(
-        quote_find(slice_of("28b"), parted, slice_of("(2/8)_b"), &span));
-    assert_int_equal(span.to, 14);
-    assert_true(quote_find(slice_of("28b"), parted, slice_of("2√(8b)"), &span));
-    assert_true(quote_find(slice_of("2^8"), places(), slice_of("2^8"), &span));
-    /* the space stands in the file, but at its tag */
-    assert_true(
-        quote_find(slice_of("2 8 b"), padded, slice_of("2/8^b"), &span));
-    assert_int_equal(span.to, 19);
-    assert_false(quote_find(slice_of("28b"), places(), slice_of("2^8"), &span));
-    assert_false(
-        quote_find(slice_of("a bc"), places(), slice_of("a_bc"), &span));
-    assert_false(quote_find(slice_of("28b"), parted, slice_of("2-8"), &span));
-    assert_false(quote_find(slice_of("28b"), parted, slice_of("2^b"), &span));
+        finds("a <mfrac><mi> x </mi> <mn>2</mn></mfrac>b", "x/2", NULL));
+    assert_true(finds("<mml:mi>x</mml:mi> <mml:mo>+</mml:mo>", "x^+", NULL));
+    assert_true(finds("2</mn></msqrt><mo>=", "\u221a2=", NULL));
+    assert_true(finds("x<mo>-</mo><mn>1</mn> <msup><mn>0</mn><mn>3",
+                      "\u221a(x-10^3)", NULL));
+    /* A changed file: the signs are gone, or other things come together. */
+    assert_false(finds("<code>run</code><i>fast</i>", "run(fast)", NULL));
+    assert_false(finds("/usr<b>bin</b>", "/usr/bin", NULL));
+    assert_false(finds("a<i>n</i>", "a_n", NULL));
+    assert_false(finds("2<b>8</b>", "2^8", NULL));
+    assert_false(finds("2<sup>8</sup>", "2/8", NULL));
+    assert_false(finds("Call run", "Call run()", NULL));
+    assert_false(finds("<mark>a</mark><menu>b", "a/b", NULL));
+    assert_false(finds("<td>1</td> <td>2</td>", "12", NULL));
+    assert_false(finds("<mi>abc</mi>", "(", NULL));
+    assert_false(finds("<mi>abc</mi>", "_/", NULL));
+    assert_false(finds("2<sup>8</sup>", "2^9", NULL));
 }
 
 static void parts_end_at_stops_cells_and_lines(void **state)
@@ -342,7 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(white_space_is_any_run_of_it),
         cmocka_unit_test(a_tag_may_be_a_space),
-        cmocka_unit_test(markup_may_be_signs),
+        cmocka_unit_test(signs_may_be_drawn),
         cmocka_unit_test(parts_end_at_stops_cells_and_lines),
         cmocka_unit_test(typed_words_are_aligned),
         cmocka_unit_test(words_far_apart_are_not_one_passage),

@@ -27,6 +27,10 @@ static void test_exponents(void **state)
            "(a+b)^2.\ncode: 2^8\n");
     expect("<h1>T</h1><p>5<sup>1</sup>/<sub>2</sub> inches, 2<sup>3</sup>/4",
            "# T\nparagraph: 5 1/2 inches, 2^3/4\n");
+    expect("<h1>T</h1><p>(<sup>1</sup>/<sub>2</sub>) x<sup>2</sup>/<sub>2</sub>"
+           " 2<sup>10</sup>/<sub>2</sub> I<sup>2</sup>C E<sup>2</sup>PROM, "
+           "W/m<sup>2</sup>K",
+           "# T\nparagraph: (1/2) x^2/2 2^10/2 I2C E2PROM, W/m^2K\n");
     expect("<h1>T</h1><p>word<sup>1</sup>, 1<sup>st</sup>, "
            "L<sup>A</sup>T<sub>E</sub>X, "
            "2<sup><a href=#f>3</a></sup>, <a href=x>5<sup>2</sup></a>, "
@@ -54,7 +58,7 @@ static void test_mathml(void **state)
         "<mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi>"
         "</munderover><msqrt><mi>a</mi><mo>+</mo><mi>b</mi></msqrt><mroot>"
         "<mi>y</mi><mn>3</mn></mroot></math>",
-        "# T\nparagraph: (a+b)/un e^(-x) x_1^2 ∑_(i=1)^n√(a+b)3√y\n");
+        "# T\nparagraph: (a+b)/un e^(-x) x_1^2 ∑_(i=1)^n√(a+b)y3\n");
     expect("<h1>T</h1><p>Kilo <math><mrow><mn>1</mn>\n <msup><mn>0</mn><mn>3"
            "</mn></msup></mrow></math> <math><mn>2</mn> <mtable><mtr><mtd><mn>1"
            "</mn></mtd> <mtd><mn>0</mn></mtd></mtr></mtable></math>",
@@ -62,7 +66,23 @@ static void test_mathml(void **state)
     expect("<h1>T</h1><p>x<math><msup><mi></mi><mn>2</mn></msup><msqrt></msqrt>"
            "<mfrac><mn>1</mn><mrow></mrow></mfrac><msub><mi>y</mi></msub>"
            "</math>",
-           "# T\nparagraph: x21y\n");
+           "# T\nparagraph: x^2 1y\n");
+    /* A sign has text behind it, and all text is read. */
+    expect("<h1>T</h1><p>a<p><math><msqrt><annotation>3</annotation></msqrt>"
+           "<mfrac><annotation>1</annotation><mrow></mrow></mfrac></math><p>"
+           "<math><msqrt><mphantom>0</mphantom></msqrt></math><p><math><msup>x"
+           "<mn>2</mn></msup><mfrac>1 2</mfrac></math>",
+           "# T\nparagraph: a\nparagraph: √0\nparagraph: x21 2\n");
+    /* Numbers stay what they are. */
+    expect(
+        "<h1>T</h1><p><math><mn>5</mn><mfrac><mn>1</mn><mn>2</mn></mfrac>"
+        "</math>, <math><msup><mn>2</mn><mn>3</mn></msup><mn>4</mn></math>, "
+        "<math><mn>3</mn> <mn>4</mn></math>, 10<math><msup><mrow></mrow><mrow>"
+        "<mo>-</mo><mn>6</mn></mrow></msup></math>, <math><msup><mi>f</mi><mo>"
+        "′</mo></msup></math>, <math><msup><mfrac><mi>a</mi><mi>b</mi></mfrac>"
+        "<mn>2</mn></msup></math>, <math><mfrac><mn>1</mn><mrow><mn>2</mn><mi>K"
+        "</mi></mrow></mfrac></math>",
+        "# T\nparagraph: 5 1/2, 2^3 4, 3 4, 10^(-6), f′, (a/b)^2, 1/(2K)\n");
 }
 
 int main(void)

@@ -259,10 +259,11 @@ static void test_exponents(void **state)
     (void)state;
     expect("10\\textsuperscript{-6} m\\textsuperscript 2, "
            "2\\textsuperscript{31}, x\\textsuperscript{n}; "
-           "word\\textsuperscript{1}, 1\\textsuperscript{st}, "
+           "word\\textsuperscript{1}, I\\textsuperscript{2}C, "
+           "1\\textsuperscript{st}, "
            "2\\textsuperscript{\\emph{b}}, \\textsuperscript{3}, "
            "a\\textsuperscript{}",
-           "paragraph: 10^-6 m^2, 2^31, x^n; word1, 1st, 2b, 3, a");
+           "paragraph: 10^-6 m^2, 2^31, x^n; word1, I2C, 1st, 2b, 3, a");
     expect("\\section{T\\textsuperscript{2}}", "# T^2");
 }
 
