@@ -4,7 +4,7 @@
     spans.py FOLDER [NAME...] [--blocks N] [--details FILE]
 
 Markup removed, references decoded, white space folded, the bytes of a paragraph, quote or code block must
-equal its text, of code in white space too. For the other kinds the span encloses the element: every word of the text, in order, stands
+equal its text, of code in white space too; but for signs of formulas, where there is markup that draws them. For the other kinds the span encloses the element: every word of the text, in order, stands
 within it, and it neither cuts a tag nor a word. Drawn by a fixed seed from as many files as need be.
 """
 import html
@@ -26,6 +26,9 @@ EXACT = ("paragraph", "quote", "code", "math")
 WORD = re.compile(r"[^\W_]+")
 BREAK = re.compile(rb"<br[\s/>]", re.I)
 CUT = "\ue000"
+# What draws signs that stand in a block's text alone: "2^31", "(a+b)/c".
+FORMULA = re.compile(rb"</?(?:\w+:)?(?:sup|superscript|math|m(?:i|n|o|row|frac|style|text|sqrt|over|td|su[bp]\w*|under\w*))[\s>]", re.I)
+DRAWN = re.compile(r"[\^_/()√\s]")
 
 
 def reads(data, encoding, words=False, breaks=False):
@@ -73,7 +76,8 @@ def judge(data, encoding, block):
     text = reads(data[start:end], encoding, words=not exact)
     if exact:
         if not same(text, block["text"]):
-            return "another text"
+            drawn = FORMULA.search(data[start:end]) and same(DRAWN.sub("", text), DRAWN.sub("", block["text"]))
+            return None if drawn else "another text"
         lines = reads(data[start:end], encoding, breaks=True).replace(CUT, "").strip()
         if block["kind"] == "code" and "\n" in lines and lines != block["text"].strip():
             return "another white space"
