@@ -4,7 +4,7 @@
 GPU_BASE := $(filter-out $(patsubst %,$O/base/%.o,config config_paths hash log suggest text url),$(BASE))
 GPU_MODEL := $(filter-out $O/model/tokenizer/% $O/model/chat/% $O/model/encode/model_score.o,$(MODEL))
 GPU_SHIM := $(patsubst %,$O/tests/cuda/shim/packages/%.o,cJSON rest)
-GPU_TESTS := $(patsubst %,$O/check/%,kernels/test_kernels kernels/test_products kernels/test_attention \
+GPU_TESTS := $(patsubst %,$O/check/%,kernels/test_kernels kernels/test_products kernels/test_attention kernels/test_summaries \
         kernels/test_attention_star_hici kernels/test_blocks_device kernels/test_cuda kernels/test_streams model/test_pages)
 $(GPU_TESTS): $O/check/%: $O/tests/unit/%.o $(GPU_BASE) $(GPU_MODEL) $(KERNELS) $(EMULATED) $(CASES) $(GPU_SHIM)
 	$(call link,$(KERNEL_LIBS) -lpthread -lm)

@@ -121,13 +121,13 @@ run_tool() {  # run_tool TOOL NAME PROGRAM
     esac
 }
 
-for test in kernels products blocks_device attention attention_star_hici cuda streams pages; do
+for test in kernels products blocks_device attention summaries attention_star_hici cuda streams pages; do
     program=$(ls "$programs"/*/test_$test 2>/dev/null || echo "$programs/test_$test")
     run_test $test "$program"
 done
 sanitizer=${GPU_SANITIZER-$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)}
 for tool in ${sanitizer:+memcheck racecheck}; do
-    for test in attention attention_star_hici; do
+    for test in attention summaries attention_star_hici; do
         run_tool $tool $test "$(ls "$programs"/*/test_$test 2>/dev/null || echo "$programs/test_$test")"
     done
 done
