@@ -138,16 +138,12 @@ bool repeated_is_all(const struct repeated *blocks, const struct node *node)
     return true;
 }
 
-static bool begins(struct slice text, struct slice with)
-{
-    return with.size && text.size > with.size &&
-           !memcmp(text.data, with.data, with.size);
-}
-
 static bool ends(struct slice text, struct slice with)
 {
-    return with.size && text.size > with.size &&
-           !memcmp(text.data + text.size - with.size, with.data, with.size);
+    return text.size >= with.size &&
+           slice_starts(
+               (struct slice){text.data + text.size - with.size, with.size},
+               with);
 }
 
 bool repeated_is_banner(const struct tree *skeleton, struct slice banner,
@@ -159,9 +155,9 @@ bool repeated_is_banner(const struct tree *skeleton, struct slice banner,
         text_fold_compare(&folded[i], texts[i]);
     struct slice page = buf_slice(&folded[0]), one = buf_slice(&folded[1]),
                  other = buf_slice(&folded[2]);
-    bool found = page.size > one.size + other.size &&
-                 ((begins(page, one) && ends(page, other)) ||
-                  (begins(page, other) && ends(page, one)));
+    bool found = one.size && other.size && page.size > one.size + other.size &&
+                 ((slice_starts(page, one) && ends(page, other)) ||
+                  (slice_starts(page, other) && ends(page, one)));
     for (int i = 0; i < 3; i++)
         buf_free(&folded[i]);
     return found;

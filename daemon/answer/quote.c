@@ -12,15 +12,6 @@
 
 enum { MIN_PART = 16 }; /* bytes of a sentence that is quoted alone */
 
-static size_t skip_space(struct slice text, size_t at)
-{
-    size_t step = 0;
-    do
-        at += step;
-    while (at < text.size && (step = text_space(text.data, text.size, at)) > 0);
-    return at;
-}
-
 /* Whether the file has something between the character at `at` and the one before. */
 static bool is_parted(const struct text_place *places, size_t at)
 {
@@ -41,7 +32,7 @@ static size_t match_at(struct slice text, const struct text_place *places,
                 return 0;
             continue;
         }
-        size_t beyond = skip_space(text, at);
+        size_t beyond = text_skip_space(text, at);
         bool tag = i && wanted.data[i - 1] != ' ' && at < text.size &&
                    is_parted(places, at);
         if (beyond == at && wanted.data[i] == ' ' && !tag)

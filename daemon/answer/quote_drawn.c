@@ -63,16 +63,11 @@ static int draws_between(const struct drawn *d, size_t from, size_t to)
     return all;
 }
 
-static size_t skip_space(struct slice text, size_t at)
-{
-    return at < text.size ? text_skip_space(text, at) : at;
-}
-
 /* What is drawn between the character before `at`, with white space behind it, and the
  * next. */
 static int draws_at(const struct drawn *d, size_t at)
 {
-    size_t beyond = skip_space(d->text, at);
+    size_t beyond = text_skip_space(d->text, at);
     if (!at || beyond >= d->text.size)
         return 0;
     return draws_between(d, d->places[at - 1].to, d->places[beyond].from);
@@ -98,7 +93,7 @@ static bool is_drawn(const struct drawn *d, size_t at, size_t i, size_t signs)
         return true;
     if (!at)
         return sign_size(d->wanted, 0) > 1;
-    return sign == ')' && signs && skip_space(d->text, at) == d->text.size;
+    return sign == ')' && signs && text_skip_space(d->text, at) == d->text.size;
 }
 
 static bool has_sign(const struct drawn *d, size_t at, size_t i, size_t size)
@@ -113,7 +108,7 @@ static size_t match_at(const struct drawn *d, size_t at)
     struct slice text = d->text, wanted = d->wanted;
     size_t signs = 0, size;
     for (size_t i = 0; i < wanted.size; i++) {
-        size_t beyond = skip_space(text, at);
+        size_t beyond = text_skip_space(text, at);
         size = sign_size(wanted, i);
         if (size && !has_sign(d, at, i, size) && is_drawn(d, at, i, signs)) {
             signs++;

@@ -119,8 +119,7 @@ static void put_signed(struct formula *f, const struct dom_text *text)
 {
     struct writer *w = f->writer;
     const char *signs = f->before;
-    bool goes_on = w->open && !w->next.line && !w->next.tabs &&
-                   !w->next.comma && !w->next.marker[0];
+    bool goes_on = writer_in_line(w);
     while (stands_behind(*signs) && !goes_on)
         signs++;
     if (stands_behind(*signs))
@@ -150,12 +149,19 @@ static void read_text(struct formula *f, const struct dom_text *text)
     f->behind = f->more_digits = false;
 }
 
-static void read_node(struct formula *f, const xmlNode *node, int depth);
+typedef void read_some(struct formula *f, const xmlNode *node, int depth);
+static read_some read_node;
 
-/* A part with a sign before it, in brackets where it needs them; nothing of either where
- * it has no text. */
-static void read_part(struct formula *f, const xmlNode *part, const char *sign,
-                      bool brackets, int depth)
+static void read_all(struct formula *f, const xmlNode *node, int depth)
+{
+    for (const xmlNode *at = node->children; at; at = at->next)
+        read_node(f, at, depth);
+}
+
+/* What `read` reads of the node, with a sign before it, in brackets where it needs them;
+ * nothing of either where it has no text. */
+static void read_behind(struct formula *f, const xmlNode *node, read_some *read,
+                        const char *sign, bool brackets, int depth)
 {
     struct writer *w = f->writer;
     size_t size = strlen(f->before);
@@ -164,7 +170,7 @@ static void read_part(struct formula *f, const xmlNode *part, const char *sign,
     if (room)
         snprintf(f->before + size, sizeof f->before - size, "%s%s", sign,
                  brackets ? "(" : "");
-    read_node(f, part, depth);
+    read(f, node, depth);
     if (w->written == before) {
         f->before[size] = '\0';
     } else if (room && brackets) {
@@ -239,7 +245,7 @@ static void read_script(struct formula *f, const xmlNode *node,
         bool brackets = fraction ? !is_simple(at, false)
                         : p      ? *sign && !is_simple(at, true)
                                  : is_any(part, drawn);
-        read_part(f, at, sign, brackets, depth);
+        read_behind(f, at, read_node, sign, brackets, depth);
         p++;
     }
     f->behind = true;
@@ -248,12 +254,6 @@ static void read_script(struct formula *f, const xmlNode *node,
 static bool is_left_out(const xmlNode *node)
 {
     return !strncmp((const char *)node->name, "annotation", 10);
-}
-
-static void read_all(struct formula *f, const xmlNode *node, int depth)
-{
-    for (const xmlNode *at = node->children; at; at = at->next)
-        read_node(f, at, depth);
 }
 
 /* The texts in it, one after the other. */
@@ -271,20 +271,8 @@ static void read_plain(struct formula *f, const xmlNode *node)
 static void read_root(struct formula *f, const xmlNode *root, int depth)
 {
     const xmlNode *only = only_part(root);
-    bool brackets = !is_simple(only ? only : root, true);
-    size_t size = strlen(f->before);
-    uint64_t before = f->writer->written;
-    bool room = size + sizeof "√(" <= sizeof f->before;
-    if (room)
-        snprintf(f->before + size, sizeof f->before - size, "√%s",
-                 brackets ? "(" : "");
-    read_all(f, root, depth);
-    if (f->writer->written == before) {
-        f->before[size] = '\0';
-    } else if (room && brackets) {
-        f->writer->space = false;
-        writer_sign(f->writer, ")");
-    }
+    read_behind(f, root, read_all, "√", !is_simple(only ? only : root, true),
+                depth);
     f->behind = true;
 }
 

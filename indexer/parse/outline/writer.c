@@ -130,9 +130,14 @@ void writer_literal(struct writer *w, struct slice text, struct span span)
         extend(w, span);
 }
 
+bool writer_in_line(const struct writer *w)
+{
+    return w->open && is_nothing(&w->next);
+}
+
 bool writer_goes_on(const struct writer *w)
 {
-    return w->open && !w->space && is_nothing(&w->next) && w->text.size &&
+    return writer_in_line(w) && !w->space && w->text.size &&
            !text_space(w->text.data, w->text.size, w->text.size - 1);
 }
 

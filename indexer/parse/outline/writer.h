@@ -34,6 +34,9 @@ void writer_text(struct writer *writer, const struct dom_text *text);
 /* Text that stands in an attribute of the element at `span`. */
 void writer_literal(struct writer *writer, struct slice text, struct span span);
 
+/* Does the next text stand in a line with the last one, be it behind white space? */
+bool writer_in_line(const struct writer *writer);
+
 /* Does the next text stand directly behind the last one, in the same word? */
 bool writer_goes_on(const struct writer *writer);
 
