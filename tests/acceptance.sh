@@ -60,6 +60,7 @@ python3 "$here/checks/compare_modes.py" --lectern "$lectern" --socket "$LECTERN_
 check "memories do not make search worse than words alone, on 600 reworded index terms" \
     bounded "$work/modes.json" 'modes|auto|minus lexical|recall@1|difference>=0' \
     'modes|auto|minus lexical|recall@10|difference>=0'
+check "what tells whether a quote is literal tells right from wrong" python3 "$here/checks/quotes.py" --self-test
 check "200 index terms are asked, every quote is literal" \
     python3 "$here/checks/ask_sample.py" --lectern "$lectern" --socket "$LECTERN_SOCKET" \
     -c pg --questions "$work/terms.jsonl" --seed 1 --count 200 --root "$manual" --json \

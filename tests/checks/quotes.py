@@ -6,8 +6,8 @@
 
 For each citation the bytes span[0]..span[1] of ROOTDIR/file (of the decompressed bytes for .gz)
 are decoded, comments and tags removed, entities decoded and white space folded; the quote, folded the
-same way, must be equal. Where a tag stands, white space may differ ("<td>a</td><td>b</td>" is "a b");
-such quotes are counted apart. A citation also misses when its span leaves the file, its quote is
+same way, must be equal. Where a tag stands, white space may differ ("<td>a</td><td>b</td>" is "a b"),
+and an exponent may have its sign and brackets ("2<sup>31</sup>" is "2^31"); such quotes are counted apart. A citation also misses when its span leaves the file, its quote is
 empty, or its status is not "verified". An answer that is an error, and input without any
 citation, fail too. For HTML manuals; LaTeX quotes follow another rule.
 """
@@ -26,6 +26,9 @@ from docbook import squeeze
 TAG = re.compile(r"""<!--.*?-->|<[A-Za-z/!?](?:"[^"]*"|'[^']*'|[^'">])*>""", re.S)
 CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.I)
 CUT = "\ue000"  # stands where a tag stood
+RAISED, LOWERED = "\ue001", "\ue002"  # where an exponent begins and ends
+RAISE = re.compile(r"<(/?)sup\b[^>]*>", re.I)
+SIGNS = {CUT: r"\s*", RAISED: r"\s*(?:\^\(?)?\s*", LOWERED: r"\s*\)?\s*"}
 
 
 @functools.lru_cache(maxsize=64)
@@ -44,13 +47,15 @@ def load(path):
 
 def judge_text(source, quote):
     """'equal', 'equal at tags' or None, for the source of a span and a quote."""
-    marked = html.unescape(TAG.sub(CUT, source))
+    marked = RAISE.sub(lambda tag: LOWERED if tag.group(1) else RAISED, source)
+    marked = html.unescape(TAG.sub(CUT, marked))
     wanted = squeeze(quote)
-    if squeeze(marked.replace(CUT, "")) == wanted:
+    if squeeze(re.sub("[%s]" % "".join(SIGNS), "", marked)) == wanted:
         return "equal"
-    pieces = [piece for piece in map(squeeze, marked.split(CUT)) if piece]
-    pattern = r"\s*".join(re.escape(piece) for piece in pieces)
-    return "equal at tags" if len(pieces) > 1 and re.fullmatch(pattern, wanted) else None
+    pieces = [squeeze(piece) for piece in re.split("([%s])" % "".join(SIGNS), marked)]
+    pattern = "".join(SIGNS.get(piece) or re.escape(piece) for piece in pieces if piece)
+    texts = [piece for piece in pieces if piece and piece not in SIGNS]
+    return "equal at tags" if len(texts) > 1 and re.fullmatch(pattern, wanted) else None
 
 
 def judge(root, citation):
@@ -106,9 +111,11 @@ def summary(totals, misses):
 def self_test():
     right = [("<p>a&nbsp;<b>b</b>\n c</p>", "a b c", "equal"), ("x &lt;y&gt; &amp;amp;", "x <y> &amp;", "equal"),
              ("<td>a</td><td>b</td>", "a b", "equal at tags"), ("a < b <!-- > --> c", "a < b c", "equal"),
-             ('<i title="a>b">x</i>y', "xy", "equal")]
+             ('<i title="a>b">x</i>y', "xy", "equal"), ("2<sup>31</sup> - 1", "2^31 - 1", "equal at tags"),
+             ("2<sup>n+1</sup>s", "2^(n+1)s", "equal at tags")]
     wrong = [("<p>a b</p>", "ab"), ("a<b>b c</b>", "a bc"), ("abc", "abd"), ("abc", "ab"), ("ab", "abc"),
-             ("<td>a</td><td>b</td>", "b a"), ("<td>a</td>", "")]
+             ("<td>a</td><td>b</td>", "b a"), ("<td>a</td>", ""), ("2<i>31</i>", "2^31"), ("2<sup>31</sup>", "^231"),
+             ("2<sub>31</sub>", "2^31")]
     for source, quote, verdict in right:
         if judge_text(source, quote) != verdict:
             raise SystemExit(f"self-test: {source!r} / {quote!r}: not {verdict}")
