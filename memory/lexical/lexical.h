@@ -162,41 +162,52 @@ static inline bool match_holds(const struct match *match)
     return match->body || match->title || match->defined || match->alias;
 }
 
-/* What is found of a node, so that what holds nothing need not be read. */
-enum {
-    FOUND_OWN = 1,  /* the node itself holds a term */
-    FOUND_HEAD = 2, /* its title, or one above, does */
-};
-
 /* A term that a node itself holds. */
 struct found_term {
     uint8_t term;       /* of the query */
     struct match match; /* without `path` */
 };
 
-/* Of the nodes of a view, what they hold alone: a question reads little of a large
- * manual. */
-struct matches {
-    struct found_term *items; /* by node, then by term */
-    /* [outline->count] of each node's items, which begin where those of the node
-     * before it end. */
-    uint32_t *end;
-    uint64_t *above; /* [outline->count] a bit for each term in a title above */
-    uint8_t *found;  /* [outline->count] FOUND_*; 0: nothing */
-    size_t terms;
-    uint32_t owners[QUERY_MAX_TERMS]; /* nodes with text that hold the term */
+/* A node that holds a term or stands below a title that does, the manual's own
+ * name aside. */
+struct found_node {
+    uint32_t node;
+    uint32_t end;   /* of its items, which begin where those before it end */
+    uint64_t above; /* a bit for each term in a title above */
 };
 
-static inline struct found_term *matches_first(const struct matches *matches,
-                                               uint32_t node)
+/* What of a view is found, and no more: a question reads little of a large manual.
+ * A place is an index of `nodes`. */
+struct matches {
+    struct found_node *nodes; /* [count] ascending */
+    uint32_t count;
+    struct found_term *items; /* by node, then by term */
+    size_t terms;
+    uint32_t owners[QUERY_MAX_TERMS]; /* nodes with text that hold the term */
+    uint64_t *found;  /* [outline->count / 64 + 1] bits of the nodes */
+    uint32_t *before; /* how many are found before each 64 of them */
+};
+
+static inline bool matches_has(const struct matches *matches, uint32_t node)
 {
-    return matches->items + (node ? matches->end[node - 1] : 0);
+    return matches->found[node / 64] >> node % 64 & 1;
 }
 
-static inline struct found_term *matches_end(const struct matches *matches,
-                                             uint32_t node)
+/* The place of the first that is `node`, at most outline->count, or later; `count`:
+ * there is none. */
+static inline uint32_t matches_from(const struct matches *matches,
+                                    uint32_t node)
 {
-    return matches->items + matches->end[node];
+    uint64_t earlier =
+        matches->found[node / 64] & (((uint64_t)1 << node % 64) - 1);
+    return matches->before[node / 64] + (uint32_t)__builtin_popcountll(earlier);
+}
+
+/* The first of a place's items. */
+static inline uint32_t matches_first(const struct matches *matches,
+                                     uint32_t place)
+{
+    return place ? matches->nodes[place - 1].end : 0;
 }
 
 /* To be freed with matches_free. */
@@ -211,10 +222,10 @@ struct match_row {
 };
 struct match_row matches_row(const struct matches *matches, uint32_t node);
 
-/* BM25 of one node from what it holds, and from a row of matches.  Of a term and what
+/* BM25 of the node of a place, and of one from a row of matches.  Of a term and what
  * may stand in its place what scores most counts. */
 double lexical_score_found(const struct query *query, const struct view *view,
-                           uint32_t node, const struct matches *matches);
+                           const struct matches *matches, uint32_t place);
 double lexical_score(const struct query *query, const struct view *view,
                      uint32_t node, const struct match *row);
 

@@ -74,7 +74,11 @@ static void add_scope(struct routing *routing, const struct view *view,
     if (path && file == TREE_NONE)
         return;
     routing->scopes[routing->scope_count++] =
-        (struct scope){.view = view, .from = from, .end = end, .file = file};
+        (struct scope){.view = view,
+                       .from = from,
+                       .end = end,
+                       .file = file,
+                       .parent = TREE_NONE};
 }
 
 static bool is_asked(const struct route_request *request, const char *manual)
@@ -373,9 +377,6 @@ static void free_routing(struct routing *routing)
     for (size_t s = 0; s < routing->scope_count; s++) {
         matches_free(&routing->scopes[s].matches);
         free(routing->scopes[s].own);
-        subtrees_free(routing->scopes[s].subtrees);
-        free(routing->scopes[s].branch);
-        free(routing->scopes[s].holds);
         free(routing->scopes[s].refused);
     }
     free(routing->scopes);

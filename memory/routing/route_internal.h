@@ -8,8 +8,6 @@
 #include "memory/routing/route.h"
 #include "memory/vectors/vectors.h"
 
-struct subtrees; /* route_terms.c */
-
 /* One view under a question. */
 struct scope {
     const struct view *view;
@@ -23,11 +21,10 @@ struct scope {
                                       NULL: none */
     size_t rows;                   /* of them, of nodes that may be found */
     struct matches matches;
-    double *own; /* [outline->count] lexical score; 0: owns none */
-    struct subtrees *subtrees; /* NULL: none is asked for */
-    double *branch; /* [outline->count] best lexical score in the sub-tree */
-    bool *holds;    /* [outline->count] the sub-tree holds a candidate; only
-                       with vectors */
+    double *own; /* [matches.count] lexical score; 0: it may not be found */
+    /* Whose score as a branch was asked for last, as it is for each child of it. */
+    uint32_t parent;
+    double parent_score;
 };
 
 struct routing {
@@ -39,8 +36,6 @@ struct routing {
     struct route_result *result;
     size_t step_capacity;
 };
-
-void subtrees_free(struct subtrees *subtrees); /* NULL: ok */
 
 /* May the node be found? */
 bool scope_accepts(const struct scope *scope, uint32_t node);
@@ -157,7 +152,7 @@ struct beam_search {
     double (*branch)(const struct routing *routing, const struct scope *scope,
                      uint32_t node);
     /* A node's own content. */
-    double (*leaf)(const struct routing *routing, const struct scope *scope,
+    double (*leaf)(const struct routing *routing, struct scope *scope,
                    uint32_t node);
 };
 

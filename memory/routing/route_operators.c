@@ -110,7 +110,7 @@ static int find_in_scope(const struct routing *routing, struct sought *sought,
     const atomic_bool *cancelled = routing->request->cancelled;
     int code = 0;
     for (uint32_t n = scope->from; n < scope->end && !code; n++) {
-        if (sought->query.count && !matches->found[n])
+        if (sought->query.count && !matches_has(matches, n))
             continue;
         struct match_row row = matches_row(matches, n);
         holds[n] = has_all(sought, row.of);

@@ -43,79 +43,27 @@ static void weigh_terms(struct routing *routing)
 
 /* ---- Sub-trees ---- */
 
-/* For each term the nodes that hold it, in order: those of a sub-tree follow each
- * other. */
-struct subtrees {
-    uint32_t *nodes;                  /* of one term after the other */
-    size_t from[QUERY_MAX_TERMS + 1]; /* of each term's */
-    /* Whose score was asked for last, as it is for each of its children. */
-    uint32_t parent;
-    double score;
-};
-
-void subtrees_free(struct subtrees *subtrees)
-{
-    if (!subtrees)
-        return;
-    free(subtrees->nodes);
-    free(subtrees);
-}
-
-static struct subtrees *list_holders(const struct scope *scope)
-{
-    const struct matches *matches = &scope->matches;
-    uint32_t count = scope->view->outline->count;
-    const struct found_term *end = matches_end(matches, count - 1);
-    struct subtrees *subtrees = mem_alloc(sizeof *subtrees);
-    size_t at[QUERY_MAX_TERMS];
-    subtrees->parent = TREE_NONE;
-    for (const struct found_term *item = matches->items; item < end; item++)
-        subtrees->from[item->term + 1]++;
-    for (size_t t = 0; t < matches->terms; t++) {
-        subtrees->from[t + 1] += subtrees->from[t];
-        at[t] = subtrees->from[t];
-    }
-    subtrees->nodes =
-        mem_alloc(subtrees->from[matches->terms] * sizeof *subtrees->nodes);
-    const struct found_term *item = matches->items;
-    for (uint32_t n = 0; n < count; n++)
-        for (; item < matches_end(matches, n); item++)
-            subtrees->nodes[at[item->term]++] = n;
-    return subtrees;
-}
-
-/* The first place from `at` to `end` whose node is this one or later. */
-static size_t place_of(const struct subtrees *subtrees, size_t at, size_t end,
-                       uint32_t node)
-{
-    while (at < end) {
-        size_t middle = at + (end - at) / 2;
-        if (subtrees->nodes[middle] < node)
-            at = middle + 1;
-        else
-            end = middle;
-    }
-    return at;
-}
-
 /* A sub-tree as one text: for every term the number of its nodes that hold it,
  * against the share that chance would give, saturated; the title of its own
  * root weighs more. */
 static double score_subtree(const struct query *query,
                             const struct scope *scope, uint32_t node)
 {
-    const struct subtrees *subtrees = scope->subtrees;
-    struct match_row row = matches_row(&scope->matches, node);
+    const struct matches *matches = &scope->matches;
+    uint32_t from = matches_from(matches, node);
+    uint32_t end = matches_from(matches, scope->view->outline->nodes[node].end);
+    uint32_t held[QUERY_MAX_TERMS] = {0};
+    if (from == end)
+        return 0;
+    for (uint32_t i = matches_first(matches, from);
+         i < matches_first(matches, end); i++)
+        held[matches->items[i].term]++;
+    struct match_row row = matches_row(matches, node);
     double owners = scope->view->nodes[node].owned, score = 0;
     for (size_t t = 0; t < query->count; t++) {
-        size_t end = subtrees->from[t + 1];
-        size_t first = place_of(subtrees, subtrees->from[t], end, node);
-        size_t held = place_of(subtrees, first, end,
-                               scope->view->outline->nodes[node].end) -
-                      first;
-        if (!held)
+        if (!held[t])
             continue;
-        double tf = (double)held / (1.0 + 0.05 * owners) +
+        double tf = held[t] / (1.0 + 0.05 * owners) +
                     (row.of[t].title || row.of[t].alias ? 2.0 : 0.0);
         score += query->terms[t].weight * query->terms[t].idf * tf / (1.0 + tf);
     }
@@ -123,29 +71,25 @@ static double score_subtree(const struct query *query,
 }
 
 /* What a node's own text gains from what it stands in. */
-static double score_parent(const struct query *query, const struct scope *scope,
+static double score_parent(const struct query *query, struct scope *scope,
                            uint32_t parent)
 {
-    struct subtrees *subtrees = scope->subtrees;
-    if (subtrees->parent != parent) {
-        subtrees->score = score_subtree(query, scope, parent);
-        subtrees->parent = parent;
+    if (scope->parent != parent) {
+        scope->parent_score = score_subtree(query, scope, parent);
+        scope->parent = parent;
     }
-    return CONTEXT * subtrees->score;
+    return CONTEXT * scope->parent_score;
 }
 
-/* The best node of each sub-tree; 0: nothing in it can be found. */
-static void score_branches(struct scope *scope)
+/* The best node of a sub-tree; 0: nothing in it can be found. */
+static double best_within(const struct scope *scope, uint32_t node)
 {
-    const struct view_node *nodes = scope->view->nodes;
-    for (uint32_t n = scope->view->outline->count; n-- > 0;) {
-        double best =
-            scope->branch[n] > scope->own[n] ? scope->branch[n] : scope->own[n];
-        uint32_t parent = nodes[n].parent;
-        if (parent != TREE_NONE && scope->branch[parent] < best)
-            scope->branch[parent] = best;
-        scope->branch[n] = best;
-    }
+    uint32_t end =
+        matches_from(&scope->matches, scope->view->outline->nodes[node].end);
+    double best = 0;
+    for (uint32_t p = matches_from(&scope->matches, node); p < end; p++)
+        best = scope->own[p] > best ? scope->own[p] : best;
+    return best;
 }
 
 static int correct_terms(struct routing *routing, struct store_txn *txn,
@@ -193,11 +137,12 @@ static int score_kinds(struct routing *routing, const struct snapshot *snapshot,
     int code = 0;
     for (size_t s = 0; s < routing->scope_count; s++) {
         struct scope *scope = &routing->scopes[s];
-        for (uint32_t n = scope->from; n < scope->end; n++) {
-            if (!(scope->own[n] > 0))
+        for (uint32_t p = 0; p < scope->matches.count; p++) {
+            uint32_t node = scope->matches.nodes[p].node;
+            if (!(scope->own[p] > 0))
                 continue;
-            ranking_add(&ranking, s, n, scope->own[n]);
-            scope->own[n] = score_heads(routing, scope, n);
+            ranking_add(&ranking, s, node, scope->own[p]);
+            scope->own[p] = score_heads(routing, scope, node);
         }
     }
     ranking_sort(&ranking, MAX_LOOKED_AT);
@@ -209,37 +154,32 @@ static int score_kinds(struct routing *routing, const struct snapshot *snapshot,
         code = kinds_best(snapshot, scope->view, n, scope->wanted, query,
                           row.of, maker, &best, err);
         if (!code)
-            scope->own[n] = best.score;
+            scope->own[matches_from(&scope->matches, n)] = best.score;
     }
     free(ranking.items);
     analyzer_free(maker);
     return code;
 }
 
-/* Only a descent asks what sub-trees are worth. */
-static bool is_descended(const struct route_request *request)
-{
-    return request->explain ||
-           (request->mode != ROUTE_LEXICAL && request->mode != ROUTE_DENSE);
-}
-
 /* A section without text is found by its own title alone. */
-static bool may_score(const struct scope *scope, uint32_t n)
+static bool may_score(const struct scope *scope, uint32_t place)
 {
-    uint8_t found = scope->matches.found[n];
-    if (!scope->view->nodes[n].words)
-        found &= FOUND_OWN;
-    return found && scope_accepts(scope, n);
+    const struct matches *matches = &scope->matches;
+    uint32_t node = matches->nodes[place].node;
+    bool own = matches_first(matches, place) < matches->nodes[place].end;
+    return (own || scope->view->nodes[node].words) &&
+           scope_accepts(scope, node);
 }
 
 static void score_own(struct routing *routing)
 {
     for (size_t s = 0; s < routing->scope_count; s++) {
         struct scope *scope = &routing->scopes[s];
-        for (uint32_t n = scope->from; n < scope->end; n++)
-            if (may_score(scope, n))
-                scope->own[n] = lexical_score_found(
-                    &routing->query, scope->view, n, &scope->matches);
+        scope->own = mem_alloc(scope->matches.count * sizeof *scope->own);
+        for (uint32_t p = 0; p < scope->matches.count; p++)
+            if (may_score(scope, p))
+                scope->own[p] = lexical_score_found(
+                    &routing->query, scope->view, &scope->matches, p);
     }
 }
 
@@ -259,21 +199,9 @@ int score_terms(struct routing *routing, const struct snapshot *snapshot,
         return code;
     find_named_manuals(routing);
     weigh_terms(routing);
-    for (size_t s = 0; s < routing->scope_count; s++) {
-        struct scope *scope = &routing->scopes[s];
-        uint32_t count = scope->view->outline->count;
-        scope->own = mem_alloc(count * sizeof *scope->own);
-        scope->branch = mem_alloc(count * sizeof *scope->branch);
-    }
     score_own(routing);
     if (routing->request->kinds)
         code = score_kinds(routing, snapshot, err);
-    if (!is_descended(routing->request))
-        return code;
-    for (size_t s = 0; s < routing->scope_count && !code; s++) {
-        routing->scopes[s].subtrees = list_holders(&routing->scopes[s]);
-        score_branches(&routing->scopes[s]);
-    }
     return code;
 }
 
@@ -283,9 +211,10 @@ void rank_lexical(struct routing *routing, struct ranking *ranking)
 {
     for (size_t s = 0; s < routing->scope_count; s++) {
         const struct scope *scope = &routing->scopes[s];
-        for (uint32_t n = scope->from; n < scope->end; n++)
-            if (scope->own[n] > 0)
-                ranking_add(ranking, s, n, scope->own[n]);
+        for (uint32_t p = 0; p < scope->matches.count; p++)
+            if (scope->own[p] > 0)
+                ranking_add(ranking, s, scope->matches.nodes[p].node,
+                            scope->own[p]);
     }
     ranking_sort(ranking, ranking_depth(routing));
 }
@@ -300,21 +229,25 @@ static bool enters(const struct routing *routing, const struct scope *scope)
 static double branch_score(const struct routing *routing,
                            const struct scope *scope, uint32_t node)
 {
-    return scope->branch[node] > 0
-               ? scope->branch[node] +
-                     WHOLE_BRANCH * score_subtree(&routing->query, scope, node)
-               : NOTHING;
+    double best = best_within(scope, node);
+    return best > 0 ? best + WHOLE_BRANCH *
+                                 score_subtree(&routing->query, scope, node)
+                    : NOTHING;
 }
 
-static double leaf_score(const struct routing *routing,
-                         const struct scope *scope, uint32_t node)
+static double leaf_score(const struct routing *routing, struct scope *scope,
+                         uint32_t node)
 {
+    const struct matches *matches = &scope->matches;
     uint32_t parent = scope->view->outline->nodes[node].parent;
-    if (!(scope->own[node] > 0))
+    double own = matches_has(matches, node)
+                     ? scope->own[matches_from(matches, node)]
+                     : 0;
+    if (!(own > 0))
         return NOTHING;
-    return scope->own[node] +
-           (parent == TREE_NONE ? 0
-                                : score_parent(&routing->query, scope, parent));
+    return own + (parent == TREE_NONE
+                      ? 0
+                      : score_parent(&routing->query, scope, parent));
 }
 
 void rank_terms(struct routing *routing, struct ranking *ranking)

@@ -3,19 +3,22 @@
 #include "memory/vectors/dense.h"
 #include "memory/routing/route_internal.h"
 
-static void find_holders(struct scope *scope)
+/* Is all of the view asked? */
+static bool is_whole(const struct scope *scope)
 {
-    const struct tree *outline = scope->view->outline;
-    scope->holds = mem_alloc(outline->count * sizeof *scope->holds);
-    for (uint32_t n = outline->count; n-- > 0;) {
-        uint32_t parent = scope->view->nodes[n].parent;
-        if (scope_accepts(scope, n)) {
-            scope->holds[n] = true;
-            scope->rows += vectors_rows_of(scope->vectors, n);
-        }
-        if (parent != TREE_NONE && scope->holds[n])
-            scope->holds[parent] = true;
-    }
+    return !scope->from && scope->end == scope->view->outline->count &&
+           !scope->refused && !scope->kinds && scope->file == TREE_NONE;
+}
+
+static size_t count_rows(const struct scope *scope)
+{
+    size_t rows = 0;
+    if (is_whole(scope))
+        return vectors_kept(scope->vectors);
+    for (uint32_t n = scope->from; n < scope->end; n++)
+        if (scope_accepts(scope, n))
+            rows += vectors_rows_of(scope->vectors, n);
+    return rows;
 }
 
 void find_vectors(struct routing *routing)
@@ -27,7 +30,7 @@ void find_vectors(struct routing *routing)
         if (!vectors || !hash_equal(vectors_policy(vectors), request->policy))
             continue;
         scope->vectors = vectors;
-        find_holders(scope);
+        scope->rows = count_rows(scope);
     }
 }
 
@@ -134,17 +137,26 @@ static double cosine_or_nothing(float cosine)
     return cosine > -2 ? (double)cosine : NOTHING;
 }
 
+/* Of the sub-tree, may something be found? */
+static bool holds_candidate(const struct scope *scope, uint32_t node)
+{
+    uint32_t end = scope->view->outline->nodes[node].end;
+    while (node < end && !scope_accepts(scope, node))
+        node++;
+    return node < end;
+}
+
 static double branch_score(const struct routing *routing,
                            const struct scope *scope, uint32_t node)
 {
-    return scope->holds[node]
+    return holds_candidate(scope, node)
                ? cosine_or_nothing(vectors_whole(
                      scope->vectors, routing->request->vector, node))
                : NOTHING;
 }
 
-static double leaf_score(const struct routing *routing,
-                         const struct scope *scope, uint32_t node)
+static double leaf_score(const struct routing *routing, struct scope *scope,
+                         uint32_t node)
 {
     return scope_accepts(scope, node)
                ? cosine_or_nothing(vectors_own(scope->vectors,

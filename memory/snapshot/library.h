@@ -16,10 +16,11 @@
 /* A manual's generation. */
 struct view {
     struct manual manual;
-    struct tree *outline;        /* files: paths relative to manual.root */
-    struct file *files;          /* [outline->file_count], in the same order:
+    struct tree *outline;  /* files: paths relative to manual.root */
+    struct file *files;    /* [outline->file_count], in the same order:
                                  outline file i is files[i] */
-    struct view_id *by_id;       /* [outline->count], by ascending id */
+    struct view_run *runs; /* [run_count], by ascending id */
+    size_t run_count;
     struct view_anchor *anchors; /* [anchor_count], by hash, then node */
     size_t anchor_count;
     struct view_node *nodes; /* [outline->count] */
@@ -56,9 +57,10 @@ struct view_anchor {
     uint32_t node;
 };
 
-struct view_id {
-    uint64_t id;
-    uint32_t node;
+/* Nodes that follow each other with ids that do: most of a file's. */
+struct view_run {
+    uint64_t id;          /* of the first */
+    uint32_t node, count; /* the first, how many */
 };
 
 /* A manual that the store has and that cannot be read. */
@@ -126,6 +128,9 @@ int snapshot_check(const struct snapshot *snapshot, const char *name,
 /* Node ids as others see them: "n" and the number. */
 void node_name(uint64_t id, char name[24]);
 bool node_parse(const char *name, uint64_t *ret_id);
+
+/* The run that holds the id; NULL: there is none. */
+const struct view_run *view_run_of(const struct view *view, uint64_t id);
 
 /* Finds the node of an id; false: there is none in any current generation. */
 bool snapshot_find(const struct snapshot *snapshot, uint64_t id,

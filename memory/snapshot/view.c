@@ -15,7 +15,7 @@ static void free_generation(struct view *view)
         for (uint32_t i = 0; i < view->outline->file_count; i++)
             file_free(&view->files[i]);
     free(view->files);
-    free(view->by_id);
+    free(view->runs);
     free(view->anchors);
     free(view->nodes);
     if (view->kinds)
@@ -35,18 +35,64 @@ void view_free(struct view *view)
 
 /* ---- Reading a generation ---- */
 
+struct numbered {
+    uint64_t id;
+    uint32_t node;
+};
+
 static int by_number(const void *a, const void *b)
 {
-    const struct view_id *x = a, *y = b;
+    const struct numbered *x = a, *y = b;
     return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Adds a node, by ascending id. */
+static void add_to_runs(struct view *view, size_t *capacity,
+                        struct numbered next)
+{
+    struct view_run *last =
+        view->run_count ? &view->runs[view->run_count - 1] : NULL;
+    if (last && next.id - last->id == last->count &&
+        next.node - last->node == last->count) {
+        last->count++;
+        return;
+    }
+    MEM_RESERVE(view->runs, capacity, view->run_count + 1);
+    view->runs[view->run_count++] = (struct view_run){next.id, next.node, 1};
+}
+
+static void find_runs(struct view *view)
+{
+    uint32_t count = view->outline->count;
+    struct numbered *nodes = mem_alloc(count * sizeof *nodes);
+    size_t capacity = 0;
+    for (uint32_t n = 0; n < count; n++)
+        nodes[n] = (struct numbered){view->outline->nodes[n].id, n};
+    if (count)
+        qsort(nodes, count, sizeof *nodes, by_number);
+    for (uint32_t n = 0; n < count; n++)
+        add_to_runs(view, &capacity, nodes[n]);
+    free(nodes);
+}
+
+const struct view_run *view_run_of(const struct view *view, uint64_t id)
+{
+    size_t low = 0, high = view->run_count; /* the last that begins by it */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (view->runs[middle].id <= id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct view_run *run = low ? &view->runs[low - 1] : NULL;
+    return run && id - run->id < run->count ? run : NULL;
 }
 
 uint32_t view_find(const struct view *view, uint64_t id)
 {
-    struct view_id key = {.id = id};
-    const struct view_id *found =
-        bsearch(&key, view->by_id, view->outline->count, sizeof key, by_number);
-    return found ? found->node : (uint32_t)TREE_NONE;
+    const struct view_run *run = view_run_of(view, id);
+    return run ? run->node + (uint32_t)(id - run->id) : (uint32_t)TREE_NONE;
 }
 
 static void ignore_term(void *context, const struct term_at *at)
@@ -128,7 +174,6 @@ static void measure(struct view *view)
             .names = node->alias_count,
             .title_words = (uint16_t)(title < UINT16_MAX ? title : UINT16_MAX),
             .entry = node->entry};
-        view->by_id[n] = (struct view_id){node->id, n};
         if (!node->words)
             continue;
         view->owners++;
@@ -145,7 +190,6 @@ static void measure(struct view *view)
         if (node->parent != TREE_NONE)
             view->nodes[node->parent].owned += node->owned;
     }
-    qsort(view->by_id, outline->count, sizeof *view->by_id, by_number);
     if (measured > 0) {
         view->mean_words = words / measured;
         view->mean_title_words = title_words / measured;
@@ -249,10 +293,10 @@ int view_read(struct store_txn *txn, struct manual *manual,
         view_free(view);
         return code;
     }
-    view->by_id = mem_alloc(view->outline->count * sizeof *view->by_id);
     view->nodes = mem_alloc(view->outline->count * sizeof *view->nodes);
     view->kinds = mem_alloc(sizeof *view->kinds);
     measure(view);
+    find_runs(view);
     index_anchors(view);
     if (view->manual.vectors)
         read_vectors(txn, view);

@@ -25,6 +25,7 @@ struct vectors {
     uint32_t *entry_of; /* [outline_count] the table's, TREE_NONE: none */
     uint64_t *hashes;   /* [row_count] of the keys */
     uint32_t outline_count;
+    size_t kept; /* rows of nodes that are not gone */
 };
 
 /* ---- Opening ---- */
@@ -60,8 +61,11 @@ static void map_nodes(struct vectors *vectors, const uint32_t *node_of)
     for (uint32_t entry = 0; entry < count; entry++) {
         uint32_t node = node_of[entry];
         vectors->node_of[entry] = node;
-        if (node != TREE_NONE)
-            vectors->entry_of[node] = entry;
+        if (node == TREE_NONE)
+            continue;
+        vectors->entry_of[node] = entry;
+        vectors->kept +=
+            vectors->first_row[entry + 1] - vectors->first_row[entry];
     }
 }
 
@@ -136,6 +140,11 @@ size_t vectors_width(const struct vectors *vectors)
 size_t vectors_segments(const struct vectors *vectors)
 {
     return vectors->table.row_count;
+}
+
+size_t vectors_kept(const struct vectors *vectors)
+{
+    return vectors->kept;
 }
 
 const float *vectors_key(const struct vectors *vectors, uint32_t row)

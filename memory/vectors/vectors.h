@@ -99,6 +99,8 @@ size_t vectors_width(const struct vectors *vectors);
 /* Rows, [0, vectors_segments): each the unit key of a segment, and the node of the
  * outline that owns it (TREE_NONE: gone).  Rows of a node stand together. */
 size_t vectors_segments(const struct vectors *vectors);
+/* How many of them are of nodes that are not gone. */
+size_t vectors_kept(const struct vectors *vectors);
 const float *vectors_key(const struct vectors *vectors, uint32_t row);
 uint32_t vectors_node(const struct vectors *vectors, uint32_t row);
 /* How many of the rows are the node's, and the first of them. */

@@ -133,14 +133,14 @@ void verify_node_place(const struct verification *v, uint32_t node,
 
 static int by_number(const void *a, const void *b)
 {
-    const struct view_id *x = a, *y = b;
+    const struct verify_id *x = a, *y = b;
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
 uint32_t verify_find(const struct verification *v, uint64_t id)
 {
-    struct view_id key = {.id = id};
-    const struct view_id *found =
+    struct verify_id key = {.id = id};
+    const struct verify_id *found =
         bsearch(&key, v->by_id, v->outline->count, sizeof key, by_number);
     return found ? found->node : (uint32_t)TREE_NONE;
 }
@@ -251,7 +251,7 @@ static int check_ids(struct verification *v, struct err *err)
     store_end(txn);
     v->by_id = mem_alloc(outline->count * sizeof *v->by_id);
     for (uint32_t n = 0; n < outline->count; n++)
-        v->by_id[n] = (struct view_id){outline->nodes[n].id, n};
+        v->by_id[n] = (struct verify_id){outline->nodes[n].id, n};
     qsort(v->by_id, outline->count, sizeof *v->by_id, by_number);
     for (uint32_t i = 0; i < outline->count; i++)
         check_id(v, i, next);

@@ -13,6 +13,11 @@ struct digest {
     uint32_t count;
 };
 
+struct verify_id {
+    uint64_t id;
+    uint32_t node;
+};
+
 struct verification {
     const struct verify_options *options;
     struct verify_report report;
@@ -20,9 +25,9 @@ struct verification {
     const struct view *view;   /* NULL: not on the snapshot */
     struct buf record;         /* of the manual, as it was at first */
     struct manual manual;
-    struct tree *outline;  /* NULL: it cannot be read */
-    struct view_id *by_id; /* [outline->count] ascending */
-    struct file *files;    /* [file_count] sorted by path */
+    struct tree *outline;    /* NULL: it cannot be read */
+    struct verify_id *by_id; /* [outline->count] ascending */
+    struct file *files;      /* [file_count] sorted by path */
     size_t file_count, file_capacity;
     struct file **file_of;      /* [outline->file_count] NULL: no record */
     struct digest *kept, *made; /* [outline->count] */

@@ -129,13 +129,14 @@ static int try_match(struct store *store, uint32_t version,
 {
     struct node node = {.words = 1};
     struct tree outline = {.nodes = &node, .count = 1};
-    struct view_id by_id = {.id = 7};
+    struct view_run run = {.id = 7, .count = 1};
     struct view_node view_node = {.words = 1};
     struct view view = {
         .manual = {.id = 1, .epoch = version, .lexical = version, .name = "m"},
         .outline = &outline,
         .nodes = &view_node,
-        .by_id = &by_id};
+        .runs = &run,
+        .run_count = 1};
     struct query query;
     struct store_txn *txn;
     query_parse("heap", &query);

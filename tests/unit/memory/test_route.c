@@ -495,9 +495,14 @@ static void rows_of_nothing_are_told(void **state)
             assert_int_equal(match->path,
                              is_below(view->outline, &matches, n, t));
         }
-        assert_int_equal(matches.found[n],
-                         (own ? FOUND_OWN : 0) | (head ? FOUND_HEAD : 0));
-        assert_int_equal(matches_end(&matches, n) > matches_first(&matches, n),
+        assert_int_equal(matches_has(&matches, n), own || head);
+        uint32_t place = matches_from(&matches, n);
+        assert_true(place <= matches.count);
+        assert_true(place == matches.count || matches.nodes[place].node >= n);
+        assert_true(!place || matches.nodes[place - 1].node < n);
+        assert_int_equal(matches_has(&matches, n) &&
+                             matches_first(&matches, place) <
+                                 matches.nodes[place].end,
                          own);
     }
     assert_int_equal(paths, 7);
