@@ -125,3 +125,22 @@ double lexical_bound(double information)
 {
     return information * (K1 + 1);
 }
+
+void lexical_bounds(const struct query *query, double *ret)
+{
+    for (size_t t = 0; t < query->count; t++)
+        ret[t] = lexical_bound(query->terms[t].weight * query->terms[t].idf);
+}
+
+double lexical_bound_found(const double *bounds, const struct matches *matches,
+                           uint32_t place)
+{
+    double bound = 0;
+    for (uint64_t above = matches->nodes[place].above; above;
+         above &= above - 1)
+        bound += bounds[__builtin_ctzll(above)];
+    for (uint32_t i = matches_first(matches, place);
+         i < matches->nodes[place].end; i++)
+        bound += bounds[matches->items[i].term];
+    return bound;
+}

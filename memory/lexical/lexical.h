@@ -231,5 +231,9 @@ double lexical_score(const struct query *query, const struct view *view,
 
 /* Returns the score that no node exceeds which holds so much information. */
 double lexical_bound(double information);
+/* The same of each term, ret [query->count], and of the node of a place from that. */
+void lexical_bounds(const struct query *query, double *ret);
+double lexical_bound_found(const double *bounds, const struct matches *matches,
+                           uint32_t place);
 
 #endif

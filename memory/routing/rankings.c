@@ -35,12 +35,36 @@ static void sink(struct ranked *heap, size_t count, size_t at)
     }
 }
 
+static void make_heap(struct ranked *items, size_t count)
+{
+    for (size_t at = count / 2; at-- > 0;)
+        sink(items, count, at);
+}
+
+double ranking_least(const struct ranking *ranking, size_t max)
+{
+    return ranking->count < max ? 0 : ranking->items[0].score;
+}
+
+/* A heap from when it is full on. */
+void ranking_offer(struct ranking *ranking, size_t max, size_t scope,
+                   uint32_t node, double score)
+{
+    if (ranking->count < max) {
+        ranking_add(ranking, scope, node, score);
+        if (ranking->count == max)
+            make_heap(ranking->items, max);
+    } else if (score > ranking->items[0].score) {
+        ranking->items[0] = (struct ranked){scope, node, score};
+        sink(ranking->items, max, 0);
+    }
+}
+
 /* The first `most` stay, in no order: few of many that match are looked at. */
 static void keep_best(struct ranking *ranking, size_t max)
 {
     struct ranked *items = ranking->items;
-    for (size_t at = max / 2; at-- > 0;)
-        sink(items, max, at);
+    make_heap(items, max);
     for (size_t i = max; i < ranking->count && max; i++) {
         if (by_score(&items[i], &items[0]) > 0)
             continue;

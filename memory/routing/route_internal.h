@@ -21,7 +21,9 @@ struct scope {
                                       NULL: none */
     size_t rows;                   /* of them, of nodes that may be found */
     struct matches matches;
-    double *own; /* [matches.count] lexical score; 0: it may not be found */
+    /* [matches.count] lexical score; 0: it may not be found; below 0: it is not
+     * known yet and is at most that much (MaxScore: Turtle and Flood 1995). */
+    double *own;
     /* Whose score as a branch was asked for last, as it is for each child of it. */
     uint32_t parent;
     double parent_score;
@@ -55,6 +57,11 @@ struct ranking {
 
 void ranking_add(struct ranking *ranking, size_t scope, uint32_t node,
                  double score);
+/* The same where no more than `max` are to stay and nodes come in document order;
+ * nothing that scores no more than ranking_least would stay. */
+void ranking_offer(struct ranking *ranking, size_t max, size_t scope,
+                   uint32_t node, double score);
+double ranking_least(const struct ranking *ranking, size_t max);
 /* Best first, ties in document order; the first `most` stay. */
 void ranking_sort(struct ranking *ranking, size_t max);
 
@@ -149,7 +156,7 @@ struct beam_search {
     /* Does it go through this view? */
     bool (*enters)(const struct routing *routing, const struct scope *scope);
     /* A sub-tree, by which it is kept or pruned. */
-    double (*branch)(const struct routing *routing, const struct scope *scope,
+    double (*branch)(const struct routing *routing, struct scope *scope,
                      uint32_t node);
     /* A node's own content. */
     double (*leaf)(const struct routing *routing, struct scope *scope,

@@ -81,14 +81,34 @@ static double score_parent(const struct query *query, struct scope *scope,
     return CONTEXT * scope->parent_score;
 }
 
+static double own_score(const struct routing *routing, struct scope *scope,
+                        uint32_t place)
+{
+    if (scope->own[place] < 0)
+        scope->own[place] = lexical_score_found(&routing->query, scope->view,
+                                                &scope->matches, place);
+    return scope->own[place];
+}
+
+/* The score of a place where it is above `least`, else no more than that. */
+static double score_above(const struct routing *routing, struct scope *scope,
+                          uint32_t place, double least)
+{
+    return fabs(scope->own[place]) > least ? own_score(routing, scope, place)
+                                           : 0;
+}
+
 /* The best node of a sub-tree; 0: nothing in it can be found. */
-static double best_within(const struct scope *scope, uint32_t node)
+static double best_within(const struct routing *routing, struct scope *scope,
+                          uint32_t node)
 {
     uint32_t end =
         matches_from(&scope->matches, scope->view->outline->nodes[node].end);
     double best = 0;
-    for (uint32_t p = matches_from(&scope->matches, node); p < end; p++)
-        best = scope->own[p] > best ? scope->own[p] : best;
+    for (uint32_t p = matches_from(&scope->matches, node); p < end; p++) {
+        double score = score_above(routing, scope, p, best);
+        best = score > best ? score : best;
+    }
     return best;
 }
 
@@ -139,7 +159,7 @@ static int score_kinds(struct routing *routing, const struct snapshot *snapshot,
         struct scope *scope = &routing->scopes[s];
         for (uint32_t p = 0; p < scope->matches.count; p++) {
             uint32_t node = scope->matches.nodes[p].node;
-            if (!(scope->own[p] > 0))
+            if (!(own_score(routing, scope, p) > 0))
                 continue;
             ranking_add(&ranking, s, node, scope->own[p]);
             scope->own[p] = score_heads(routing, scope, node);
@@ -171,15 +191,18 @@ static bool may_score(const struct scope *scope, uint32_t place)
            scope_accepts(scope, node);
 }
 
-static void score_own(struct routing *routing)
+/* Most nodes hold a common word or two, and are scored only if that could matter. */
+static void bound_own(struct routing *routing)
 {
+    double bounds[QUERY_MAX_TERMS];
+    lexical_bounds(&routing->query, bounds);
     for (size_t s = 0; s < routing->scope_count; s++) {
         struct scope *scope = &routing->scopes[s];
         scope->own = mem_alloc(scope->matches.count * sizeof *scope->own);
         for (uint32_t p = 0; p < scope->matches.count; p++)
             if (may_score(scope, p))
-                scope->own[p] = lexical_score_found(
-                    &routing->query, scope->view, &scope->matches, p);
+                scope->own[p] =
+                    -lexical_bound_found(bounds, &scope->matches, p);
     }
 }
 
@@ -199,7 +222,7 @@ int score_terms(struct routing *routing, const struct snapshot *snapshot,
         return code;
     find_named_manuals(routing);
     weigh_terms(routing);
-    score_own(routing);
+    bound_own(routing);
     if (routing->request->kinds)
         code = score_kinds(routing, snapshot, err);
     return code;
@@ -209,14 +232,18 @@ int score_terms(struct routing *routing, const struct snapshot *snapshot,
 
 void rank_lexical(struct routing *routing, struct ranking *ranking)
 {
+    size_t max = ranking_depth(routing);
     for (size_t s = 0; s < routing->scope_count; s++) {
-        const struct scope *scope = &routing->scopes[s];
-        for (uint32_t p = 0; p < scope->matches.count; p++)
-            if (scope->own[p] > 0)
-                ranking_add(ranking, s, scope->matches.nodes[p].node,
-                            scope->own[p]);
+        struct scope *scope = &routing->scopes[s];
+        for (uint32_t p = 0; p < scope->matches.count; p++) {
+            double least = ranking_least(ranking, max);
+            double score = score_above(routing, scope, p, least);
+            if (score > least)
+                ranking_offer(ranking, max, s, scope->matches.nodes[p].node,
+                              score);
+        }
     }
-    ranking_sort(ranking, ranking_depth(routing));
+    ranking_sort(ranking, max);
 }
 
 static bool enters(const struct routing *routing, const struct scope *scope)
@@ -226,10 +253,10 @@ static bool enters(const struct routing *routing, const struct scope *scope)
 
 /* A mean washes out what one section says, so a branch is worth its best node and a
  * little of the whole. */
-static double branch_score(const struct routing *routing,
-                           const struct scope *scope, uint32_t node)
+static double branch_score(const struct routing *routing, struct scope *scope,
+                           uint32_t node)
 {
-    double best = best_within(scope, node);
+    double best = best_within(routing, scope, node);
     return best > 0 ? best + WHOLE_BRANCH *
                                  score_subtree(&routing->query, scope, node)
                     : NOTHING;
@@ -241,7 +268,7 @@ static double leaf_score(const struct routing *routing, struct scope *scope,
     const struct matches *matches = &scope->matches;
     uint32_t parent = scope->view->outline->nodes[node].parent;
     double own = matches_has(matches, node)
-                     ? scope->own[matches_from(matches, node)]
+                     ? own_score(routing, scope, matches_from(matches, node))
                      : 0;
     if (!(own > 0))
         return NOTHING;

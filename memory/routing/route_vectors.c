@@ -146,8 +146,8 @@ static bool holds_candidate(const struct scope *scope, uint32_t node)
     return node < end;
 }
 
-static double branch_score(const struct routing *routing,
-                           const struct scope *scope, uint32_t node)
+static double branch_score(const struct routing *routing, struct scope *scope,
+                           uint32_t node)
 {
     return holds_candidate(scope, node)
                ? cosine_or_nothing(vectors_whole(

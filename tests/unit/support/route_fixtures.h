@@ -109,7 +109,7 @@ static inline struct tree *make_outline(const struct section *sections,
                       slice_of(sections[n].title), slice_of(""));
         if (sections[n].parent == 0) {
             char path[16];
-            snprintf(path, sizeof path, "%02u.html", n);
+            snprintf(path, sizeof path, "%04u.html", n);
             file = tree_add_file(outline, slice_of(path));
             put_file(txn, manual, path);
         }
