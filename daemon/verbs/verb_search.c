@@ -122,11 +122,10 @@ static bool is_term(void *context, struct slice term)
     if (store_read(asked->snapshot->store, &txn, NULL))
         return false;
     for (size_t i = 0; i < asked->snapshot->count && !known; i++) {
-        const struct manual *manual = &asked->snapshot->views[i]->manual;
+        const struct view *view = asked->snapshot->views[i];
         struct slice postings = {0};
-        known = selection_has(asked->selection, manual->name) &&
-                !store_get_postings(txn, manual->id, manual->epoch, term,
-                                    &postings, NULL) &&
+        known = selection_has(asked->selection, view->manual.name) &&
+                !lexical_postings(txn, view, term, &postings, NULL) &&
                 postings.size;
     }
     store_end(txn);

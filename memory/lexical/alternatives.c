@@ -27,11 +27,9 @@ static bool is_indexed(struct adding *adding, struct slice term)
 {
     bool found = false;
     for (size_t v = 0; v < adding->view_count && !found && !adding->code; v++) {
-        const struct manual *manual = &adding->views[v]->manual;
         struct slice postings = {"", 0};
-        adding->code =
-            store_get_postings(adding->txn, manual->id, manual->epoch, term,
-                               &postings, adding->err);
+        adding->code = lexical_postings(adding->txn, adding->views[v], term,
+                                        &postings, adding->err);
         found = postings.size > 0;
     }
     return found;

@@ -210,6 +210,11 @@ static inline uint32_t matches_first(const struct matches *matches,
     return place ? matches->nodes[place - 1].end : 0;
 }
 
+/* The postings of a term in a view, as store_get_postings. */
+int lexical_postings(struct store_txn *txn, const struct view *view,
+                     struct slice term, struct slice *ret_postings,
+                     struct err *err);
+
 /* To be freed with matches_free. */
 int lexical_match(struct store_txn *txn, const struct view *view,
                   const struct query *query, struct matches *ret_matches,

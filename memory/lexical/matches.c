@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "memory/lexical/lexical.h"
+#include "memory/lexical/term_filter.h"
 
 /* Postings of version 1 knew no aliases: they serve until the manual is updated
  * next. */
@@ -107,6 +108,17 @@ static bool find_term(const struct view *view, struct slice postings,
     return true;
 }
 
+int lexical_postings(struct store_txn *txn, const struct view *view,
+                     struct slice term, struct slice *ret_postings,
+                     struct err *err)
+{
+    *ret_postings = (struct slice){"", 0};
+    if (!term_filter_may_have(view->terms, term))
+        return 0;
+    return store_get_postings(txn, view->manual.id, view->manual.epoch, term,
+                              ret_postings, err);
+}
+
 /* Does the transaction see the manual as the view has it?  Postings of a later
  * update may name nodes that it has made. */
 static bool is_current(struct store_txn *txn, const struct view *view)
@@ -126,9 +138,8 @@ static int find_terms(struct store_txn *txn, const struct view *view,
 {
     for (size_t t = 0; t < query->count; t++) {
         struct slice postings;
-        int code =
-            store_get_postings(txn, view->manual.id, view->manual.epoch,
-                               slice_of(query->terms[t].term), &postings, err);
+        int code = lexical_postings(txn, view, slice_of(query->terms[t].term),
+                                    &postings, err);
         if (code)
             return code;
         bool strange = false;

@@ -44,11 +44,9 @@ static size_t size_of(struct search *search, struct slice term)
 {
     size_t size = 0;
     for (size_t v = 0; v < search->view_count && !search->code; v++) {
-        const struct manual *manual = &search->views[v]->manual;
         struct slice postings = {"", 0};
-        search->code =
-            store_get_postings(search->txn, manual->id, manual->epoch, term,
-                               &postings, search->err);
+        search->code = lexical_postings(search->txn, search->views[v], term,
+                                        &postings, search->err);
         size += postings.size;
     }
     return size;

@@ -29,9 +29,10 @@ struct view {
     uint32_t owners;         /* nodes that own content */
     struct vectors *vectors; /* NULL: no memories yet */
     struct view_kinds *kinds;
-    struct view *of; /* all but `manual` and `vectors` is of this one,
+    struct term_filter *terms; /* NULL: any may be there */
+    struct view *of;           /* all but `manual` and `vectors` is of this one,
                                 the same generation; NULL: its own */
-    int references;  /* kept by library.c */
+    int references;            /* kept by library.c */
 };
 
 /* The fields of every node that a search by words reads, close together: the

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/url.h"
 #include "memory/lexical/analyze.h"
+#include "memory/lexical/term_filter.h"
 #include "memory/vectors/vectors.h"
 
 static void free_generation(struct view *view)
@@ -21,6 +22,7 @@ static void free_generation(struct view *view)
     if (view->kinds)
         free(atomic_load(&view->kinds->sets));
     free(view->kinds);
+    term_filter_free(view->terms);
     tree_free(view->outline);
 }
 
@@ -298,6 +300,10 @@ int view_read(struct store_txn *txn, struct manual *manual,
     measure(view);
     find_runs(view);
     index_anchors(view);
+    /* What is damaged there is told when it is asked for. */
+    if (term_filter_read(txn, view->manual.id, view->manual.epoch, &view->terms,
+                         NULL))
+        view->terms = NULL;
     if (view->manual.vectors)
         read_vectors(txn, view);
     *ret_view = view;

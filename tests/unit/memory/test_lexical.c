@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "memory/lexical/lexical.h"
+#include "memory/lexical/term_filter.h"
 #include "tests/unit/support/stores.h"
 
 enum { NODES = 40, MAX_ALIASES = 4, ROUNDS = 30, WORDS = 25 };
@@ -235,6 +236,46 @@ static void postings_are_read_as_their_version_has_them(void **state)
     unit_folder_remove(folder);
 }
 
+/* It knows each term of its postings, and of others takes few for one. */
+static void a_filter_tells_which_terms_are_there(void **state)
+{
+    (void)state;
+    enum { TERMS = 1000, OTHERS = 10000 };
+    char *folder = unit_folder(), name[40];
+    struct store *store = open_store(folder);
+    struct store_txn *txn;
+    struct term_filter *filter, *empty;
+    size_t mistaken = 0;
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    for (int i = 0; i < TERMS; i++) {
+        snprintf(name, sizeof name, "term%d", i);
+        assert_int_equal(store_put_postings(txn, 1, 2, slice_of(name),
+                                            slice_of("\x07\x40"), NULL),
+                         0);
+    }
+    assert_int_equal(store_commit(txn, NULL), 0);
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    assert_int_equal(term_filter_read(txn, 1, 2, &filter, NULL), 0);
+    assert_int_equal(term_filter_read(txn, 1, 3, &empty, NULL), 0);
+    store_end(txn);
+    for (int i = 0; i < TERMS; i++) {
+        snprintf(name, sizeof name, "term%d", i);
+        assert_true(term_filter_may_have(filter, slice_of(name)));
+        assert_false(term_filter_may_have(empty, slice_of(name)));
+    }
+    for (int i = 0; i < OTHERS; i++) {
+        snprintf(name, sizeof name, "other%d", i);
+        mistaken += term_filter_may_have(filter, slice_of(name));
+    }
+    assert_in_range(mistaken, 1, OTHERS / 20);
+    assert_true(term_filter_may_have(NULL, slice_of("anything")));
+    term_filter_free(filter);
+    term_filter_free(empty);
+    term_filter_free(NULL);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
 /* A name in the index finds a node that does not hold it otherwise. */
 static void aliases_find_their_node(void **state)
 {
@@ -278,6 +319,7 @@ int main(void)
         cmocka_unit_test(postings_are_read_as_their_version_has_them),
         cmocka_unit_test(damaged_postings_are_an_error),
         cmocka_unit_test(postings_name_nodes),
+        cmocka_unit_test(a_filter_tells_which_terms_are_there),
         cmocka_unit_test(aliases_find_their_node),
         cmocka_unit_test(names_share_their_weight),
         cmocka_unit_test(changes_in_place_equal_a_fresh_index),
