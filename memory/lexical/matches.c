@@ -34,15 +34,16 @@ static void set_add(uint64_t *set, uint32_t node)
     set[node / 64] |= (uint64_t)1 << node % 64;
 }
 
-/* All of [from, end). */
+/* All of [from, end), which is not empty. */
 static void set_add_range(uint64_t *set, uint32_t from, uint32_t end)
 {
-    for (; from < end && from % 64; from++)
-        set_add(set, from);
-    for (; from + 64 <= end; from += 64)
-        set[from / 64] = ~(uint64_t)0;
-    for (; from < end; from++)
-        set_add(set, from);
+    uint32_t last = (end - 1) / 64;
+    uint64_t bits = ~(uint64_t)0 << from % 64;
+    for (uint32_t word = from / 64; word < last; word++) {
+        set[word] |= bits;
+        bits = ~(uint64_t)0;
+    }
+    set[last] |= bits & ~(uint64_t)0 >> (63 - (end - 1) % 64);
 }
 
 /* The first of the set that is `from` or later; `none`: there is none. */
