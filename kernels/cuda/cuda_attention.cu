@@ -198,18 +198,13 @@ template <unsigned ROWS, unsigned WIDTH, typename Number, bool GROUP>
 constexpr int TENSOR_BLOCKS = ROWS == TENSOR_FEW || WIDTH == TENSOR_MAX_WIDTH ? 2
                               : sizeof(Number) == 2 && GROUP                 ? 4
                                                                              : 3;
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-constexpr bool IN_GROUPS = true;
-#else
-constexpr bool IN_GROUPS = false;
-#endif
 
 /* grid: as attend's. */
 template <unsigned ROWS, unsigned WIDTH, typename Source>
 static __global__ void
 __launch_bounds__(TENSOR_THREADS,
                   (TENSOR_BLOCKS<ROWS, WIDTH, typename Source::number,
-                                 IN_GROUPS>))
+                                 FOR_WARPGROUPS>))
     attend_tensor(Source s, struct tile_parts parts, size_t count)
 {
     using tile = struct tensor_tile<WIDTH, typename Source::number>;

@@ -32,13 +32,21 @@
 constexpr unsigned GROUP_ROWS = 64; /* of a panel, and of a product */
 constexpr unsigned GROUP_PANEL = GROUP_ROWS * 64;
 
-#ifdef __CUDACC__
+/* Whether what is compiled now is for such a device: not the host's part of a file, nor
+ * the emulation, where has_warpgroups() may be true all the same. */
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr bool FOR_WARPGROUPS = true;
+#else
+constexpr bool FOR_WARPGROUPS = false;
+#endif
 
+#ifdef __CUDACC__
 static __device__ __forceinline__ constexpr bool has_warpgroups()
 {
-    return true;
+    return FOR_WARPGROUPS;
 }
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 /* What the thread wrote to shared memory, and its copies that it waited for, are
  * there for products behind the next barrier. */
@@ -168,10 +176,6 @@ static __device__ __forceinline__ void multiply_group_turned(float (*c)[4],
 
 #else
 
-static __device__ __forceinline__ constexpr bool has_warpgroups()
-{
-    return false;
-}
 static __device__ __forceinline__ void publish_shared()
 {
 }
