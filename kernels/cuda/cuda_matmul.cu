@@ -152,9 +152,15 @@ static int matmul_blas(struct kernel_run *run, float *out, const void *a,
     return code ? code : cuda_add_bias(run, out, bias, m, w->n);
 }
 
+/* Whether the library is asked for products of so many rows. */
+static bool are_many(size_t m)
+{
+    return m >= MANY_ROWS && !cuda_blas_lacks();
+}
+
 static bool many_rows(const struct kernel_weight *w, size_t m)
 {
-    return m >= MANY_ROWS && w->k && w->n;
+    return are_many(m) && w->k && w->n;
 }
 
 /* Rows that many products read: in f32 and in bf16, each made when the first asks for it. */
@@ -234,8 +240,8 @@ static int matmuls(struct kernel_run *run,
         return KERNEL_UNSUPPORTED;
     if (!count || !m)
         return KERNEL_OK;
-    return m >= MANY_ROWS ? matmuls_many(run, products, count, a, m)
-                          : cuda_matmuls_few(run, products, count, a, m);
+    return are_many(m) ? matmuls_many(run, products, count, a, m)
+                       : cuda_matmuls_few(run, products, count, a, m);
 }
 
 static int matmul_gated(struct kernel_run *run, const struct kernel_gate *gate,
@@ -245,7 +251,7 @@ static int matmul_gated(struct kernel_run *run, const struct kernel_gate *gate,
     int code = KERNEL_UNSUPPORTED;
     if (!m)
         return KERNEL_OK;
-    if (m < MANY_ROWS)
+    if (!are_many(m))
         code = cuda_gated_few(run, gate, rows, m);
     if (code != KERNEL_UNSUPPORTED)
         return code;

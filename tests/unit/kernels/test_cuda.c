@@ -427,6 +427,15 @@ static void rows_are_rounded_once(void **state)
     before = emulated_launches();
     assert_int_equal(table->feed_forward(&run, &feed, &normed, M), 0);
     assert_int_equal(emulated_launches() - before, 2);
+    /* nothing is rounded where there is no cuBLASLt to read it */
+    emulated_without_blas(true);
+    before = emulated_launches();
+    assert_int_equal(table->matmuls(&run, products, COUNT, &normed, M), 0);
+    assert_int_equal(emulated_launches() - before, 1);
+    before = emulated_launches();
+    assert_int_equal(table->feed_forward(&run, &feed, &normed, M), 0);
+    assert_int_equal(emulated_launches() - before, 2);
+    emulated_without_blas(false);
     table->weight_free(&run, weight);
     table->weight_free(&run, next);
     float *const all[] = {x, norm, room, out};
