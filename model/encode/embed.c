@@ -352,12 +352,17 @@ static struct forward_part piece_of(const struct embed_input *input,
                                  .cache = cache};
 }
 
-/* Tokens of which a pass, with what is inserted, has no more rows than it may. */
-static size_t max_tokens(const struct cache *cache)
+/* Of `left` tokens those of the next pass; on a processor it has, with what is inserted,
+ * no more rows than it may. */
+static size_t next_tokens(const struct model *m, const struct cache *cache,
+                          size_t left)
 {
-    return cache->inserted
-               ? FORWARD_MAX_ROWS - FORWARD_MAX_ROWS / cache->inserted - 1
-               : FORWARD_MAX_ROWS;
+    size_t max = FORWARD_MAX_ROWS;
+    if (forward_is_wide(m))
+        return forward_next(m, cache, left);
+    if (cache->inserted)
+        max -= max / cache->inserted + 1;
+    return left < max ? left : max;
 }
 
 static int embed_long(struct model *m, const struct embed_input *input,
@@ -368,8 +373,8 @@ static int embed_long(struct model *m, const struct embed_input *input,
     struct forward_part part = part_of(m, input, &cache);
     int code = cache_reserve(m, &cache, slots_of(&cache, tokens), err);
     for (size_t from = 0; from < tokens && !code; from += some) {
-        size_t left = tokens - from, max = max_tokens(&cache);
-        some = left < max ? left : max;
+        size_t left = tokens - from;
+        some = next_tokens(m, &cache, left);
         part = piece_of(input, &cache, from, some);
         struct share share = {.part = &part,
                               .tokens = tokens,

@@ -341,6 +341,42 @@ static void shared_models_embed_long_inputs(void **state)
     model_close(model);
 }
 
+static size_t widest; /* rows */
+
+static int gather_watched(struct kernel_run *run, float *out,
+                          const struct kernel_weight *w,
+                          const int32_t *host_row, size_t m)
+{
+    widest = m > widest ? m : widest;
+    return kernels_cpu()->gather(run, out, w, host_row, m);
+}
+
+static void a_device_embeds_long_inputs_in_passes_of_one_size(void **state)
+{
+    (void)state;
+    enum { COUNT = 900, MAX = 64 };
+    struct kernels wide = *kernels_cpu();
+    struct model *model = NULL;
+    int32_t ids[COUNT];
+    float want[MAX], got[MAX];
+    const struct embed_input input = {.ids = ids, .count = COUNT};
+    wide.pass_rows = COUNT - 1;
+    wide.gather = gather_watched;
+    for (size_t i = 0; i < COUNT; i++)
+        ids[i] = (int32_t)(i * 7 % 50);
+    lengthen_context();
+    assert_int_equal(try_open(folder, kernels_cpu(), &model, NULL), 0);
+    size_t width = model_facts(model)->width;
+    assert_true(width <= MAX);
+    assert_int_equal(model_embed(model, &input, 1, NULL, want, NULL), 0);
+    model_close(model);
+    assert_int_equal(try_open(folder, &wide, &model, NULL), 0);
+    assert_int_equal(model_embed(model, &input, 1, NULL, got, NULL), 0);
+    model_close(model);
+    assert_int_equal(widest, COUNT / 2);
+    check_near("passes", got, want, width, 1e-5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +392,9 @@ int main(void)
                                         make_folder, end_folder),
         cmocka_unit_test_setup_teardown(long_inputs_are_embedded, make_folder,
                                         end_folder),
+        cmocka_unit_test_setup_teardown(
+            a_device_embeds_long_inputs_in_passes_of_one_size, make_folder,
+            end_folder),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }
