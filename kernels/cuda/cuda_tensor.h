@@ -95,10 +95,12 @@ constexpr size_t TENSOR_TILE_BYTES =
 template <unsigned ROWS, unsigned WIDTH, typename Number>
 static inline size_t tensor_bytes()
 {
-    return TENSOR_KEEPS<ROWS, WIDTH, Number> && cuda_has_warpgroups()
-               ? TENSOR_TILE_BYTES<WIDTH, Number> +
-                     sizeof(struct tensor_queries<WIDTH>)
-               : sizeof(struct tensor_tile<WIDTH, Number>);
+    constexpr bool keeps = TENSOR_KEEPS<ROWS, WIDTH, Number>;
+    constexpr size_t tile = sizeof(struct tensor_tile<WIDTH, Number>);
+    constexpr size_t whole = TENSOR_TILE_BYTES<WIDTH, Number>;
+    constexpr size_t both = whole + sizeof(struct tensor_queries<WIDTH>);
+    static_assert((keeps ? both : tile) <= CUDA_MAX_ASKED, "no room for it");
+    return keeps && cuda_has_warpgroups() ? both : tile;
 }
 
 template <unsigned WIDTH, typename Number>

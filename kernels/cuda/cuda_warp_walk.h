@@ -26,6 +26,11 @@ template <unsigned WIDTH> constexpr size_t warp_bytes(unsigned warps)
 {
     return warps * sizeof(struct warp_memory<WIDTH>);
 }
+static_assert(warp_bytes<TENSOR_MAX_WIDTH>(WARP_SHARING<TENSOR_MAX_WIDTH>) <=
+                      CUDA_MAX_ASKED &&
+                  warp_bytes<TENSOR_MAX_WIDTH / 2>(
+                      WARP_SHARING<TENSOR_MAX_WIDTH / 2>) <= CUDA_MAX_ASKED,
+              "no room for them");
 
 template <unsigned WIDTH>
 static __device__ __forceinline__ struct warp_memory<WIDTH> *warp_own_memory() {
