@@ -127,6 +127,15 @@ unsigned cuda_processors()
     return processors;
 }
 
+static size_t shared; /* bytes of a processor */
+
+size_t cuda_blocks_of_shared(size_t bytes)
+{
+    constexpr size_t OWN = 1024; /* that every block takes beside what it asks for */
+    size_t blocks = shared / (bytes + OWN);
+    return blocks ? blocks : 1;
+}
+
 static bool warpgroups;
 
 bool cuda_has_warpgroups()
@@ -166,7 +175,7 @@ static cudaError_t make_streams()
 static const char *find_device()
 {
     static char too_old[80], too_few[80];
-    int devices = 0, pools = 0, major = 0, minor = 0, count = 0;
+    int devices = 0, pools = 0, major = 0, minor = 0, count = 0, bytes = 0;
     int device = static_cast<int>(chosen);
     cudaError_t error = cudaGetDeviceCount(&devices);
     if (error == cudaErrorInsufficientDriver) /* the answer without any, too */
@@ -190,6 +199,9 @@ static const char *find_device()
         error = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount,
                                        device);
     if (!error)
+        error = cudaDeviceGetAttribute(
+            &bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+    if (!error)
         error = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported,
                                        device);
     if (!error && major < 8) {
@@ -206,6 +218,7 @@ static const char *find_device()
     if (!error)
         error = make_streams();
     processors = count > 0 ? static_cast<unsigned>(count) : 1;
+    shared = static_cast<size_t>(bytes);
     warpgroups = major == 9;
     return error ? cudaGetErrorString(error) : nullptr;
 }

@@ -323,13 +323,16 @@ int cuda_join(struct kernel_run *run, float *out,
 /* ---- Starting ---- */
 
 /* In how many parts `blocks` that do the same are done soonest, where the device runs
- * `each` to a processor at a time: in the fewest of those that take about the shortest
- * time, ceil(blocks count / places) / count.  No more than `max`, of which more than
- * fit at once no more than `more`: to join them costs, too. */
-static size_t parts_for(size_t blocks, size_t each, size_t max, size_t more)
+ * `each` to a processor at a time, or as many as have `bytes` of shared memory: in the
+ * fewest of those that take about the shortest time, ceil(blocks count / places) /
+ * count.  No more than `max`, of which more than fit at once no more than `more`: to
+ * join them costs, too. */
+static size_t parts_for(size_t blocks, size_t each, size_t bytes, size_t max,
+                        size_t more)
 {
     constexpr size_t MORE = 2; /* parts that are tried over what fits at once */
-    size_t places = each * size_t{cuda_processors()};
+    size_t room = cuda_blocks_of_shared(bytes);
+    size_t places = (each < room ? each : room) * size_t{cuda_processors()};
     size_t best = places / blocks < max ? places / blocks : max;
     best = best ? best : 1;
     size_t end = best + MORE < more ? best + MORE : more;
@@ -351,7 +354,7 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
     const struct dense_sizes &z = s.sizes;
     size_t tiles = cuda_ceil(queries * z.group, rows);
     size_t blocks = tiles * z.hkv * batches;
-    size_t count = parts_for(blocks, each, longest / SPLIT_MIN,
+    size_t count = parts_for(blocks, each, bytes, longest / SPLIT_MIN,
                              longest / (within ? SPLIT_MIN : SPLIT_MORE));
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {nullptr, nullptr, false,
@@ -382,7 +385,8 @@ static int attend_by_warps(struct kernel_run *run,
     size_t rows = cuda_ceil(s.m * z.group, WARP_ROWS);
     size_t tiles = cuda_ceil(longest, WARP_SLOTS) + 1;
     size_t max = cuda_ceil(tiles, WARPS);
-    size_t count = parts_for(rows * z.hkv, 2, max, max);
+    size_t bytes = warp_bytes<WIDTH>(WARPS);
+    size_t count = parts_for(rows * z.hkv, 2, bytes, max, max);
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {nullptr, nullptr, true, cuda_stream_number(run)};
     if (count > 1) {
@@ -391,7 +395,6 @@ static int attend_by_warps(struct kernel_run *run,
         if (!parts.out || !parts.log)
             return KERNEL_NO_MEMORY;
     }
-    size_t bytes = warp_bytes<WIDTH>(WARPS);
     size_t joining = join_bytes(count, WARP_ROWS, WARPS * WARP);
     return cuda_launch(run, attend_warps<WIDTH>,
                        {rows, z.hkv, count, WARPS * WARP,

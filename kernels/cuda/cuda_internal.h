@@ -48,6 +48,8 @@ int cuda_fetch(struct kernel_run *run, void *host, const void *from,
 
 /* Processors of the device. */
 unsigned cuda_processors();
+/* Blocks for which a processor has shared memory, `bytes` for each; 1 at least. */
+size_t cuda_blocks_of_shared(size_t bytes);
 /* Whether kernels may find has_warpgroups() (cuda_warpgroup.h) true. */
 bool cuda_has_warpgroups();
 

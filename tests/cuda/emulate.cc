@@ -613,7 +613,9 @@ cudaError_t cudaDeviceGetAttribute(int *ret, cudaDeviceAttr attribute, int)
     *ret = attribute == cudaDevAttrComputeCapabilityMajor   ? 9
            : attribute == cudaDevAttrComputeCapabilityMinor ? 0
            : attribute == cudaDevAttrMultiProcessorCount    ? 6
-                                                            : 1;
+           : attribute == cudaDevAttrMaxSharedMemoryPerMultiprocessor
+               ? 228 << 10 /* as of compute capability 9.0 */
+               : 1;
     return cudaSuccess;
 }
 

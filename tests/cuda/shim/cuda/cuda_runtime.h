@@ -32,6 +32,7 @@ using std::size_t;
 #define cuda_fetch            emulated_fetch
 #define cuda_has_warpgroups   emulated_has_warpgroups
 #define cuda_processors       emulated_processors
+#define cuda_blocks_of_shared emulated_blocks_of_shared
 #define cuda_put_off          emulated_put_off
 #define cuda_start_put_off    emulated_start_put_off
 #define cuda_step_words       emulated_step_words
@@ -309,6 +310,7 @@ enum cudaDeviceAttr {
     cudaDevAttrComputeCapabilityMajor,
     cudaDevAttrComputeCapabilityMinor,
     cudaDevAttrMultiProcessorCount,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor,
     cudaDevAttrMemoryPoolsSupported
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
