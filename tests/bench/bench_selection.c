@@ -26,11 +26,11 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "model/inference/forward.h"
 #include "tests/bench/choices.h"
+#include "tests/bench/text_questions.h"
 
 enum {
     TIMES = 3, /* as forward_hils.c */
@@ -353,40 +353,6 @@ static void encode(struct model *m, struct slice text, struct ids *ids)
          err.message);
 }
 
-/* Some of the file's questions, evenly spaced, each as a prompt's end. */
-static void read_questions(struct model *m, const char *path, struct ids *ret)
-{
-    struct buf file = {0};
-    struct err err = {0};
-    const char *lines[4096], *end;
-    size_t count = 0;
-    must(file_read(path, 1 << 24, &file, &err), err.message);
-    for (const char *at = file.data; *at && count < 4096; at = end + 1) {
-        lines[count++] = at;
-        end = strchr(at, '\n');
-        if (!end)
-            break;
-    }
-    must(count < QUESTIONS, "there are too few questions");
-    for (size_t i = 0; i < QUESTIONS; i++) {
-        const char *line = lines[i * count / QUESTIONS];
-        cJSON *value = NULL;
-        struct buf text = {0};
-        must(
-            json_parse((struct slice){line, strcspn(line, "\n")}, &value, &err),
-            err.message);
-        buf_printf(&text, "\n\nQuestion: %s\nAnswer:",
-                   json_get_text(value, "question", ""));
-        encode(m, buf_slice(&text), &ret[i]);
-        /* Its own chunks have no summaries: all must lie in the window. */
-        must(!ret[i].count || ret[i].count > watch.window,
-             "a question is longer than the window");
-        cJSON_Delete(value);
-        buf_free(&text);
-    }
-    buf_free(&file);
-}
-
 static void open_watch(const struct model *m, size_t max, size_t top_k)
 {
     const struct model_config *c = &m->config;
@@ -445,7 +411,10 @@ int main(int count, char **words)
     must(file_read(words[2], 1 << 28, &file, &err), err.message);
     encode(model, buf_slice(&file), &text);
     must(text.count < max, "the text is too short");
-    read_questions(model, words[3], asked);
+    must(read_questions(model, words[3], QUESTIONS, asked, &err), err.message);
+    for (size_t i = 0; i < QUESTIONS; i++) /* their chunks have no summaries */
+        must(!asked[i].count || asked[i].count > watch.window,
+             "a question is longer than the window");
     open_watch(model, max, top_k);
     printf("{\"model\": \"%s\", \"context\": %zu, \"chunk\": %d, \"window\": "
            "%zu, \"top_k\": %zu,\n  \"read\": \"%s\", \"lengths\": [",
