@@ -8,6 +8,7 @@
 #ifndef MEMORY_LEXICAL_LEXICAL_H
 #define MEMORY_LEXICAL_LEXICAL_H
 
+#include "base/bitset.h"
 #include "memory/snapshot/library.h"
 #include "memory/store/store.h"
 #include "memory/lexical/analyze.h"
@@ -184,13 +185,13 @@ struct matches {
     struct found_term *items; /* by node, then by term */
     size_t terms;
     uint32_t owners[QUERY_MAX_TERMS]; /* nodes with text that hold the term */
-    uint64_t *found;  /* [outline->count / 64 + 1] bits of the nodes */
+    uint64_t *found;                  /* the nodes: base/bitset.h */
     uint32_t *before; /* how many are found before each 64 of them */
 };
 
 static inline bool matches_has(const struct matches *matches, uint32_t node)
 {
-    return matches->found[node / 64] >> node % 64 & 1;
+    return bitset_has(matches->found, node);
 }
 
 /* The place of the first that is `node`, at most outline->count, or later; `count`:

@@ -21,43 +21,6 @@ static struct match unpack(uint64_t packed, uint32_t version)
     return match;
 }
 
-/* ---- Sets of nodes ---- */
-
-/* A bit for each node of the outline, and for what would be the next. */
-static size_t words_of(const struct view *view)
-{
-    return view->outline->count / 64 + 1;
-}
-
-static void set_add(uint64_t *set, uint32_t node)
-{
-    set[node / 64] |= (uint64_t)1 << node % 64;
-}
-
-/* All of [from, end), which is not empty. */
-static void set_add_range(uint64_t *set, uint32_t from, uint32_t end)
-{
-    uint32_t last = (end - 1) / 64;
-    uint64_t bits = ~(uint64_t)0 << from % 64;
-    for (uint32_t word = from / 64; word < last; word++) {
-        set[word] |= bits;
-        bits = ~(uint64_t)0;
-    }
-    set[last] |= bits & ~(uint64_t)0 >> (63 - (end - 1) % 64);
-}
-
-/* The first of the set that is `from` or later; `none`: there is none. */
-static uint32_t set_next(const uint64_t *set, size_t words, uint32_t from,
-                         uint32_t none)
-{
-    size_t word = from / 64;
-    uint64_t bits = set[word] & ~(uint64_t)0 << from % 64;
-    while (!bits && ++word < words)
-        bits = set[word];
-    return bits ? (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits)
-                : none;
-}
-
 /* ---- Postings ---- */
 
 /* A term in a node, as the postings have it. */
@@ -80,9 +43,9 @@ static void add_finding(struct findings *findings, uint32_t node,
 {
     MEM_RESERVE(findings->items, &findings->capacity, findings->count + 1);
     findings->items[findings->count++] = (struct finding){node, match};
-    set_add(findings->found, node);
+    bitset_add(findings->found, node);
     if (match.title && node)
-        set_add(findings->heads, node);
+        bitset_add(findings->heads, node);
 }
 
 /* False: they do not ascend, or end too early, so that they are damaged.  *strange:
@@ -163,20 +126,19 @@ static int find_terms(struct store_txn *txn, const struct view *view,
 /* All below titles that hold a term is found, too. */
 static void add_below(const struct view *view, struct findings *findings)
 {
-    uint32_t count = view->outline->count;
-    for (uint32_t head = 0; head < count;) {
-        head = set_next(findings->heads, words_of(view), head, count);
-        if (head == count)
+    uint32_t count = view->outline->count, head = 0;
+    while (head < count) {
+        head = bitset_next(findings->heads, bitset_words(count), head);
+        if (head == UINT32_MAX)
             break;
-        uint32_t end = view->outline->nodes[head].end;
-        set_add_range(findings->found, head, end);
-        head = end;
+        bitset_add_range(findings->found, head, view->ends[head]);
+        head = view->ends[head];
     }
 }
 
 static void list_nodes(const struct view *view, struct matches *matches)
 {
-    size_t words = words_of(view);
+    size_t words = bitset_words(view->outline->count);
     matches->before = mem_alloc(words * sizeof *matches->before);
     for (size_t w = 0; w < words; w++) {
         matches->before[w] = matches->count;
@@ -185,7 +147,7 @@ static void list_nodes(const struct view *view, struct matches *matches)
     matches->nodes = mem_alloc(matches->count * sizeof *matches->nodes);
     uint32_t node = 0;
     for (uint32_t p = 0; p < matches->count; p++) {
-        node = set_next(matches->found, words, node, TREE_NONE);
+        node = bitset_next(matches->found, words, node);
         matches->nodes[p].node = node++;
     }
 }
@@ -224,27 +186,38 @@ static uint64_t titles_of(const struct matches *matches, uint32_t place)
     return titles;
 }
 
-/* Below titles that hold terms, node by node from the parent, which is found. */
-static void fill_above(const struct view *view, struct matches *matches)
+/* Titles that hold terms, each below the one before. */
+struct heads {
+    struct head {
+        uint32_t end;    /* of the sub-tree */
+        uint64_t titles; /* its terms, and those of the titles above it */
+    } * items;
+    size_t count, capacity;
+};
+
+static void fill_above(const struct view *view, const uint64_t *heads,
+                       struct matches *matches)
 {
-    uint32_t end = 0; /* of the sub-tree below such a title */
+    struct heads open = {0};
     for (uint32_t p = 0; p < matches->count; p++) {
         struct found_node *found = &matches->nodes[p];
-        if (found->node < end) {
-            uint32_t parent =
-                matches_from(matches, view->nodes[found->node].parent);
-            found->above =
-                matches->nodes[parent].above | titles_of(matches, parent);
-        } else if (found->node && titles_of(matches, p)) {
-            end = view->outline->nodes[found->node].end;
-        }
+        while (open.count && open.items[open.count - 1].end <= found->node)
+            open.count--;
+        if (open.count)
+            found->above = open.items[open.count - 1].titles;
+        if (!bitset_has(heads, found->node))
+            continue;
+        MEM_RESERVE(open.items, &open.capacity, open.count + 1);
+        open.items[open.count++] = (struct head){
+            view->ends[found->node], found->above | titles_of(matches, p)};
     }
+    free(open.items);
 }
 
 static void count_owners(const struct view *view, struct matches *matches)
 {
     for (uint32_t p = 0; p < matches->count; p++) {
-        if (!view->nodes[matches->nodes[p].node].words)
+        if (!bitset_has(view->texts, matches->nodes[p].node))
             continue;
         for (uint32_t i = matches_first(matches, p); i < matches->nodes[p].end;
              i++)
@@ -257,16 +230,16 @@ int lexical_match(struct store_txn *txn, const struct view *view,
                   const struct query *query, struct matches *ret_matches,
                   struct err *err)
 {
-    struct findings findings = {
-        .found = mem_alloc(words_of(view) * sizeof(uint64_t)),
-        .heads = mem_alloc(words_of(view) * sizeof(uint64_t))};
+    size_t words = bitset_words(view->outline->count);
+    struct findings findings = {.found = mem_alloc(words * sizeof(uint64_t)),
+                                .heads = mem_alloc(words * sizeof(uint64_t))};
     struct matches matches = {.found = findings.found, .terms = query->count};
     int code = find_terms(txn, view, query, &findings, err);
     if (!code) {
         add_below(view, &findings);
         list_nodes(view, &matches);
         fill_items(&findings, &matches);
-        fill_above(view, &matches);
+        fill_above(view, findings.heads, &matches);
         count_owners(view, &matches);
         *ret_matches = matches;
     }

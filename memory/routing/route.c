@@ -58,11 +58,12 @@ static const double WORDLESS = 0.6;
 
 bool scope_accepts(const struct scope *scope, uint32_t node)
 {
-    const struct view_node *n = &scope->view->nodes[node];
+    const struct view *view = scope->view;
     return node >= scope->from && node < scope->end &&
-           (n->words || n->title_words) &&
+           bitset_has(view->named, node) &&
            !(scope->refused && scope->refused[node]) &&
-           (scope->file == TREE_NONE || n->file == scope->file) &&
+           (scope->file == TREE_NONE ||
+            view->nodes[node].file == scope->file) &&
            (!scope->kinds || scope->kinds[node] & scope->wanted);
 }
 

@@ -51,7 +51,7 @@ static double score_subtree(const struct query *query,
 {
     const struct matches *matches = &scope->matches;
     uint32_t from = matches_from(matches, node);
-    uint32_t end = matches_from(matches, scope->view->outline->nodes[node].end);
+    uint32_t end = matches_from(matches, scope->view->ends[node]);
     uint32_t held[QUERY_MAX_TERMS] = {0};
     if (from == end)
         return 0;
@@ -102,8 +102,7 @@ static double score_above(const struct routing *routing, struct scope *scope,
 static double best_within(const struct routing *routing, struct scope *scope,
                           uint32_t node)
 {
-    uint32_t end =
-        matches_from(&scope->matches, scope->view->outline->nodes[node].end);
+    uint32_t end = matches_from(&scope->matches, scope->view->ends[node]);
     double best = 0;
     for (uint32_t p = matches_from(&scope->matches, node); p < end; p++) {
         double score = score_above(routing, scope, p, best);
@@ -187,7 +186,7 @@ static bool may_score(const struct scope *scope, uint32_t place)
     const struct matches *matches = &scope->matches;
     uint32_t node = matches->nodes[place].node;
     bool own = matches_first(matches, place) < matches->nodes[place].end;
-    return (own || scope->view->nodes[node].words) &&
+    return (own || bitset_has(scope->view->texts, node)) &&
            scope_accepts(scope, node);
 }
 

@@ -140,7 +140,7 @@ static double cosine_or_nothing(float cosine)
 /* Of the sub-tree, may something be found? */
 static bool holds_candidate(const struct scope *scope, uint32_t node)
 {
-    uint32_t end = scope->view->outline->nodes[node].end;
+    uint32_t end = scope->view->ends[node];
     while (node < end && !scope_accepts(scope, node))
         node++;
     return node < end;

@@ -24,7 +24,10 @@ struct view {
     struct view_anchor *anchors; /* [anchor_count], by hash, then node */
     size_t anchor_count;
     struct view_node *nodes; /* [outline->count] */
-    double mean_words;       /* of sections that own content, entries aside */
+    uint32_t *ends;          /* [outline->count] of the sub-trees */
+    uint64_t *texts;   /* sets of nodes (base/bitset.h): that own content */
+    uint64_t *named;   /* that own content or have a title */
+    double mean_words; /* of sections that own content, entries aside */
     double mean_title_words;
     uint32_t owners;         /* nodes that own content */
     struct vectors *vectors; /* NULL: no memories yet */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/log.h"
 #include "base/url.h"
 #include "memory/lexical/analyze.h"
@@ -19,6 +20,9 @@ static void free_generation(struct view *view)
     free(view->runs);
     free(view->anchors);
     free(view->nodes);
+    free(view->ends);
+    free(view->texts);
+    free(view->named);
     if (view->kinds)
         free(atomic_load(&view->kinds->sets));
     free(view->kinds);
@@ -176,8 +180,12 @@ static void measure(struct view *view)
             .names = node->alias_count,
             .title_words = (uint16_t)(title < UINT16_MAX ? title : UINT16_MAX),
             .entry = node->entry};
+        view->ends[n] = node->end;
+        if (node->words || title)
+            bitset_add(view->named, n);
         if (!node->words)
             continue;
+        bitset_add(view->texts, n);
         view->owners++;
         if (sections && node->entry)
             continue;
@@ -296,6 +304,10 @@ int view_read(struct store_txn *txn, struct manual *manual,
         return code;
     }
     view->nodes = mem_alloc(view->outline->count * sizeof *view->nodes);
+    size_t words = bitset_words(view->outline->count);
+    view->ends = mem_alloc(view->outline->count * sizeof *view->ends);
+    view->texts = mem_alloc(words * sizeof *view->texts);
+    view->named = mem_alloc(words * sizeof *view->named);
     view->kinds = mem_alloc(sizeof *view->kinds);
     measure(view);
     find_runs(view);

@@ -131,11 +131,16 @@ static int try_match(struct store *store, uint32_t version,
     struct node node = {.words = 1};
     struct tree outline = {.nodes = &node, .count = 1};
     struct view_run run = {.id = 7, .count = 1};
+    uint32_t end = 1;
+    uint64_t text = 1;
     struct view_node view_node = {.words = 1};
     struct view view = {
         .manual = {.id = 1, .epoch = version, .lexical = version, .name = "m"},
         .outline = &outline,
         .nodes = &view_node,
+        .ends = &end,
+        .texts = &text,
+        .named = &text,
         .runs = &run,
         .run_count = 1};
     struct query query;
