@@ -105,9 +105,9 @@ static void rank_by_rows(struct routing *routing, size_t max,
         struct scope *scope = &routing->scopes[s];
         size_t count = 0;
         if (scope->vectors)
-            count = vectors_search(scope->vectors, routing->request->vector,
-                                   scope->from, scope->end, accepts, scope, max,
-                                   hits);
+            count = vectors_search(
+                scope->vectors, routing->request->vector, scope->from,
+                scope->end, is_whole(scope) ? NULL : accepts, scope, max, hits);
         for (size_t i = 0; i < count; i++)
             ranking_add(ranking, s, hits[i].node, (double)hits[i].score);
     }

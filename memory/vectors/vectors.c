@@ -322,7 +322,7 @@ size_t vectors_search(const struct vectors *vectors, const float *query,
                             .context = context,
                             .max = max,
                             .hits = hits};
-    bool whole = from == 0 && end >= vectors->outline_count;
+    bool whole = from == 0 && end >= vectors->outline_count && !accept;
     if (max && !(whole && ask_index(&search)))
         scan(&search);
     return search.count;

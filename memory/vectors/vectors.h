@@ -118,7 +118,7 @@ struct vector_hit {
 
 /* The nodes of [from, end) whose best segments are nearest to `query` [width],
  * best first, at most `most`; hits [most].  `accept` (NULL: all) says which
- * nodes count.  Returns how many. */
+ * nodes count: only theirs are compared.  Returns how many. */
 size_t vectors_search(const struct vectors *vectors, const float *query,
                       uint32_t from, uint32_t end,
                       bool (*accept)(void *context, uint32_t node),
