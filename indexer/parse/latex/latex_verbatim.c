@@ -3,7 +3,7 @@
 #include "indexer/parse/latex/latex_internal.h"
 #include "base/text.h"
 
-enum { MAX_INLINE = 2000 };
+enum { MAX_INLINE = 2000, MAX_LOOK = 1 << 14 };
 
 /* ---- From tokens ---- */
 
@@ -300,6 +300,37 @@ const struct group *verbatim_wrapper(struct document *d, struct token call)
     return own ? group : NULL;
 }
 
+/* What the file that is read goes on with, up to the next \end{name}; its data are NULL
+ * where that is not to be seen.  What is looked through counts as steps. */
+static struct slice text_to_end(struct document *d, struct slice name)
+{
+    struct slice rest = {"", 0};
+    struct buf end = {0};
+    if (d->tex.top_file) {
+        const struct input *input = &d->tex.inputs[d->tex.top_file - 1];
+        rest.data = d->tex.files[input->file].transcoded.text.data + input->at;
+        rest.size = input->end - input->at;
+    }
+    if (rest.size > MAX_LOOK)
+        rest.size = MAX_LOOK;
+    buf_printf(&end, "\\end{%.*s}", (int)name.size, name.data);
+    const char *found = memmem(rest.data, rest.size, end.data, end.size);
+    d->tex.steps += (found ? (size_t)(found - rest.data) : rest.size) / 8;
+    buf_free(&end);
+    return (struct slice){found ? rest.data : NULL,
+                          found ? (size_t)(found - rest.data) : SIZE_MAX};
+}
+
+/* What macros began may end by its own name or by that of the environment that the file
+ * has around it: what comes first there. */
+static bool wrapper_ends(struct document *d, const struct group *wrapper,
+                         struct slice own)
+{
+    struct slice name = d->tex.symbols[wrapper->name].name;
+    return slice_equal(name, own) ||
+           text_to_end(d, name).size <= text_to_end(d, own).size;
+}
+
 /* What the environment takes before its text.  `signature`: o options, m the
  * language, a an argument of no account, s a star; after a colon the language.
  */
@@ -366,6 +397,8 @@ static void begin_verbatim(struct document *d,
     if (environment->text)
         read_signature(d, environment->text, &code);
     const struct group *wrapper = verbatim_wrapper(d, call);
+    if (wrapper && !wrapper_ends(d, wrapper, code.name))
+        wrapper = NULL;
     if (wrapper)
         code.name = d->tex.symbols[wrapper->name].name;
     take_verbatim(d, &code, call);
@@ -520,6 +553,37 @@ static void run_new_minted(struct tex *tex, const struct command *command,
     buf_free(&starred);
 }
 
+/* Does the token only set how something looks, as those of \vskip-\parsep? */
+static bool only_formats(const struct document *d, struct token token)
+{
+    static const char *const closing[] = {"fi",     "else",     "or",
+                                          "end",    "endgroup", "begingroup",
+                                          "egroup", "bgroup",   "endcsname"};
+    if (!(token.flags & TOKEN_MADE) || token.cat == CAT_BEGIN ||
+        token.cat == CAT_END || token.cat == CAT_STOP)
+        return false;
+    for (size_t i = 0; i < sizeof closing / sizeof *closing; i++)
+        if (token.cat == CAT_NAME &&
+            slice_is(d->tex.symbols[token.value].name, closing[i]))
+            return false;
+    return true;
+}
+
+/* What a macro has left behind its \verbatim is no text of the passage. */
+static void drop_format(struct document *d)
+{
+    struct tex *tex = &d->tex;
+    size_t from = tex->input_count;
+    for (; from && !tex->inputs[from - 1].is_file; from--) {
+        const struct input *list = &tex->inputs[from - 1];
+        for (size_t i = list->at; i < list->list.count; i++)
+            if (list->then || !only_formats(d, list->list.items[i]))
+                return;
+    }
+    for (; from < tex->input_count; from++)
+        tex->inputs[from].at = tex->inputs[from].list.count;
+}
+
 enum { LINE_BY_LINE = 2 };
 
 /* \verbatim as a command: in the body of an environment of one's own. */
@@ -527,15 +591,21 @@ static void run_verbatim(struct tex *tex, const struct command *command,
                          struct token call)
 {
     struct document *d = document_of(tex);
-    const struct group *group = document_environment(d);
+    const struct group *group = document_environment(d),
+                       *wrapper = verbatim_wrapper(d, call);
+    if (group && group->environment)
+        group = wrapper;
+    else if (group && wrapper && wrapper_ends(d, wrapper, verbatim_name(d)))
+        group = wrapper;
     /* Else it is a command of another package's, as \comment{..}. */
-    if (!(call.flags & TOKEN_MADE) || !group || group->environment)
+    if (!(call.flags & TOKEN_MADE) || !group)
         return;
-    struct slice name = verbatim_name(d);
+    struct slice name = d->tex.symbols[group->name].name;
     struct code code = {.name = name, .keep = command->value};
     struct buf key = {0};
     if (command->before)
         tex_skip_before(tex, command->before);
+    drop_format(d);
     if (command->value == LINE_BY_LINE && written_by_line(d, &key))
         written_take(d, name, buf_slice(&key), call);
     else

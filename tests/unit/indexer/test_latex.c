@@ -221,6 +221,18 @@ static void test_own_listings(void **state)
     expect("\\DefineVerbatimEnvironment{out}{Verbatim}{frame=single}"
            "\\begin{out}[x=y]\n$ ls\n\\end{out}b",
            "code: $ ls | paragraph: b");
+    /* What a macro begins ends by its own name where that comes first. */
+    expect("\\def\\bv{\\begin{verbatim}}\\newenvironment{step}{\\par}{\\par}"
+           "\\begin{step}a\\bv\n$b\n\\end{verbatim}c\\end{step}d",
+           "paragraph: a | code: $b | paragraph: c | paragraph: d");
+    expect("\\let\\old\\verbatim\\let\\endold\\endverbatim"
+           "\\def\\verbatim{\\begin{shaded*}\\old\\vskip-1pt}"
+           "\\def\\endverbatim{\\endold\\end{shaded*}}"
+           "a\\begin{verbatim}\n$b\n c\n\\end{verbatim}d",
+           "paragraph: a | code: $b\n c | paragraph: d");
+    expect("\\newenvironment{snip}{\\begin{quote}\\verbatim}"
+           "{\\endverbatim\\end{quote}}\\begin{snip}\n$a\n\\end{snip}b",
+           "code: $a | paragraph: b");
     expect("\\newminted{python}{linenos}\\newminted[cee]{c}{}"
            "\\begin{pythoncode}\na$\n\\end{pythoncode}"
            "\\begin{pythoncode*}{x}\nb$\n\\end{pythoncode*}"
