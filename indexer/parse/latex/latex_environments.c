@@ -52,7 +52,7 @@ static void run_begin(struct tex *tex, const struct command *command,
         begin_known(d, known, call);
     else if (own || found->meaning.kind == MEANING_COMMAND)
         call_macro(d, symbol, call);
-    else
+    else if (!verbatim_takes(d, buf_slice(&name), call))
         tex_skip_before(tex, "o");
     buf_free(&name);
 }

@@ -408,6 +408,41 @@ static void begin_verbatim(struct document *d,
         document_close_to(d, around);
 }
 
+/* Does a line of the text begin with the mark? */
+static bool has_line(struct slice text, const char *mark)
+{
+    const char *end = text.data + text.size;
+    for (const char *at = memchr(text.data, '\n', text.size); at;
+         at = memchr(at, '\n', (size_t)(end - at))) {
+        while (at < end && strchr(" \t\r\n", *at))
+            at++;
+        size_t size = strlen(mark);
+        if ((size_t)(end - at) > size && !memcmp(at, mark, size))
+            return true;
+    }
+    return false;
+}
+
+bool verbatim_takes(struct document *d, struct slice name, struct token call)
+{
+    static const char *const marks[] = {"\\documentclass", "\\documentstyle",
+                                        "\\usepackage", "\\begin{document}"};
+    size_t around = d->group_count - 1;
+    if (!d->begun || call.flags & TOKEN_MADE)
+        return false;
+    struct slice text = text_to_end(d, name);
+    bool code = false;
+    for (size_t i = 0; text.data && i < sizeof marks / sizeof *marks; i++)
+        code = code || has_line(text, marks[i]);
+    if (!code)
+        return false;
+    struct code passage = {.name = name, .keep = true};
+    read_signature(d, "o", &passage);
+    take_verbatim(d, &passage, call);
+    document_close_to(d, around);
+    return true;
+}
+
 /* ---- Environments of a document's own ---- */
 
 /* What an environment with `count` arguments takes, of which the first is
@@ -655,6 +690,9 @@ static const struct environment environments[] = {
     {"LTXexample", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"ltxcode", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"ltxexample", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"sourcecode", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"codehigh", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"demohigh", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"SaveVerbatim", begin_verbatim, NULL, NULL, 0, "om", 0},
     {"codeexample", begin_verbatim, NULL, NULL, 1, "o", 2},
     {"macrocode", begin_verbatim, NULL, NULL, 1, NULL, 2},

@@ -161,6 +161,14 @@ static void test_examples_of_documents(void **state)
               "\\begin{ourexample}\\usepackage{own}\\begin{document}b"
               "\\end{document}\\end{ourexample}\n\nc \\x\\end{document}d",
               files, "paragraph: a | paragraph: b | paragraph: c yes");
+    /* Lines of it are code, since nothing would read them as they stand. */
+    expect_of("\\documentclass{article}\\begin{document}\\title{A}a\n"
+              "\\begin{ourcode}[x]\n  \\documentclass{book}\n  \\title{B}\n"
+              "\\end{ourcode}\n\\begin{ourtext}\nc\\end{ourtext}"
+              "\\end{document}",
+              files,
+              "paragraph: a | code:   \\documentclass{book}\n  \\title{B} | "
+              "paragraph: c");
 }
 
 static void test_packages_left_open(void **state)
