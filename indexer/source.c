@@ -48,12 +48,14 @@ static const struct {
     {".sty", PARSER_LATEX, false, true},
 };
 
-/* Code that LaTeX documents show from files (\lstinputlisting). */
+/* Code that LaTeX documents show from files (\lstinputlisting), and what else than .tex
+ * those are called that they read (\input{names.mac}). */
 static const char *const code_endings[] = {
-    ".c",   ".h",    ".cc",  ".cpp", ".hpp",  ".cs",   ".java",  ".py",
-    ".rb",  ".pl",   ".sh",  ".hs",  ".ml",   ".rs",   ".go",    ".js",
-    ".ts",  ".lua",  ".sql", ".m",   ".r",    ".jl",   ".scala", ".kt",
-    ".f90", ".lisp", ".scm", ".erl", ".lean", ".agda", ".s",     ".v"};
+    ".c",    ".h",     ".cc", ".cpp", ".hpp",  ".cs",  ".java",
+    ".py",   ".rb",    ".pl", ".sh",  ".hs",   ".ml",  ".rs",
+    ".go",   ".js",    ".ts", ".lua", ".sql",  ".m",   ".r",
+    ".jl",   ".scala", ".kt", ".f90", ".lisp", ".scm", ".erl",
+    ".lean", ".agda",  ".s",  ".v",   ".mac",  ".def", ".inc"};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -102,6 +102,7 @@ static void test_names(void **state)
     assert_false(source_is_code("a.html"));
     assert_false(source_is_code("py"));
     assert_true(source_is_part("a.py"));
+    assert_true(source_is_part("names.mac"));
     assert_false(source_is_named("a.gz"));
     assert_false(source_is_named("a/.html"));
     assert_false(source_is_named(".html"));
