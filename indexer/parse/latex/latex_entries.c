@@ -412,14 +412,16 @@ static void run_mark(struct tex *tex, const struct command *command,
     tokens_free(&argument);
 }
 
-/* \cs{foo}, \cmd\foo: the name as text. */
+/* \cs{foo}, \cs*{foo}, \cmd\foo: the name as text. */
 static void run_name(struct tex *tex, const struct command *command,
                      struct token call)
 {
     struct tokens list = {0};
     struct buf text = {0};
-    if (command->value)
+    if (command->value) {
         buf_put_byte(&text, '\\');
+        tex_skip_before(tex, "s");
+    }
     tex_read_argument(tex, &list);
     tex_write_tokens(tex, &list, &text);
     document_put(document_of(tex), call, buf_slice(&text));

@@ -56,6 +56,16 @@ static void test_uncalled(void **state)
            "paragraph: ad");
 }
 
+/* What is not known has a star and options as others do. */
+static void test_stars(void **state)
+{
+    (void)state;
+    expect("\\section{The \\pkg*{acid} Module}\\pkg*[x]{a} \\cs*{iupac}",
+           "# The acid Module | paragraph: a \\iupac");
+    expect("\\def\\own{\\pkg*{a}}\\own \\textbf{b}* {c} \\pkg*d \\pkg * {e}",
+           "paragraph: ab* c *d * e");
+}
+
 static void test_registers(void **state)
 {
     (void)state;
@@ -430,6 +440,7 @@ int main(void)
         cmocka_unit_test(test_macros),
         cmocka_unit_test(test_glossaries),
         cmocka_unit_test(test_uncalled),
+        cmocka_unit_test(test_stars),
         cmocka_unit_test(test_registers),
         cmocka_unit_test(test_xparse),
         cmocka_unit_test(test_expl),
