@@ -4,7 +4,10 @@
 #include "indexer/parse/latex/latex_internal.h"
 #include "indexer/parse/outline/exponents.h"
 
-enum { MAX_RAISED = 8 /* bytes of an exponent */ };
+enum {
+    MAX_RAISED = 8,  /* bytes of an exponent */
+    MAX_LINES = 1000 /* of a paragraph whose shape is told */
+};
 
 /* Takes what `before` says, and is nothing. */
 static void run_nothing(struct tex *tex, const struct command *command,
@@ -23,6 +26,32 @@ static void run_space(struct tex *tex, const struct command *command,
     if (command->before)
         tex_skip_before(tex, command->before);
     document_space(document_of(tex));
+}
+
+/* \numberline{1}Title, of a line of contents. */
+static void run_number_line(struct tex *tex, const struct command *command,
+                            struct token call)
+{
+    struct tokens list = {0};
+    struct token space = call;
+    (void)command;
+    tex_read_argument(tex, &list);
+    space.cat = CAT_SPACE;
+    space.value = ' ';
+    tokens_add(&list, space);
+    tex_push(tex, list);
+}
+
+/* \parshape=n and two lengths for each of n lines. */
+static void run_parshape(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    (void)command;
+    (void)call;
+    tex_skip_before(tex, "=");
+    int64_t lines = number_read(tex);
+    for (int64_t i = 0; i < lines && i < MAX_LINES; i++)
+        tex_skip_before(tex, "dd");
 }
 
 /* Ends a paragraph. */
@@ -268,6 +297,8 @@ static const struct command ignored[] = {
     {"hspace", run_space, "sm", 0, NULL},
     {"vskip", run_break, "g", 0, NULL},
     {"hskip", run_space, "g", 0, NULL},
+    {"parshape", run_parshape, NULL, 0, NULL},
+    {"numberline", run_number_line, NULL, 0, NULL},
     {"kern", run_nothing, "d", 0, NULL},
     {"mkern", run_nothing, "d", 0, NULL},
     {"mskip", run_nothing, "d", 0, NULL},

@@ -242,10 +242,39 @@ static struct token place_of(const struct formula *f, struct token call)
     return place;
 }
 
+/* "$\,$": nothing but space, or less of it. */
+static bool is_space(const struct document *d, const struct formula *f,
+                     bool *ret_wide)
+{
+    static const char *const wide[] = {",", ";", ":", ">", " ", "quad"};
+    *ret_wide = false;
+    for (size_t i = 0; i < f->tokens.count; i++) {
+        struct token token = f->tokens.items[i];
+        struct slice name = {"", 0};
+        if (token.cat == CAT_SPACE)
+            continue;
+        if (token.cat == CAT_NAME)
+            name = d->tex.symbols[token.value].name;
+        bool found = false;
+        for (size_t k = 0; k < sizeof wide / sizeof *wide && !found; k++)
+            found = slice_is(name, wide[k]);
+        if (!found && !slice_is(name, "!"))
+            return false;
+        *ret_wide |= found;
+    }
+    return f->tokens.count > 0;
+}
+
 static void put_inline(struct document *d, const struct formula *f,
                        struct token call)
 {
     struct buf text = {0};
+    bool wide;
+    if (is_space(d, f, &wide)) {
+        if (wide)
+            document_space(d);
+        return;
+    }
     buf_put_byte(&text, '$');
     verbatim_write(d, &f->tokens, &text);
     while (text.size > 1 && strchr(" \n\t\r", text.data[text.size - 1]))

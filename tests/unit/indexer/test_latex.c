@@ -261,6 +261,8 @@ static void test_math(void **state)
            "\\end{align*}",
            "math: a &= b\\\\\\begin{array}{c}d\\end{array}");
     expect("a $b\n\nc", "paragraph: a $b$ | paragraph: c");
+    expect("Me$\\!$Ti$ \\! $S 10$\\,$mm $\\,x$",
+           "paragraph: MeTiS 10 mm $\\,x$");
     expect(
         "\\makeatletter\\def\\n#1{$\\m@th\\csname#1\\endcsname+1$}\\n{alpha}",
         "paragraph: $\\alpha+1$");

@@ -51,6 +51,8 @@ static void test_uncalled(void **state)
         "\\ifx\\no\\relax c\\else d\\fi\\ifx\\no\\none e\\else f\\fi"
         "\\let\\x\\relax\\expandafter\\ifx\\csname x\\endcsname\\relax g\\fi",
         "paragraph: adeg");
+    expect("\\parshape=2\n0cm 2.3cm\n0cm 2.9cm\na\\parshape 0 b",
+           "paragraph: ab");
     expect("\\makeatletter\\@ifmtarg{ }{a}{b}\\@ifnotmtarg{}{c}"
            "\\@ifnotmtarg{x}{d}",
            "paragraph: ad");
@@ -396,6 +398,11 @@ static void test_contents_lines(void **state)
     expect("\\documentclass{article}\\begin{document}a\n\n"
            "\\addcontentsline{toc}{section}{C}text\\end{document}",
            "paragraph: a | # C | paragraph: text");
+    expect("\\documentclass{article}\\renewcommand{\\part}[1]{"
+           "\\addcontentsline{toc}{part}{\\protect\\numberline{I}#1}"
+           "\\hbox{I\\hfil#1}\\par}\\begin{document}\\part{Slides}a"
+           "\\end{document}",
+           "# I Slides | paragraph: a");
     /* It is of the heading before or behind it; no paragraph follows. */
     expect("\\documentclass{article}\\begin{document}\\section*{A}"
            "\\addcontentsline{toc}{section}{An A}a\n\n"
