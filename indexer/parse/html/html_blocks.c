@@ -99,7 +99,7 @@ static bool item(struct walk *w, const xmlNode *item)
 /* ---- Definitions ---- */
 
 /* Each group of terms and what they mean is a block. */
-static bool term(struct walk *w, const xmlNode *term)
+bool blocks_term(struct walk *w, const xmlNode *term)
 {
     if (w->in.kind != BLOCK_DEFINITION)
         return false;
@@ -114,7 +114,7 @@ static bool term(struct walk *w, const xmlNode *term)
     return true;
 }
 
-static bool meaning(struct walk *w, const xmlNode *meaning)
+bool blocks_meaning(struct walk *w, const xmlNode *meaning)
 {
     if (w->in.kind != BLOCK_DEFINITION)
         return false;
@@ -179,7 +179,7 @@ bool blocks_element(struct walk *w, const xmlNode *element,
     case PART_ROW: return tables_row(w, element);
     case PART_CELL: return tables_cell(w, element);
     case PART_CAPTION:
-        if (w->in.kind != BLOCK_TABLE)
+        if (w->in.kind != BLOCK_TABLE && !w->in.pairs)
             return false;
         walk_within(w, element, (struct context){.kind = BLOCK_PARAGRAPH});
         return true;
@@ -191,8 +191,8 @@ bool blocks_element(struct walk *w, const xmlNode *element,
                         (struct context){.kind = BLOCK_DEFINITION,
                                          .info = note_around(w)});
         return true;
-    case PART_TERM: return term(w, element);
-    case PART_MEANING: return meaning(w, element);
+    case PART_TERM: return blocks_term(w, element);
+    case PART_MEANING: return blocks_meaning(w, element);
     case PART_BREAK: line_break(w, element); return true;
     default:
         return figures_element(w, element, rule) ||

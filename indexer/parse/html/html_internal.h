@@ -30,6 +30,8 @@ struct context {
     unsigned
         ordinal; /* list: one more than the next item's number; 0: bullets */
     struct grid *grid;        /* table: its columns */
+    bool pairs;               /* definition: a row of two cells is a term and
+                                 its meaning */
     bool termed;              /* definition: a term was last */
     bool meaning;             /* definition: this is not the term */
     bool labelled;            /* note: its label is behind us */
@@ -117,6 +119,10 @@ static inline struct span walk_tag_span(const xmlNode *element)
 /* What an element reads, white space folded, up to about `most` bytes; the
  * caller frees it. */
 struct buf walk_words(const xmlNode *element, size_t max);
+
+/* A term and what it means; false: this is no list of them. */
+bool blocks_term(struct walk *walk, const xmlNode *term);
+bool blocks_meaning(struct walk *walk, const xmlNode *meaning);
 
 /* False: not a kind of block. */
 bool blocks_element(struct walk *walk, const xmlNode *element,

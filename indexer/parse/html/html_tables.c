@@ -2,11 +2,15 @@
 
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/html_internal.h"
+#include "indexer/parse/html/reference.h"
 
-enum { MAX_SPAN = 1000 };
+enum {
+    MAX_SPAN = 1000,
+    MAX_TERM = 12 /* words of a first cell, on average: of more it is a text */
+};
 
-/* The most cells with text that a row has; counts no further than two. */
-static unsigned filled_cells(const xmlNode *table)
+/* The most cells with text that a row has; counts no further than `limit`. */
+static unsigned filled_cells(const xmlNode *table, unsigned limit)
 {
     unsigned max = 0, now = 0;
     bool skip = false;
@@ -21,7 +25,7 @@ static unsigned filled_cells(const xmlNode *table)
             continue;
         if (++now > max)
             max = now;
-        if (max > 1)
+        if (max >= limit)
             break;
     }
     return max;
@@ -39,8 +43,85 @@ static bool is_layout(const struct walk *w, const xmlNode *table)
     unsigned blocks = DOM_HOLDS_CODE | DOM_HOLDS_LIST | DOM_HOLDS_PARAGRAPH;
     if (!dom_holds(table, blocks))
         return false;
-    return dom_holds(table, DOM_HOLDS_HEADING) || filled_cells(table) < 2;
+    return dom_holds(table, DOM_HOLDS_HEADING) || filled_cells(table, 2) < 2;
 }
+
+/* ---- Code in cells ---- */
+
+/* Has the code more than one line? */
+static bool has_lines(const xmlNode *code)
+{
+    bool words = false, line = false;
+    for (const xmlNode *at = dom_next(code, code, false); at;
+         at = dom_next(at, code, false)) {
+        struct slice text = {"", 0};
+        if (!dom_is_element(at))
+            text = dom_text(at)->text;
+        line |= words && dom_tag(at) == GUMBO_TAG_BR;
+        for (size_t i = 0; i < text.size; i++) {
+            bool space = strchr(" \t\r\n", text.data[i]) != NULL;
+            if (!space && line)
+                return true;
+            words |= !space;
+            line |= words && text.data[i] == '\n';
+        }
+    }
+    return false;
+}
+
+static bool is_cell(const xmlNode *node)
+{
+    int tag = dom_tag(node);
+    return tag == GUMBO_TAG_TD || tag == GUMBO_TAG_TH;
+}
+
+static bool is_first_cell(const xmlNode *cell)
+{
+    do
+        cell = cell->prev;
+    while (cell && !is_cell(cell));
+    return !cell;
+}
+
+/* Code beside code is compared. */
+static bool has_code_beside(const xmlNode *cell)
+{
+    for (const xmlNode *at = cell->next; at; at = at->next)
+        if (dom_holds(at, DOM_HOLDS_CODE))
+            return true;
+    return false;
+}
+
+enum { IN_ROWS, IN_PAIRS, IN_BLOCKS };
+
+/* The cells of a row stand in one line, where code of several would lose them.  So rows
+ * of two cells with such code are terms and meanings; and where it stands in the first,
+ * or that is a text, one block after the other. */
+static int reading_of(const xmlNode *table)
+{
+    size_t words = 0, terms = 0;
+    bool lines = false, blocks = false;
+    if (!dom_holds(table, DOM_HOLDS_CODE) || filled_cells(table, 3) != 2)
+        return IN_ROWS;
+    for (const xmlNode *at = dom_next(table, table, false); at;
+         at = dom_next(at, table, false)) {
+        lines |= dom_tag(at) == GUMBO_TAG_PRE && has_lines(at);
+        if (!is_cell(at) || !is_first_cell(at))
+            continue;
+        if (dom_holds(at, DOM_HOLDS_CODE)) {
+            if (has_code_beside(at))
+                return IN_ROWS;
+            blocks = true;
+        }
+        words += reference_words(at);
+        terms++;
+    }
+    if (!lines)
+        return IN_ROWS;
+    return blocks || words > MAX_TERM * terms ? IN_BLOCKS : IN_PAIRS;
+}
+
+/* ---- Tables ---- */
 
 /* Is it a row of <thead>, or one of <th> alone? */
 static bool is_header(const xmlNode *row)
@@ -87,7 +168,13 @@ bool tables_table(struct walk *w, const xmlNode *table)
     }
     if (!is_layout(w, table) && entries_table(w, table))
         return true;
-    if (!is_layout(w, table)) {
+    int reading = is_layout(w, table) ? IN_BLOCKS : reading_of(table);
+    if (reading == IN_PAIRS) {
+        walk_within(w, table,
+                    (struct context){.kind = BLOCK_DEFINITION, .pairs = true});
+        return true;
+    }
+    if (reading == IN_ROWS) {
         struct grid grid = {0};
         walk_within(w, table,
                     (struct context){.kind = BLOCK_TABLE,
@@ -112,6 +199,11 @@ static unsigned count_of(const xmlNode *cell, const char *name)
 bool tables_row(struct walk *w, const xmlNode *row)
 {
     struct grid *grid = w->in.grid;
+    if (w->in.kind == BLOCK_DEFINITION && w->in.pairs) {
+        w->in.termed = false;
+        walk_children(w, row);
+        return true;
+    }
     if (w->in.kind != BLOCK_TABLE)
         return false;
     writer_line(&w->writer, 0, "");
@@ -134,6 +226,9 @@ static void pass_spanned(struct grid *grid)
 bool tables_cell(struct walk *w, const xmlNode *cell)
 {
     struct grid *grid = w->in.grid;
+    if (w->in.kind == BLOCK_DEFINITION && w->in.pairs)
+        return is_first_cell(cell) ? blocks_term(w, cell)
+                                   : blocks_meaning(w, cell);
     if (w->in.kind != BLOCK_TABLE)
         return false;
     pass_spanned(grid);

@@ -93,6 +93,27 @@ static void test_classes_in_capitals(void **state)
            "## 7.1. Rows\nparagraph: More.\n");
 }
 
+/* A row of a table is a line, in which code of several lines would be one. */
+static void test_code_in_cells(void **state)
+{
+    (void)state;
+    /* docutils' fields, SWI-Prolog's arguments */
+    expect(
+        "<table><caption>C</caption><tr><th>Question:<td><p>I get:<pre>\na\n b"
+        "</pre><p>Why?<tr><th>Answer:<td>No.<tr><td><td>So.</table>",
+        "# \nparagraph: C\ndefinition: Question:\\n  I get:\ncode: a\\n b\n"
+        "definition:   Why?\ndefinition: Answer:\\n  No.\n"
+        "definition:   So.\n");
+    /* MediaWiki: what holds, and since when. */
+    expect("<table><tr><td><p>Text.<pre>a();\nb();</pre><td>(C++17)</table>",
+           "# \nparagraph: Text.\ncode: a();\\nb();\nparagraph: (C++17)\n");
+    /* One line, code beside code, three columns. */
+    expect("<table><tr><td>x<td><pre>\na\n</pre></table>"
+           "<table><tr><td><pre>a\nb</pre><td><pre>c\nd</pre></table>"
+           "<table><tr><td>x<td>y<td><pre>a\nb</pre></table>",
+           "# \ntable: x\\ta\ntable: a b\\tc d\ntable: x\\ty\\ta b\n");
+}
+
 /* Eight tables with anchors called as they are, and text behind each. */
 static void test_titles_of_tables(void **state)
 {
@@ -368,6 +389,7 @@ int main(void)
         TEST(test_title_pages),
         TEST(test_classes_in_capitals),
         TEST(test_titles_of_tables),
+        TEST(test_code_in_cells),
         TEST(test_reference_pages),
         TEST(test_panels),
         TEST(test_hevea),
