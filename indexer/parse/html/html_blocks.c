@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "indexer/parse/html/language.h"
 #include "indexer/parse/html/html_internal.h"
+#include "indexer/parse/html/reference.h"
 
 enum { MAX_INDENT = 16 };
 
@@ -125,6 +126,17 @@ bool blocks_meaning(struct walk *w, const xmlNode *meaning)
     return true;
 }
 
+/* A page may lay out its sections as terms: <dt><h2>..</h2></dt>. */
+static bool holds_sections(const xmlNode *list)
+{
+    if (!dom_holds(list, DOM_HOLDS_HEADING) || reference_is_signatures(list))
+        return false;
+    for (const xmlNode *at = list->children; at; at = at->next)
+        if (dom_tag(at) == GUMBO_TAG_DT && dom_holds(at, DOM_HOLDS_HEADING))
+            return true;
+    return false;
+}
+
 /* ---- Line breaks ---- */
 
 /* Without white space beside it, a <br> ends the block: what a block reads
@@ -186,7 +198,9 @@ bool blocks_element(struct walk *w, const xmlNode *element,
     case PART_TERMS:
         if (walk_is_flat(w))
             return false;
-        if (!entries_list(w, element))
+        if (holds_sections(element))
+            walk_within(w, element, (struct context){.kind = BLOCK_PARAGRAPH});
+        else if (!entries_list(w, element))
             walk_within(w, element,
                         (struct context){.kind = BLOCK_DEFINITION,
                                          .info = note_around(w)});

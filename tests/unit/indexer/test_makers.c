@@ -114,6 +114,16 @@ static void test_code_in_cells(void **state)
            "# \ntable: x\\ta\ntable: a b\\tc d\ntable: x\\ty\\ta b\n");
 }
 
+/* Pike's chapters are lists of what would be terms. */
+static void test_sections_as_terms(void **state)
+{
+    (void)state;
+    expect("<title>Manual</title><dl><dt><h1>1. Use</h1></dt><dd><p>Text."
+           "<dl><dt>a<dd>b</dl></dd><dt><h2>1.1. More</h2></dt><dd>Words.</dl>",
+           "# 1. Use\nparagraph: Text.\ndefinition: a\\n  b\n"
+           "## 1.1. More\nparagraph: Words.\n");
+}
+
 /* Eight tables with anchors called as they are, and text behind each. */
 static void test_titles_of_tables(void **state)
 {
@@ -390,6 +400,7 @@ int main(void)
         TEST(test_classes_in_capitals),
         TEST(test_titles_of_tables),
         TEST(test_code_in_cells),
+        TEST(test_sections_as_terms),
         TEST(test_reference_pages),
         TEST(test_panels),
         TEST(test_hevea),
