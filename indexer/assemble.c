@@ -14,6 +14,7 @@ struct tree *assemble_skeleton(const struct tree *tree)
         (struct page){.role = tree->page.role,
                       .title = tree_copy_text(summary, tree->page.title),
                       .up = tree_copy_text(summary, tree->page.up),
+                      .trail = tree->page.trail,
                       .prev = tree_copy_text(summary, tree->page.prev),
                       .next = tree_copy_text(summary, tree->page.next),
                       .contents = tree->page.contents,

@@ -2,7 +2,8 @@
  * strings are those of base/buf.h; a count comes before its items.
  *
  *   "LT"  version  flags          4 bytes; flags bit 0: outline; bit 1: its
- *                                 nodes were given their aliases
+ *                                 nodes were given their aliases; bit 2: the
+ *                                 page's up ends a trail
  *   files:   string path ...
  *   outline: varint why it is left out, for each file
  *   page:    varint role, varint encoding, string title, up, prev, next
@@ -33,7 +34,13 @@
 
 #include "tree/tree.h"
 
-enum { VERSION = 4, OLDEST_VERSION = 2, FLAG_OUTLINE = 1, FLAG_ALIASES = 2 };
+enum {
+    VERSION = 4,
+    OLDEST_VERSION = 2,
+    FLAG_OUTLINE = 1,
+    FLAG_ALIASES = 2,
+    FLAG_TRAIL = 4
+};
 
 /* Bytes that the smallest of each takes, so that a count is believed only as
  * far as the input can hold it. */
@@ -122,7 +129,8 @@ static void put_head(const struct tree *tree, struct buf *out)
     buf_put_text(out, "LT");
     buf_put_byte(out, VERSION);
     buf_put_byte(out, (tree->outline ? FLAG_OUTLINE : 0) |
-                          (tree->has_aliases ? FLAG_ALIASES : 0));
+                          (tree->has_aliases ? FLAG_ALIASES : 0) |
+                          (tree->page.trail ? FLAG_TRAIL : 0));
     buf_put_varint(out, tree->file_count);
     for (uint32_t i = 0; i < tree->file_count; i++)
         buf_put_string(out, tree->files[i]);
@@ -391,11 +399,12 @@ static int begin(struct decoding *d, struct err *err)
         return err_set(err, ERR_FORMAT, "not an encoded tree");
     d->version = magic[2];
     if (d->version < OLDEST_VERSION || d->version > VERSION ||
-        magic[3] > (FLAG_OUTLINE | FLAG_ALIASES))
+        magic[3] > (FLAG_OUTLINE | FLAG_ALIASES | FLAG_TRAIL))
         return err_set(err, ERR_FORMAT, "a tree of encoding %d, not %d",
                        d->version, VERSION);
     d->tree = tree_new(magic[3] & FLAG_OUTLINE);
     d->tree->has_aliases = magic[3] & FLAG_ALIASES;
+    d->tree->page.trail = magic[3] & FLAG_TRAIL;
     return 0;
 }
 

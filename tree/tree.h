@@ -204,6 +204,7 @@ struct page {
     int encoding;                /* of the file: enum encoding */
     struct slice title;          /* <title> */
     struct slice up, prev, next; /* URLs as written, or empty */
+    bool trail;                  /* up is the end of a trail of links */
     int contents;                /* enum page_contents */
     struct page_link *links;     /* [link_count] in order */
     uint32_t link_count;

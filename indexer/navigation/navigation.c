@@ -200,10 +200,23 @@ static void look_at(struct navigation *p)
 
 /* ---- Parents ---- */
 
+/* Is the page in a list that its generator made? */
+static bool is_listed_surely(const struct navigation *p, uint32_t page)
+{
+    uint32_t lister = p->pages[page].offer.lister;
+    int kind = lister == TREE_NONE ? CONTENTS_NONE
+                                   : navigation_page(p, lister)->contents;
+    return kind == CONTENTS_BELOW || kind == CONTENTS_WHOLE ||
+           kind == CONTENTS_FRAMESET;
+}
+
 static uint32_t choose_parent(const struct navigation *p, uint32_t page)
 {
     const struct offer *offer = &p->pages[page].offer;
     uint32_t parent = navigation_follow(p, page, navigation_page(p, page)->up);
+    if (navigation_page(p, page)->trail && parent != TREE_NONE &&
+        (p->pages[parent].through || is_listed_surely(p, page)))
+        parent = TREE_NONE;
     if ((parent == TREE_NONE || parent == page) && offer->lister != TREE_NONE)
         parent = offer->parent;
     if (parent == TREE_NONE || parent == page ||

@@ -5,6 +5,7 @@
  *   - the page that its "up" link names (Texinfo, DocBook, LaTeX2HTML);
  *   - the page under which a generator's list of contents has it (Sphinx,
  *     mdBook, Doxygen, rustdoc, javadoc), or the frame around it;
+ *   - the last page of the trail that leads to it ("Home > Use > This");
  *   - the page that has it in a list that sorts pages under headings of its own,
  *     which become nodes between the two;
  *   - the page nearest to the top that is hardly more than a list of links and

@@ -49,6 +49,7 @@ static int make_tree(struct dom *dom, bool boilerplate, struct tree **ret_tree,
     tree->page.role = role;
     tree->page.title = tree_copy_text(tree, facts.title);
     tree->page.up = tree_copy_text(tree, facts.up);
+    tree->page.trail = facts.trail;
     tree->page.prev = tree_copy_text(tree, facts.prev);
     tree->page.next = tree_copy_text(tree, facts.next);
     contents_read(dom, &facts, tree);

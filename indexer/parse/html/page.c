@@ -4,6 +4,8 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/contents.h"
 #include "indexer/parse/html/rules.h"
 #include "indexer/parse/outline/writer.h"
 
@@ -64,6 +66,61 @@ static void read_name(const xmlNode *heading, struct page_facts *facts)
         set(&facts->up, last);
 }
 
+/* ---- The trail from the first page to this one ---- */
+
+enum trail { TRAIL_NONE, TRAIL_TO_PAGE, TRAIL_ABOVE };
+
+/* MediaWiki's has but the pages above, the others end with this one, which is no link. */
+static enum trail trail_of(const xmlNode *element)
+{
+    static const char *const classes[] = {"breadcrumb", "breadcrumbs",
+                                          "navigationbar", /* QDoc */
+                                          "wy-breadcrumbs"};
+    const char *label = dom_attribute(element, "aria-label");
+    if (label && !strncasecmp(label, "breadcrumb", strlen("breadcrumb")))
+        return TRAIL_TO_PAGE;
+    const char *rest = dom_attribute(element, "class");
+    for (struct slice word; rest && (word = classes_next(&rest)).size;) {
+        if (slice_is(word, "subpages"))
+            return TRAIL_ABOVE;
+        for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+            if (slice_is(word, classes[i]))
+                return TRAIL_TO_PAGE;
+    }
+    return TRAIL_NONE;
+}
+
+static bool has_letters(struct slice text)
+{
+    for (size_t at = 0, size; at < text.size; at += size) {
+        uint32_t c = text_decode(text.data, text.size, at, &size);
+        if (text_is_letter(c) || text_is_digit(c))
+            return true;
+    }
+    return false;
+}
+
+/* The page above: the last link before the name of this page, behind which tools put
+ * links to other things. */
+static struct slice end_of_trail(const xmlNode *trail, enum trail kind)
+{
+    struct slice last = {"", 0};
+    bool skip = false, named = kind == TRAIL_ABOVE;
+    for (const xmlNode *at = dom_next(trail, trail, false); at;
+         at = dom_next(at, trail, skip)) {
+        skip = dom_tag(at) == GUMBO_TAG_A;
+        const char *url = skip ? dom_attribute(at, "href") : NULL;
+        if (url && contents_leads_on(url)) {
+            last = slice_of(url);
+        } else if (!dom_is_element(at) && last.size &&
+                   has_letters(dom_text(at)->text)) {
+            named = true;
+            break;
+        }
+    }
+    return named ? last : (struct slice){"", 0};
+}
+
 static void read_meta(const xmlNode *element, struct page_facts *facts)
 {
     const char *name = dom_attribute(element, "http-equiv");
@@ -108,9 +165,13 @@ void page_read(struct dom *dom, struct page_facts *ret)
                                .next = {"", 0},
                                .first_heading = {"", 0}};
     const xmlNode *top = (const xmlNode *)dom->doc;
+    struct slice trail = {"", 0};
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
         if (!dom_is_element(at))
             continue;
+        enum trail kind = trail.size ? TRAIL_NONE : trail_of(at);
+        if (kind)
+            trail = end_of_trail(at, kind);
         switch (dom_tag(at)) {
         case GUMBO_TAG_TITLE:
             if (!ret->title.size && dom_tag(at->parent) == GUMBO_TAG_HEAD)
@@ -127,6 +188,9 @@ void page_read(struct dom *dom, struct page_facts *ret)
         default: break;
         }
     }
+    ret->trail = !ret->up.size && trail.size;
+    if (ret->trail)
+        ret->up = trail;
 }
 
 /* ---- The role ---- */

@@ -5,7 +5,7 @@
 #include "indexer/assemble.h"
 
 struct page_of {
-    const char *path, *title, *up, *next;
+    const char *path, *title, *up, *next; /* up: "~x.html" ends a trail */
     int role, contents;
     const char
         *links; /* "a.html >b.html": ">" for every level; "=A" a heading */
@@ -36,7 +36,8 @@ static struct tree *page(const struct page_of *p)
     struct tree *tree = tree_new(false);
     tree_add_file(tree, slice_of(""));
     tree->page.role = p->role;
-    tree->page.up = tree_copy_text(tree, slice_of(p->up));
+    tree->page.trail = p->up[0] == '~';
+    tree->page.up = tree_copy_text(tree, slice_of(p->up + tree->page.trail));
     tree->page.next = tree_copy_text(tree, slice_of(p->next));
     tree->page.contents = p->contents;
     add_links(tree, p->links);
@@ -110,6 +111,24 @@ static void up_and_next_links_decide(void **state)
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages,
                  "M(Book(Notes,First(Notes,Below(Notes)),Second(Notes)))");
+}
+
+/* A trail says more than a list by hand, but no more than a generator's. */
+static void trails_lead_to_pages(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "~classes.html", "", 0, 0, ""},
+        {"classes.html", "Classes", "~home.html", "", 0, CONTENTS_GUESS, ""},
+        {"home.html", "Home", "", "", 0, 0, ""},
+        {"menu.html", "Menu", "", "", 0, CONTENTS_FRAMESET, ""},
+        {"part.html", "Part", "", "", 0, CONTENTS_BELOW, "x.html"},
+        {"text.html", "Text", "~home.html", "", 0, CONTENTS_GUESS, "a.html"},
+        {"x.html", "X", "~home.html", "", 0, 0, ""},
+        {"y.html", "Y", "~menu.html", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Home(Notes,Classes(Notes,A(Notes)),Text(Notes)),"
+                        "Part(Notes,X(Notes)),Y(Notes))");
 }
 
 static void folders_have_index_pages(void **state)
@@ -723,6 +742,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(up_and_next_links_decide),
+        cmocka_unit_test(trails_lead_to_pages),
         cmocka_unit_test(folders_have_index_pages),
         cmocka_unit_test(generators_list_contents),
         cmocka_unit_test(whole_lists_nest),

@@ -300,6 +300,40 @@ static void test_parts(void **state)
            "paragraph: d\n");
 }
 
+static void expect_trail(const char *html, const char *up, bool trail)
+{
+    struct tree *tree = parse(html);
+    assert_true(slice_is(tree->page.up, up));
+    assert_int_equal(tree->page.trail, trail);
+    tree_free(tree);
+}
+
+/* The page above is the last before this one's name. */
+static void test_trails(void **state)
+{
+    (void)state;
+    expect_trail(
+        "<div class=navigationbar><ul><li>Qt 5<li><a href=core.html>Core"
+        "</a><li><a href=classes.html>Classes</a><li>QSize<li><a "
+        "href=core.html>Qt 5.15</a></ul></div><h1>QSize Class</h1>",
+        "classes.html", true);
+    expect_trail("<nav aria-label=breadcrumb><ol><li><a href='../'>Home</a>"
+                 "<li><a href=../use.html>Use</a> &raquo; <li>This</ol></nav>",
+                 "../use.html", true);
+    expect_trail("<span class=subpages>&lt; <a href=../cpp.html>cpp</a> | <a "
+                 "href=../memory.html>memory</a></span><h1>std::free</h1>",
+                 "../memory.html", true);
+    /* What stands behind is none, nor what does not lead here. */
+    expect_trail("<ul class=wy-breadcrumbs><li><a href='#'></a><li>This<li><a "
+                 "href=x.rst.txt>Source</a></ul>",
+                 "", false);
+    expect_trail("<ul class=breadcrumb><li><a href=about.html>About</a></ul>",
+                 "", false);
+    expect_trail("<ul class=breadcrumb><li><a href=a.html>A</a><li>B</ul><a "
+                 "rel=up href=up.html>Up</a>",
+                 "up.html", false);
+}
+
 /* gi-docgen: what stands between the parts of a name is drawn. */
 static void test_names_in_parts(void **state)
 {
@@ -404,6 +438,7 @@ int main(void)
         TEST(test_reference_pages),
         TEST(test_panels),
         TEST(test_hevea),
+        TEST(test_trails),
         TEST(test_names_in_parts),
         TEST(test_lists_of_members),
         TEST(test_doxygen_more),

@@ -72,6 +72,7 @@ static struct tree *random_tree(uint64_t seed, bool outline)
     tree->page.role = (int)unit_below(&seed, 4);
     tree->page.encoding = (int)unit_below(&seed, ENCODINGS);
     tree->page.up = tree_copy_text(tree, random_text(&seed, room, 20));
+    tree->page.trail = unit_below(&seed, 2);
     add_links(tree, &seed);
     if (outline)
         add_reasons(tree, &seed);
@@ -173,6 +174,7 @@ static void encoding_is_the_identity(void **state)
         assert_int_equal(tree->page.role, again->page.role);
         assert_int_equal(tree->page.encoding, again->page.encoding);
         assert_same_text(tree->page.up, again->page.up);
+        assert_int_equal(tree->page.trail, again->page.trail);
         assert_int_equal(tree->page.contents, again->page.contents);
         assert_int_equal(tree->page.link_count, again->page.link_count);
         for (uint32_t i = 0; i < tree->page.link_count; i++) {

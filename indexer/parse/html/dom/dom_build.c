@@ -6,8 +6,8 @@
 #include "base/text.h"
 
 /* The attributes that anybody here looks at, by their first letters. */
-static const char *const attributes['z' - 'a' + 1][5] = {
-    ['a' - 'a'] = {"accesskey", "alt", "alttext", "aria-hidden"},
+static const char *const attributes['z' - 'a' + 1][6] = {
+    ['a' - 'a'] = {"accesskey", "alt", "alttext", "aria-hidden", "aria-label"},
     ['c' - 'a'] = {"class", "colspan", "content"},
     ['d' - 'a'] = {"display"},
     ['e' - 'a'] = {"encoding"},
