@@ -121,13 +121,14 @@ static bool begins_with(const char *name, const char *const *starts)
     return *starts != NULL;
 }
 
-/* Is the page called as another is, with `mark` behind its name?  GAPDoc writes each page
+/* Is the page called as another is, with `mark` behind its name, where it begins so
+ * (NULL: however it begins)?  GAPDoc writes each page
  * once more for MathJax: "chap2_mj.html". */
 static bool is_besides_another(const struct navigation *p, uint32_t piece,
                                const char *const *starts, const char *mark)
 {
     const char *path = p->pieces[piece].path;
-    if (!begins_with(navigation_name(path), starts))
+    if (starts && !begins_with(navigation_name(path), starts))
         return false;
     const char *dot = strstr(navigation_name(path), ".htm");
     size_t size = dot ? (size_t)(dot - path) : 0, own = strlen(mark);
@@ -141,16 +142,28 @@ static bool is_besides_another(const struct navigation *p, uint32_t piece,
     return found;
 }
 
+/* Is it "List of All Members for QSize"? */
+static bool is_titled_members(const struct navigation *p, uint32_t piece)
+{
+    static const char start[] = "List of All Members";
+    struct slice title = p->pieces[piece].skeleton->nodes[0].title;
+    return title.size >= sizeof start - 1 &&
+           !memcmp(title.data, start, sizeof start - 1);
+}
+
 /* Doxygen's list of a class's members, inherited ones as well: "class_a-members.html",
- * which would be taken for contents, and each class for a part of its list. */
+ * which would be taken for contents, and each class for a part of its list; QDoc's is
+ * "a-members.html". */
 static bool is_list_of_members(const struct navigation *p, uint32_t piece)
 {
     static const char *const kinds[] = {"class",     "struct",   "union",
                                         "interface", "protocol", "category",
                                         "exception", "service",  "singleton",
                                         "namespace", NULL};
-    return navigation_page(p, piece)->contents == CONTENTS_BELOW &&
-           is_besides_another(p, piece, kinds, "-members");
+    return (navigation_page(p, piece)->contents == CONTENTS_BELOW &&
+            is_besides_another(p, piece, kinds, "-members")) ||
+           (is_titled_members(p, piece) &&
+            is_besides_another(p, piece, NULL, "-members"));
 }
 
 static void look_at(struct navigation *p)

@@ -510,6 +510,22 @@ static void lists_of_members_are_no_contents(void **state)
                         "Group(Notes),Tree(Notes))");
 }
 
+/* QDoc's are called as the page of the class is. */
+static void lists_of_members_are_left_out(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"qpen-members.html", "List of All Members for QPen", "", "", 0, 0, ""},
+        {"qsize-members.html", "List of All Members for QSize", "", "", 0,
+         CONTENTS_GUESS, "qsize.html"},
+        {"qsize-obsolete.html", "Obsolete Members for QSize", "", "", 0, 0, ""},
+        {"qsize.html", "QSize Class", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages,
+                 "M(List of All Members for QPen(Notes),Obsolete Members "
+                 "for QSize(Notes),QSize Class(Notes))");
+}
+
 static void pages_for_mathjax_are_variants(void **state)
 {
     (void)state;
@@ -757,6 +773,7 @@ int main(void)
         cmocka_unit_test(the_whole_twice_more_is_left_out),
         cmocka_unit_test(listings_are_left_out),
         cmocka_unit_test(lists_of_members_are_no_contents),
+        cmocka_unit_test(lists_of_members_are_left_out),
         cmocka_unit_test(pages_for_mathjax_are_variants),
         cmocka_unit_test(index_entries_name_sections),
         cmocka_unit_test(another_layout_is_excluded),
