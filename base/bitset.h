@@ -34,7 +34,8 @@ static inline void bitset_add_range(uint64_t *set, uint32_t from, uint32_t end)
     set[last] |= bits & ~(uint64_t)0 >> (63 - (end - 1) % 64);
 }
 
-/* The first that is `from` or greater; UINT32_MAX: there is none. */
+/* The first that is `from`, below 64 times `words`, or greater; UINT32_MAX: there is
+ * none. */
 static inline uint32_t bitset_next(const uint64_t *set, size_t words,
                                    uint32_t from)
 {

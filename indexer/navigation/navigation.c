@@ -121,9 +121,8 @@ static bool begins_with(const char *name, const char *const *starts)
     return *starts != NULL;
 }
 
-/* Is the page called as another is, with `mark` behind its name, where it begins so
- * (NULL: however it begins)?  GAPDoc writes each page
- * once more for MathJax: "chap2_mj.html". */
+/* Is the page called as another is, with `mark` behind its name?  `starts` (NULL: any) are
+ * how its own begins.  GAPDoc writes each page once more for MathJax: "chap2_mj.html". */
 static bool is_besides_another(const struct navigation *p, uint32_t piece,
                                const char *const *starts, const char *mark)
 {
@@ -228,7 +227,8 @@ static uint32_t choose_parent(const struct navigation *p, uint32_t page)
     const struct offer *offer = &p->pages[page].offer;
     uint32_t parent = navigation_follow(p, page, navigation_page(p, page)->up);
     if (navigation_page(p, page)->trail && parent != TREE_NONE &&
-        (p->pages[parent].through || is_listed_surely(p, page)))
+        (p->pages[parent].through || p->places[parent].excluded ||
+         is_listed_surely(p, page)))
         parent = TREE_NONE;
     if ((parent == TREE_NONE || parent == page) && offer->lister != TREE_NONE)
         parent = offer->parent;

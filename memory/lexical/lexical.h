@@ -186,7 +186,7 @@ struct matches {
     size_t terms;
     uint32_t owners[QUERY_MAX_TERMS]; /* nodes with text that hold the term */
     uint64_t *found;                  /* the nodes: base/bitset.h */
-    uint32_t *before; /* how many are found before each 64 of them */
+    uint32_t *before; /* how many are found before each 64 nodes */
 };
 
 static inline bool matches_has(const struct matches *matches, uint32_t node)

@@ -2,7 +2,7 @@
 
 #include "memory/routing/route_internal.h"
 
-enum { BEAM = 4 };
+enum { BEAM = 4, MAX_DEPTH = 512 /* each level looks at all below it */ };
 
 static void note_step(struct routing *routing,
                       const struct beam_search *beam_search,
@@ -79,7 +79,7 @@ void descend(struct routing *routing, const struct beam_search *beam_search,
     for (size_t i = 0; i < beam.count; i++)
         add_leaf(routing, beam_search, beam.items[i].scope, beam.items[i].node,
                  ranking);
-    for (uint32_t depth = 1; beam.count; depth++) {
+    for (uint32_t depth = 1; beam.count && depth < MAX_DEPTH; depth++) {
         struct ranking branches = {0};
         for (size_t i = 0; i < beam.count; i++)
             expand(routing, beam_search, &beam.items[i], &branches, ranking);

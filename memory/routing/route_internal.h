@@ -57,10 +57,11 @@ struct ranking {
 
 void ranking_add(struct ranking *ranking, size_t scope, uint32_t node,
                  double score);
-/* The same where no more than `max` are to stay and nodes come in document order;
- * nothing that scores no more than ranking_least would stay. */
+/* The same where no more than `max`, at least 1, are to stay, scores are above 0 and
+ * nodes come in document order; in no order until ranking_sort. */
 void ranking_offer(struct ranking *ranking, size_t max, size_t scope,
                    uint32_t node, double score);
+/* What scores no more than this would not stay. */
 double ranking_least(const struct ranking *ranking, size_t max);
 /* Best first, ties in document order; the first `most` stay. */
 void ranking_sort(struct ranking *ranking, size_t max);

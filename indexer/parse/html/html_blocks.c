@@ -126,15 +126,20 @@ bool blocks_meaning(struct walk *w, const xmlNode *meaning)
     return true;
 }
 
-/* A page may lay out its sections as terms: <dt><h2>..</h2></dt>. */
+/* A page may lay out its sections as terms: <dt><h2>..</h2></dt>.  A glossary has but a
+ * heading for each letter. */
 static bool holds_sections(const xmlNode *list)
 {
+    size_t terms = 0, headings = 0;
     if (!dom_holds(list, DOM_HOLDS_HEADING) || reference_is_signatures(list))
         return false;
-    for (const xmlNode *at = list->children; at; at = at->next)
-        if (dom_tag(at) == GUMBO_TAG_DT && dom_holds(at, DOM_HOLDS_HEADING))
-            return true;
-    return false;
+    for (const xmlNode *at = list->children; at; at = at->next) {
+        if (dom_tag(at) != GUMBO_TAG_DT)
+            continue;
+        terms++;
+        headings += dom_holds(at, DOM_HOLDS_HEADING);
+    }
+    return headings && 2 * headings >= terms;
 }
 
 /* ---- Line breaks ---- */

@@ -87,7 +87,7 @@ static bool is_first_cell(const xmlNode *cell)
 static bool has_code_beside(const xmlNode *cell)
 {
     for (const xmlNode *at = cell->next; at; at = at->next)
-        if (dom_holds(at, DOM_HOLDS_CODE))
+        if (is_cell(at) && dom_holds(at, DOM_HOLDS_CODE))
             return true;
     return false;
 }
@@ -103,9 +103,11 @@ static int reading_of(const xmlNode *table)
     bool lines = false, blocks = false;
     if (!dom_holds(table, DOM_HOLDS_CODE) || filled_cells(table, 3) != 2)
         return IN_ROWS;
+    bool code = false; /* which is looked at once, however code nests in it */
     for (const xmlNode *at = dom_next(table, table, false); at;
-         at = dom_next(at, table, false)) {
-        lines |= dom_tag(at) == GUMBO_TAG_PRE && has_lines(at);
+         at = dom_next(at, table, code)) {
+        code = dom_tag(at) == GUMBO_TAG_PRE;
+        lines = lines || (code && has_lines(at));
         if (!is_cell(at) || !is_first_cell(at))
             continue;
         if (dom_holds(at, DOM_HOLDS_CODE)) {

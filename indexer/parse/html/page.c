@@ -92,7 +92,8 @@ static enum trail trail_of(const xmlNode *element)
 
 static bool has_letters(struct slice text)
 {
-    for (size_t at = 0, size; at < text.size; at += size) {
+    enum { MAX_BYTES = 256 };
+    for (size_t at = 0, size; at < text.size && at < MAX_BYTES; at += size) {
         uint32_t c = text_decode(text.data, text.size, at, &size);
         if (text_is_letter(c) || text_is_digit(c))
             return true;
@@ -101,13 +102,15 @@ static bool has_letters(struct slice text)
 }
 
 /* The page above: the last link before the name of this page, behind which tools put
- * links to other things. */
+ * links to other things.  Trails are short. */
 static struct slice end_of_trail(const xmlNode *trail, enum trail kind)
 {
+    enum { MAX_NODES = 256 };
     struct slice last = {"", 0};
+    size_t nodes = 0;
     bool skip = false, named = kind == TRAIL_ABOVE;
-    for (const xmlNode *at = dom_next(trail, trail, false); at;
-         at = dom_next(at, trail, skip)) {
+    for (const xmlNode *at = dom_next(trail, trail, false);
+         at && nodes < MAX_NODES; at = dom_next(at, trail, skip), nodes++) {
         skip = dom_tag(at) == GUMBO_TAG_A;
         const char *url = skip ? dom_attribute(at, "href") : NULL;
         if (url && contents_leads_on(url)) {

@@ -302,7 +302,7 @@ struct group *document_environment(struct document *d)
 
 /* ---- Reading ---- */
 
-/* Of a file's tokens. */
+/* Does nothing stand between them in the file?  What macros made is next to anything. */
 static bool is_adjacent(struct token token, struct token next)
 {
     return next.flags & TOKEN_MADE || next.from == token.to;

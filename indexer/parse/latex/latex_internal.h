@@ -401,8 +401,8 @@ struct slice verbatim_language(struct document *d, const struct tokens *list);
 /* The tokens up to \end{name}, where a file cannot be read. */
 void verbatim_read_tokens(struct document *d, struct slice name,
                           struct tokens *ret);
-/* Reads an environment that is not known as code, if it holds a document's preamble, which
- * nothing in a document's body does otherwise. */
+/* Reads an environment that is not known as code, if it holds a document's preamble itself,
+ * not within another environment: nothing in a document's body does otherwise. */
 bool verbatim_takes(struct document *d, struct slice name, struct token call);
 /* The name of the environment that is open. */
 struct slice verbatim_name(struct document *d);

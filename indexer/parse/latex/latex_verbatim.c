@@ -411,9 +411,8 @@ static void begin_verbatim(struct document *d,
 /* Does a line of the text begin with the mark? */
 static bool has_line(struct slice text, const char *mark)
 {
-    const char *end = text.data + text.size;
-    for (const char *at = memchr(text.data, '\n', text.size); at;
-         at = memchr(at, '\n', (size_t)(end - at))) {
+    const char *end = text.data + text.size, *at = text.data;
+    while ((at = memchr(at, '\n', (size_t)(end - at)))) {
         while (at < end && strchr(" \t\r\n", *at))
             at++;
         size_t size = strlen(mark);
@@ -421,6 +420,22 @@ static bool has_line(struct slice text, const char *mark)
             return true;
     }
     return false;
+}
+
+/* What stands before the first environment, a document's own aside: a listing within may
+ * show a preamble, too. */
+static struct slice before_environments(struct slice text)
+{
+    static const char begin[] = "\\begin{", document[] = "document}";
+    const char *end = text.data + text.size, *at = text.data;
+    while ((at = memmem(at, (size_t)(end - at), begin, sizeof begin - 1))) {
+        const char *name = at + sizeof begin - 1;
+        if ((size_t)(end - name) < sizeof document - 1 ||
+            memcmp(name, document, sizeof document - 1) != 0)
+            return (struct slice){text.data, (size_t)(at - text.data)};
+        at = name;
+    }
+    return text;
 }
 
 bool verbatim_takes(struct document *d, struct slice name, struct token call)
@@ -432,6 +447,8 @@ bool verbatim_takes(struct document *d, struct slice name, struct token call)
         return false;
     struct slice text = text_to_end(d, name);
     bool code = false;
+    if (text.data)
+        text = before_environments(text);
     for (size_t i = 0; text.data && i < sizeof marks / sizeof *marks; i++)
         code = code || has_line(text, marks[i]);
     if (!code)
@@ -611,6 +628,7 @@ static void drop_format(struct document *d)
     size_t from = tex->input_count;
     for (; from && !tex->inputs[from - 1].is_file; from--) {
         const struct input *list = &tex->inputs[from - 1];
+        tex->steps += list->list.count / 4;
         for (size_t i = list->at; i < list->list.count; i++)
             if (list->then || !only_formats(d, list->list.items[i]))
                 return;
@@ -628,6 +646,8 @@ static void run_verbatim(struct tex *tex, const struct command *command,
     struct document *d = document_of(tex);
     const struct group *group = document_environment(d),
                        *wrapper = verbatim_wrapper(d, call);
+    if (!command->value) /* no listing */
+        wrapper = NULL;
     if (group && group->environment)
         group = wrapper;
     else if (group && wrapper && wrapper_ends(d, wrapper, verbatim_name(d)))

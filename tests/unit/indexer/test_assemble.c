@@ -127,8 +127,14 @@ static void trails_lead_to_pages(void **state)
         {"x.html", "X", "~home.html", "", 0, 0, ""},
         {"y.html", "Y", "~menu.html", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    static const struct page_of moved[] = {
+        {"list.html", "List", "", "", 0, CONTENTS_GUESS, "x.html"},
+        {"old.html", "Old", "", "", PAGE_REDIRECT, 0, ""},
+        {"x.html", "X", "~old.html", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(Home(Notes,Classes(Notes,A(Notes)),Text(Notes)),"
                         "Part(Notes,X(Notes)),Y(Notes))");
+    assert_shape(moved, "M(List(Notes,X(Notes)))");
 }
 
 static void folders_have_index_pages(void **state)

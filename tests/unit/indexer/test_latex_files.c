@@ -169,6 +169,16 @@ static void test_examples_of_documents(void **state)
               files,
               "paragraph: a | code:   \\documentclass{book}\n  \\title{B} | "
               "paragraph: c");
+    /* A command of another package's is no listing. */
+    expect_of("\\documentclass{article}\\newcommand\\note[1]{\\begin{quote}"
+              "\\comment{#1}\\end{quote}}\\begin{document}\n\\begin{ourbox}\n"
+              "a \\note{b} c\n\\end{ourbox}\\end{document}",
+              files, "paragraph: a | quote: b | paragraph: c");
+    /* But not what stands around a listing of one. */
+    expect_of("\\documentclass{article}\\begin{document}\n"
+              "\\begin{ourtip}\nb: \\begin{verbatim}\n\\usepackage{x}\n"
+              "\\end{verbatim}\nc\n\\end{ourtip}\\end{document}",
+              files, "paragraph: b: | code: \\usepackage{x} | paragraph: c");
 }
 
 static void test_packages_left_open(void **state)

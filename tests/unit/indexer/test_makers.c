@@ -107,6 +107,9 @@ static void test_code_in_cells(void **state)
     /* MediaWiki: what holds, and since when. */
     expect("<table><tr><td><p>Text.<pre>a();\nb();</pre><td>(C++17)</table>",
            "# \nparagraph: Text.\ncode: a();\\nb();\nparagraph: (C++17)\n");
+    expect("<table><tr><td><p>Text.<pre>a();\nb();</pre></td>\n        "
+           "<td>(C++17)</td></tr></table>",
+           "# \nparagraph: Text.\ncode: a();\\nb();\nparagraph: (C++17)\n");
     /* One line, code beside code, three columns. */
     expect("<table><tr><td>x<td><pre>\na\n</pre></table>"
            "<table><tr><td><pre>a\nb</pre><td><pre>c\nd</pre></table>"
@@ -122,6 +125,9 @@ static void test_sections_as_terms(void **state)
            "<dl><dt>a<dd>b</dl></dd><dt><h2>1.1. More</h2></dt><dd>Words.</dl>",
            "# 1. Use\nparagraph: Text.\ndefinition: a\\n  b\n"
            "## 1.1. More\nparagraph: Words.\n");
+    /* No glossary is. */
+    expect("<dl><dt><h2>A</h2></dt><dt>Apple<dd>Red.<dt>Axe<dd>Sharp.</dl>",
+           "# A\ndefinition: Apple\\n  Red.\ndefinition: Axe\\n  Sharp.\n");
 }
 
 /* Eight tables with anchors called as they are, and text behind each. */
