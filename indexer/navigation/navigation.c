@@ -144,10 +144,8 @@ static bool is_besides_another(const struct navigation *p, uint32_t piece,
 /* Is it "List of All Members for QSize"? */
 static bool is_titled_members(const struct navigation *p, uint32_t piece)
 {
-    static const char start[] = "List of All Members";
     struct slice title = p->pieces[piece].skeleton->nodes[0].title;
-    return title.size >= sizeof start - 1 &&
-           !memcmp(title.data, start, sizeof start - 1);
+    return slice_starts(title, slice_of("List of All Members"));
 }
 
 /* Doxygen's list of a class's members, inherited ones as well: "class_a-members.html",

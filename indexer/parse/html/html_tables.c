@@ -16,9 +16,8 @@ static unsigned filled_cells(const xmlNode *table, unsigned limit)
     bool skip = false;
     for (const xmlNode *at = dom_next(table, table, false); at;
          at = dom_next(at, table, skip)) {
-        int tag = dom_tag(at);
-        skip = tag == GUMBO_TAG_TD || tag == GUMBO_TAG_TH;
-        if (tag == GUMBO_TAG_TR)
+        skip = dom_is_cell(at);
+        if (dom_tag(at) == GUMBO_TAG_TR)
             now = 0;
         if (!skip || !dom_holds(at, DOM_HOLDS_TEXT) ||
             rules_of(at).part == PART_SKIP)
@@ -69,17 +68,11 @@ static bool has_lines(const xmlNode *code)
     return false;
 }
 
-static bool is_cell(const xmlNode *node)
-{
-    int tag = dom_tag(node);
-    return tag == GUMBO_TAG_TD || tag == GUMBO_TAG_TH;
-}
-
 static bool is_first_cell(const xmlNode *cell)
 {
     do
         cell = cell->prev;
-    while (cell && !is_cell(cell));
+    while (cell && !dom_is_cell(cell));
     return !cell;
 }
 
@@ -87,7 +80,7 @@ static bool is_first_cell(const xmlNode *cell)
 static bool has_code_beside(const xmlNode *cell)
 {
     for (const xmlNode *at = cell->next; at; at = at->next)
-        if (is_cell(at) && dom_holds(at, DOM_HOLDS_CODE))
+        if (dom_holds(at, DOM_HOLDS_CODE))
             return true;
     return false;
 }
@@ -108,7 +101,7 @@ static int reading_of(const xmlNode *table)
          at = dom_next(at, table, code)) {
         code = dom_tag(at) == GUMBO_TAG_PRE;
         lines = lines || (code && has_lines(at));
-        if (!is_cell(at) || !is_first_cell(at))
+        if (!dom_is_cell(at) || !is_first_cell(at))
             continue;
         if (dom_holds(at, DOM_HOLDS_CODE)) {
             if (has_code_beside(at))

@@ -8,14 +8,9 @@ enum {
     MAX_LOOK = 12 /* nodes of an item, for its name */
 };
 
-static bool is_cell(const xmlNode *node)
-{
-    return dom_tag(node) == GUMBO_TAG_TD || dom_tag(node) == GUMBO_TAG_TH;
-}
-
 static const xmlNode *next_cell(const xmlNode *at)
 {
-    while (at && !is_cell(at))
+    while (at && !dom_is_cell(at))
         at = at->next;
     return at;
 }

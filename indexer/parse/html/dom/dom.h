@@ -70,7 +70,11 @@ static inline int dom_tag(const xmlNode *node) /* GUMBO_TAG_LAST: a text */
 }
 static inline bool dom_holds(const xmlNode *node, unsigned what)
 {
-    return (dom_element(node)->holds & what) != 0;
+    return dom_is_element(node) && (dom_element(node)->holds & what) != 0;
+}
+static inline bool dom_is_cell(const xmlNode *node)
+{
+    return dom_tag(node) == GUMBO_TAG_TD || dom_tag(node) == GUMBO_TAG_TH;
 }
 
 /* NULL: it has none of that name. */
