@@ -47,14 +47,6 @@ static struct watch {
     size_t step;         /* each so many rows are measured */
 } watch;
 
-static void must(int code, const char *what)
-{
-    if (!code)
-        return;
-    fprintf(stderr, "levels: %s\n", what);
-    exit(1);
-}
-
 /* ---- A pass ---- */
 
 /* What a model's attention chooses by, and for which queries. */

@@ -73,14 +73,6 @@ static struct watch {
     uint64_t state;
 } watch;
 
-static void must(int code, const char *what)
-{
-    if (!code)
-        return;
-    fprintf(stderr, "selection: %s\n", what);
-    exit(1);
-}
-
 /* ---- Summaries ---- */
 
 static void summaries_open(struct summaries *s, size_t max, size_t width)

@@ -63,14 +63,6 @@ static struct watch {
     size_t counted;
 } watch;
 
-static void must(int code, const char *what)
-{
-    if (!code)
-        return;
-    fprintf(stderr, "tree_chunks: %s\n", what);
-    exit(1);
-}
-
 /* ---- Landmarks ---- */
 
 static size_t begin_of(const struct cut *cut, size_t chunk)

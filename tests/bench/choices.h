@@ -3,7 +3,9 @@
 #ifndef TESTS_BENCH_CHOICES_H
 #define TESTS_BENCH_CHOICES_H
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,15 @@
 #include "model/inference/kv_cache.h"
 
 enum { CHUNK = CACHE_PAGE, MAX_TOP_K = 512 };
+
+/* Ends the program where the code is not 0. */
+static inline void must(int code, const char *what)
+{
+    if (!code)
+        return;
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);
+    exit(1);
+}
 
 static inline const float *key_of(const struct kernel_pages *pages, size_t slot,
                                   size_t head, size_t hkv, size_t d)
