@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <ini.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "base/suggest.h"
 
 enum {
@@ -143,11 +143,8 @@ static void default_store(struct buf *out)
 
 static void default_parsers(struct buf *out)
 {
-    cpu_set_t allowed;
-    int count = 1;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-        count = CPU_COUNT(&allowed);
-    buf_printf(out, "%d", count < DEFAULT_PARSERS ? count : DEFAULT_PARSERS);
+    unsigned count = pool_cores();
+    buf_printf(out, "%u", count < DEFAULT_PARSERS ? count : DEFAULT_PARSERS);
 }
 
 static void default_parser(struct buf *out)

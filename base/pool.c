@@ -42,9 +42,9 @@ struct pool {
     atomic_uint inside;
     atomic_bool stop;
     atomic_int_fast64_t alone; /* until then the caller works alone */
-    double together,
-        single;       /* nanoseconds these ROUNDS took, and would have, alone */
-    unsigned threads; /* with the caller */
+    unsigned judged;           /* rounds, of ROUNDS */
+    double together, single; /* nanoseconds they took, and would have, alone */
+    unsigned threads;        /* with the caller */
     unsigned started;
     pthread_t *workers; /* [started] */
 };
@@ -121,7 +121,7 @@ static void *worker(void *argument)
     return NULL;
 }
 
-static unsigned usable_cores(void)
+unsigned pool_cores(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) < 0)
@@ -146,7 +146,7 @@ int pool_thread(pthread_t *ret, void *(*run)(void *), void *context)
 
 int pool_new(unsigned threads, struct pool **ret, struct err *err)
 {
-    threads = threads ? threads : usable_cores();
+    threads = threads ? threads : pool_cores();
     if (threads > MAX_THREADS)
         return err_set(err, ERR_LIMIT, "%u threads are more than %d", threads,
                        MAX_THREADS);
@@ -215,11 +215,12 @@ static void judge(struct pool *pool, double together, double single)
 {
     pool->together += together;
     pool->single += single;
-    if (pool->round % ROUNDS)
+    if (++pool->judged < ROUNDS)
         return;
     if (pool->together > pool->single)
         pool->alone = now() + ALONE;
     pool->together = pool->single = 0;
+    pool->judged = 0;
 }
 
 /* Works, and when all pieces are taken waits for those who still work on theirs. */
@@ -232,7 +233,8 @@ static void lead(struct pool *pool, struct job *job)
     pthread_mutex_lock(&pool->mutex);
     while (pool->inside)
         pthread_cond_wait(&pool->done, &pool->mutex);
-    if (mine)
+    /* Of a piece for each thread the caller's own says nothing of the others. */
+    if (mine && job->pieces > pool->threads)
         judge(pool, (double)(now() - start),
               (double)(taken - start) * (double)job->pieces / (double)mine);
     pool->job = NULL;

@@ -17,7 +17,10 @@ struct pool;
  * shares work out does a part of it, and should be.  0, or an error as errno's. */
 int pool_thread(pthread_t *ret, void *(*run)(void *), void *context);
 
-/* `threads` counts the caller; 0: as many as this process may use cores. */
+/* The cores that this process may use. */
+unsigned pool_cores(void);
+
+/* `threads` counts the caller; 0: as many as there are cores. */
 int pool_new(unsigned threads, struct pool **ret, struct err *err);
 void pool_free(struct pool *pool); /* NULL: ok; nothing may run in it */
 

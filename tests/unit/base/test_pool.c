@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/pool.h"
 
@@ -113,6 +114,27 @@ static void callers_from_two_threads_get_along(void **state)
     pool_free(pool);
 }
 
+static void take_long_behind(void *argument, size_t from, size_t to)
+{
+    struct marks *marks = argument;
+    mark(marks, from, to);
+    if (to == 2)
+        usleep(300);
+}
+
+/* That one of two pieces takes longer is no reason to do both alone. */
+static void unlike_pieces_stay_shared(void **state)
+{
+    (void)state;
+    struct pool *pool = new_pool(2);
+    for (int i = 0; i < 100; i++) {
+        struct marks marks = {.pool = pool};
+        pool_parallel_for(pool, 2, take_long_behind, &marks);
+        assert_int_equal(atomic_load(&marks.ranges), 2);
+    }
+    pool_free(pool);
+}
+
 /* Writes 3 MB of the stack it runs on. */
 static void go_deep(void *argument, size_t from, size_t to)
 {
@@ -156,6 +178,7 @@ int main(void)
         cmocka_unit_test(many_small_calls_end),
         cmocka_unit_test(a_nested_call_runs_alone),
         cmocka_unit_test(callers_from_two_threads_get_along),
+        cmocka_unit_test(unlike_pieces_stay_shared),
         cmocka_unit_test(stacks_do_not_follow_the_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
