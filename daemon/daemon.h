@@ -30,6 +30,7 @@ struct daemon {
     struct engine *rank_engine;   /* of the reranker, if there is one */
     atomic_bool nobody_answers;   /* although a model makes memories */
     struct jobs *jobs;
+    struct pool *search_pool; /* shares out what one search is made of */
     struct response_queue *response_queue;
     struct conversations *conversations;
     struct hmt_cache *hmt_cache;

@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/pool.h"
 #include "base/spare.h"
 #include "daemon/lecternd_malloc.h"
 #include "base/version.h"
@@ -206,6 +207,13 @@ static int open_all(struct service *service, const struct config *config,
     return code;
 }
 
+/* A search has two parts, and the best block of thirty sections. */
+static unsigned search_threads(void)
+{
+    const unsigned most = 4;
+    return pool_cores() < most ? pool_cores() : most;
+}
+
 static int start_threads(struct service *service, const struct config *config,
                          struct err *err)
 {
@@ -214,6 +222,8 @@ static int start_threads(struct service *service, const struct config *config,
     daemon->hmt_cache = hmt_cache_new();
     int code = following_new(daemon, config, server_wake, service->server, err);
     spare_on_shortage(jobs_on_shortage, daemon->jobs);
+    if (!code)
+        code = pool_new(search_threads(), &daemon->search_pool, err);
     if (!code)
         code = work_start(daemon, &service->work, err);
     if (!code)
@@ -237,6 +247,7 @@ static void close_all(struct service *service, int status)
         listener_close(&service->listener);
         _exit(status);
     }
+    pool_free(daemon->search_pool);
     server_free(service->server);
     conversations_free(daemon->conversations);
     hmt_cache_free(daemon->hmt_cache);

@@ -224,6 +224,7 @@ int search_question(const struct call *call, const struct snapshot *snapshot,
         .max = max,
         .cancelled = &call->request->cancelled,
         .context = context,
+        .pool = call->daemon->search_pool,
         .typing = json_get_bool(params, "typing", false),
         .explain = json_get_bool(params, "explain", false)};
     struct route_weights weights;

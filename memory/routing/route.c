@@ -56,6 +56,17 @@ static const double WORDLESS = 0.6;
 
 /* ---- What is asked, and where ---- */
 
+void routing_share(const struct routing *routing, size_t count,
+                   void (*body)(void *context, size_t from, size_t to),
+                   void *context)
+{
+    const struct route_request *request = routing->request;
+    if (request->pool && !request->explain)
+        pool_parallel_for(request->pool, count, body, context);
+    else
+        body(context, 0, count);
+}
+
 bool scope_accepts(const struct scope *scope, uint32_t node)
 {
     const struct view *view = scope->view;
@@ -210,32 +221,62 @@ static void trust(const struct routing *routing, const struct ranking *lexical,
     weights->by[ROUTE_BY_TREE] *= 1 - DISTRUST * known;
 }
 
+/* Which rankings need neither of the others: those by words, and those by memories. */
+enum { BY_WORDS, BY_MEMORIES, PARTS };
+
+struct ranking_all {
+    struct routing *routing;
+    struct ranking rankings[ROUTE_RANKINGS];
+    int code; /* of the words: memories are at hand */
+    struct err *err;
+};
+
 /* With explain those that count nothing are made, too. */
-static size_t rank_all(struct routing *routing, struct fused **ret_fused)
+static void rank_by(struct ranking_all *all, enum route_ranking by,
+                    void (*rank)(struct routing *, struct ranking *))
 {
-    static void (*const rank[ROUTE_BY_BLOCK])(struct routing *,
-                                              struct ranking *) = {
-        [ROUTE_BY_LEXICAL] = rank_lexical,
-        [ROUTE_BY_TERMS] = rank_terms,
-        [ROUTE_BY_DENSE] = rank_dense,
-        [ROUTE_BY_TREE] = rank_tree};
+    const struct route_result *result = all->routing->result;
+    if (result->weights.by[by] > 0 || all->routing->request->explain)
+        rank(all->routing, &all->rankings[by]);
+}
+
+static void rank_parts(void *context, size_t from, size_t to)
+{
+    struct ranking_all *all = context;
+    for (size_t part = from; part < to; part++) {
+        if (part == BY_MEMORIES) {
+            rank_by(all, ROUTE_BY_DENSE, rank_dense);
+            rank_by(all, ROUTE_BY_TREE, rank_tree);
+            continue;
+        }
+        all->code = score_terms(all->routing, all->err);
+        if (all->code)
+            continue;
+        rank_by(all, ROUTE_BY_LEXICAL, rank_lexical);
+        rank_by(all, ROUTE_BY_TERMS, rank_terms);
+    }
+}
+
+static int rank_all(struct routing *routing, struct fused **ret_fused,
+                    size_t *ret_count, struct err *err)
+{
     const struct route_request *request = routing->request;
     struct route_weights *weights = &routing->result->weights;
-    struct ranking rankings[ROUTE_RANKINGS] = {0};
+    struct ranking_all all = {.routing = routing, .err = err};
     *weights = *weights_for(request);
-    for (int r = 0; r < ROUTE_BY_BLOCK; r++)
-        if (weights->by[r] > 0 || request->explain)
-            rank[r](routing, &rankings[r]);
-    if (weights->by[ROUTE_BY_BLOCK] > 0 || request->explain)
-        rank_blocks(routing, &rankings[ROUTE_BY_LEXICAL],
-                    &rankings[ROUTE_BY_BLOCK]);
-    trust(routing, &rankings[ROUTE_BY_LEXICAL], weights);
-    size_t count = rankings_fuse(rankings, weights, ret_fused);
-    if (request->mode == ROUTE_AUTO && !says_something(&routing->query))
-        count = keep_near(*ret_fused, count);
+    routing_share(routing, PARTS, rank_parts, &all);
+    if (!all.code) {
+        if (weights->by[ROUTE_BY_BLOCK] > 0 || request->explain)
+            rank_blocks(routing, &all.rankings[ROUTE_BY_LEXICAL],
+                        &all.rankings[ROUTE_BY_BLOCK]);
+        trust(routing, &all.rankings[ROUTE_BY_LEXICAL], weights);
+        *ret_count = rankings_fuse(all.rankings, weights, ret_fused);
+        if (request->mode == ROUTE_AUTO && !says_something(&routing->query))
+            *ret_count = keep_near(*ret_fused, *ret_count);
+    }
     for (int r = 0; r < ROUTE_RANKINGS; r++)
-        free(rankings[r].items);
-    return count;
+        free(all.rankings[r].items);
+    return all.code;
 }
 
 /* ---- What it follows up ---- */
@@ -400,8 +441,7 @@ static int prepare(struct routing *routing, const struct snapshot *snapshot,
     if (code)
         return code;
     find_vectors(routing);
-    code = check_dense(routing, err);
-    return code ? code : score_terms(routing, snapshot, err);
+    return check_dense(routing, err);
 }
 
 int route_question(const struct snapshot *snapshot,
@@ -411,10 +451,12 @@ int route_question(const struct snapshot *snapshot,
     struct route_result result = {0};
     struct routing routing = {
         .request = request, .snapshot = snapshot, .result = &result};
+    struct fused *fused;
+    size_t count;
     int code = prepare(&routing, snapshot, err);
+    if (!code)
+        code = rank_all(&routing, &fused, &count, err);
     if (!code) {
-        struct fused *fused;
-        size_t count = rank_all(&routing, &fused);
         demote_history(&routing, fused, count);
         prefer_near(&routing, snapshot, fused, count);
         prefer_manual(&routing, fused, count);

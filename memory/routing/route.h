@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/pool.h"
 #include "memory/lexical/operators.h"
 #include "memory/routing/confidence.h"
 #include "memory/routing/kinds.h"
@@ -89,6 +90,7 @@ struct route_request {
     const struct route_context *context; /* NULL: the question stands alone */
     /* Of mode auto; NULL: the standard ones.  For measuring what weights do. */
     const struct route_weights *weights;
+    struct pool *pool; /* shares the work out; NULL: the caller does it all */
 };
 
 struct route_place {

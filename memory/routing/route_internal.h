@@ -39,6 +39,12 @@ struct routing {
     size_t step_capacity;
 };
 
+/* Shares out what has `count` parts, as pool_parallel_for does; not where steps are
+ * noted, one after the other. */
+void routing_share(const struct routing *routing, size_t count,
+                   void (*body)(void *context, size_t from, size_t to),
+                   void *context);
+
 /* May the node be found? */
 bool scope_accepts(const struct scope *scope, uint32_t node);
 
@@ -99,7 +105,7 @@ int refuse_nodes(struct routing *routing, struct err *err);
 /* ---- Blocks: route_blocks.c ---- */
 
 /* Ranks the first sections of `lexical` by their best block. */
-void rank_blocks(struct routing *routing, const struct ranking *lexical,
+void rank_blocks(const struct routing *routing, const struct ranking *lexical,
                  struct ranking *ranking);
 
 /* ---- Names: route_names.c ---- */
@@ -169,8 +175,7 @@ void descend(struct routing *routing, const struct beam_search *beam_search,
 
 /* ---- By terms: route_terms.c; by vectors: route_vectors.c ---- */
 
-int score_terms(struct routing *routing, const struct snapshot *snapshot,
-                struct err *err);
+int score_terms(struct routing *routing, struct err *err);
 void rank_lexical(struct routing *routing, struct ranking *ranking);
 void rank_terms(struct routing *routing, struct ranking *ranking);
 

@@ -147,8 +147,7 @@ static double score_heads(const struct routing *routing,
 
 /* Where only some kinds of block are wanted, a node is worth its best one: the
  * nodes that are best by all of their text are looked at. */
-static int score_kinds(struct routing *routing, const struct snapshot *snapshot,
-                       struct err *err)
+static int score_kinds(struct routing *routing, struct err *err)
 {
     const struct query *query = &routing->query;
     struct ranking ranking = {0};
@@ -170,8 +169,8 @@ static int score_kinds(struct routing *routing, const struct snapshot *snapshot,
         uint32_t n = ranking.items[i].node;
         struct match_row row = matches_row(&scope->matches, n);
         struct kind_block best;
-        code = kinds_best(snapshot, scope->view, n, scope->wanted, query,
-                          row.of, maker, &best, err);
+        code = kinds_best(routing->snapshot, scope->view, n, scope->wanted,
+                          query, row.of, maker, &best, err);
         if (!code)
             scope->own[matches_from(&scope->matches, n)] = best.score;
     }
@@ -205,9 +204,9 @@ static void bound_own(struct routing *routing)
     }
 }
 
-int score_terms(struct routing *routing, const struct snapshot *snapshot,
-                struct err *err)
+int score_terms(struct routing *routing, struct err *err)
 {
+    const struct snapshot *snapshot = routing->snapshot;
     struct store_txn *txn;
     int code = store_read(snapshot->store, &txn, err);
     if (code)
@@ -223,7 +222,7 @@ int score_terms(struct routing *routing, const struct snapshot *snapshot,
     weigh_terms(routing);
     bound_own(routing);
     if (routing->request->kinds)
-        code = score_kinds(routing, snapshot, err);
+        code = score_kinds(routing, err);
     return code;
 }
 

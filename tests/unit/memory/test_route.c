@@ -328,6 +328,43 @@ static void only_what_is_asked_for_is_found(void **state)
     close_house(&house);
 }
 
+static void assert_same(const struct route_result *a,
+                        const struct route_result *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        assert_int_equal(a->hits[i].node, b->hits[i].node);
+        assert_memory_equal(&a->hits[i].score, &b->hits[i].score,
+                            sizeof a->hits[i].score);
+        assert_memory_equal(a->hits[i].by, b->hits[i].by, sizeof a->hits[i].by);
+    }
+    assert_memory_equal(&a->confidence, &b->confidence, sizeof a->confidence);
+}
+
+static void threads_find_what_one_finds(void **state)
+{
+    (void)state;
+    static const char *const queries[] = {"water pump", "zeppelin",
+                                          "gear fan filter tension relay"};
+    struct house house;
+    struct pool *pool;
+    engine_house(&house, policy);
+    assert_int_equal(pool_new(3, &pool, NULL), 0);
+    for (int i = 0; i < 200; i++) {
+        struct route_request request =
+            request_of(queries[i % 3], i / 3 % (ROUTE_LEXICAL + 1));
+        request.explain = false;
+        struct route_result alone = routed(&house, &request);
+        request.pool = pool;
+        struct route_result shared = routed(&house, &request);
+        assert_same(&alone, &shared);
+        route_result_free(&alone);
+        route_result_free(&shared);
+    }
+    pool_free(pool);
+    close_house(&house);
+}
+
 static const struct section shell[] = {
     {TREE_NONE, "shell", "", NONE, NONE},
     {0, "Other shells", "shell shell shell shell", NONE, NONE},
@@ -735,6 +772,7 @@ int main(void)
         cmocka_unit_test(explained_hits_add_up),
         cmocka_unit_test(confidence_is_in_what_is_found),
         cmocka_unit_test(only_what_is_asked_for_is_found),
+        cmocka_unit_test(threads_find_what_one_finds),
         cmocka_unit_test(a_manuals_name_tells_none_of_its_sections),
         cmocka_unit_test(each_manual_is_descended_as_it_can_be),
         cmocka_unit_test(dense_says_what_it_lacks),
