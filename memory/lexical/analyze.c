@@ -583,8 +583,6 @@ static bool is_ascii(struct slice text)
 
 static void give_scripts(struct run *run, struct slice text)
 {
-    if (run->sought && !sought_in(run->sought, text))
-        return;
     if (give_simple(run, text))
         return;
     bool plain = is_ascii(text);
@@ -615,22 +613,41 @@ static bool is_ascii_sign(char c)
     return c > ' ' && c < 0x7f;
 }
 
+/* The end of the run that begins at `at` or holds it. */
+static size_t run_end(struct slice text, size_t at)
+{
+    while (at < text.size && (is_ascii_sign(text.data[at]) ||
+                              !text_space(text.data, text.size, at)))
+        at++;
+    return at;
+}
+
 static size_t read_text(struct run *run, struct slice text)
 {
     size_t at = 0;
-    while (at < text.size) {
-        size_t space = text_space(text.data, text.size, at);
-        if (space) {
-            at += space;
-            continue;
-        }
+    while ((at = text_skip_space(text, at)) < text.size) {
         size_t from = at;
-        while (at < text.size && (is_ascii_sign(text.data[at]) ||
-                                  !text_space(text.data, text.size, at)))
-            at++;
+        at = run_end(text, at);
         give_scripts(run, (struct slice){text.data + from, at - from});
     }
     return run->words;
+}
+
+/* The runs in which something begins that may be sought. */
+static void read_sought(struct run *run, struct slice text)
+{
+    for (size_t done = 0, at = 0;
+         (at = sought_next(run->sought, text, at)) < text.size;) {
+        size_t space = text_space(text.data, text.size, at), from = at;
+        if (space) {
+            at = done = at + space;
+            continue;
+        }
+        while (from > done && !text_space(text.data, text.size, from - 1))
+            from--;
+        at = done = run_end(text, at);
+        give_scripts(run, (struct slice){text.data + from, at - from});
+    }
 }
 
 size_t analyze(struct analyzer *maker, struct slice text,
@@ -648,5 +665,5 @@ void analyze_sought(struct analyzer *maker, const struct sought_terms *sought,
 {
     struct run run = {
         .maker = maker, .each = each, .context = context, .sought = sought};
-    read_text(&run, text);
+    read_sought(&run, text);
 }

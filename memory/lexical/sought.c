@@ -2,12 +2,17 @@
 
 #include <string.h>
 
-/* The same for both cases of a letter, and for two letters that a stem may change into
- * one another: "dying" becomes "die". */
+/* The same for both cases of a letter. */
 static unsigned set_of(unsigned char c)
 {
-    unsigned set = c & (SOUGHT_SETS - 1);
-    return set == ('y' & (SOUGHT_SETS - 1)) ? 'i' & (SOUGHT_SETS - 1) : set;
+    return c & (SOUGHT_SETS - 1);
+}
+
+/* Two letters that a stem may change into one another: "dying" becomes "die". */
+static bool same(unsigned set, unsigned other)
+{
+    unsigned i = set_of('i'), y = set_of('y');
+    return (set == y ? i : set) == (other == y ? i : other);
 }
 
 /* A stem begins with the first letters of its word: all but the last, which may be
@@ -17,16 +22,26 @@ void sought_add(struct sought_terms *sought, struct slice term)
     bool whole = term.size > 1 && term.data[0] == '=';
     const unsigned char *data = (const unsigned char *)term.data + whole;
     size_t size = term.size - whole;
-    uint32_t *sets = whole ? sought->wholes : sought->words;
+    uint32_t *sets = whole ? sought->wholes : sought->words, thirds = 0;
     if (!size)
         return;
-    uint32_t *thirds = sets + set_of(data[0]) * SOUGHT_SETS;
     for (unsigned s = 0; s < SOUGHT_SETS; s++)
-        if (size == 1 || s == set_of(data[1]))
-            thirds[s] |= size > 3 ? (uint32_t)1 << set_of(data[2]) : UINT32_MAX;
+        if (size <= 3 || same(s, set_of(data[2])))
+            thirds |= (uint32_t)1 << s;
+    for (unsigned first = 0; first < SOUGHT_SETS; first++) {
+        if (!same(first, set_of(data[0])))
+            continue;
+        for (unsigned second = 0; second < SOUGHT_SETS; second++) {
+            unsigned place = first * SOUGHT_SETS + second;
+            if (size > 1 && !same(second, set_of(data[1])))
+                continue;
+            sets[place] |= thirds;
+            sought->either[place] |= thirds;
+        }
+    }
 }
 
-static bool begins_so(const uint32_t *sets, struct slice text)
+static inline bool begins_so(const uint32_t *sets, struct slice text)
 {
     unsigned char bytes[3] = {0};
     memcpy(bytes, text.data, text.size < 3 ? text.size : 3);
@@ -49,24 +64,23 @@ static bool is_plain(unsigned char c)
     return (unsigned)((c | 32) - 'a') < 26 || (unsigned)(c - '0') < 10;
 }
 
-/* May what a run begins with, or what begins in it, be sought?  What is put together
- * anew of a run stands in brackets. */
-bool sought_in(const struct sought_terms *sought, struct slice run)
+size_t sought_next(const struct sought_terms *sought, struct slice text,
+                   size_t at)
 {
-    unsigned char before = ' ';
-    for (size_t i = 0; i < run.size; i++) {
-        unsigned char c = (unsigned char)run.data[i];
-        bool begins = !is_plain(c) || !is_plain(before) ||
-                      (!(c & 32) && before & 32); /* a hump */
-        struct slice rest = {run.data + i, run.size - i};
-        if (c >= 0x80 || c == '[')
-            return true;
-        if (begins &&
-            (begins_so(sought->words, rest) || begins_so(sought->wholes, rest)))
-            return true;
-        before = c;
+    bool after = false, after_small = false;
+    for (; at < text.size; at++) {
+        unsigned char c = (unsigned char)text.data[at];
+        bool plain = is_plain(c), small = c & 32;
+        bool begins = !plain | !after | (!small & after_small); /* a hump */
+        after = plain;
+        after_small = small;
+        if (!begins || c == ' ')
+            continue;
+        struct slice rest = {text.data + at, text.size - at};
+        if (c >= 0x80 || c == '[' || begins_so(sought->either, rest))
+            break;
     }
-    return false;
+    return at;
 }
 
 bool sought_word(const struct sought_terms *sought, struct slice word)

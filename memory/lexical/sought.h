@@ -14,15 +14,20 @@ struct sought_terms { /* begins as zeros */
     /* By the first and the second byte a bit for each third. */
     uint32_t words[SOUGHT_SETS * SOUGHT_SETS];
     uint32_t wholes[SOUGHT_SETS * SOUGHT_SETS];
+    uint32_t either[SOUGHT_SETS * SOUGHT_SETS];
 };
 
 /* A term as analyze.h has them; a whole begins with "=". */
 void sought_add(struct sought_terms *sought, struct slice term);
 
-/* May a term that was added be what becomes of this word, this identifier, what begins
- * in this run between white space?  False: none is. */
+/* May a term that was added be what becomes of this word, this identifier?  False: none
+ * is. */
 bool sought_word(const struct sought_terms *sought, struct slice word);
 bool sought_whole(const struct sought_terms *sought, struct slice whole);
-bool sought_in(const struct sought_terms *sought, struct slice run);
+
+/* The first place from `at` on, the end of a run or before one, where something begins
+ * that one may be, or what is put together anew (brackets); text.size: there is none. */
+size_t sought_next(const struct sought_terms *sought, struct slice text,
+                   size_t at);
 
 #endif

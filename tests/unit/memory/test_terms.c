@@ -204,6 +204,7 @@ static void what_is_sought_is_found_as_often(void **state)
         "pg_catalog.pg_class and findOrphans, std::vector<int>, a_b,c :: ->",
         "\u7D22\u5F15\u8868 work_mem\u3092\uFF21 \uFF41bc ABC abc "
         "\u00C4pfel \u00E4pfel \u212Aelvin kelvin A\u0308 y\u00EF",
+        "one\u00A0two\u2003three,\u3000x\ny\tzed \v (a\u00A0) \u00A0b [c d]",
         "AH00558 ORA-00942 9y 9i yi iy I Y oing aed uing C++ C# c@ @property"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
