@@ -12,8 +12,9 @@ static const double NAMED_WITHIN = 1, NAMED_WITHIN_PART = 0.9;
 enum { LONGEST_NAME = 200, MAX_NAMES = 17, MIN_NAME = 3 };
 static const double TELLING = 3; /* information of an identifier */
 
-/* What a manual that the question names adds to its sections' fused scores. */
-static const double NAMED_MANUAL = 0.5;
+/* What a manual that the question names adds to its sections' fused scores: by a word of
+ * its name or title, and by all of its name, before all others then. */
+static const double NAMED_MANUAL = 0.5, NAMED_MANUAL_WHOLE = 2;
 
 /* ---- Sections and entries ---- */
 
@@ -145,18 +146,50 @@ void find_named_manuals(struct routing *routing)
     analyzer_free(maker);
 }
 
+/* The words of a manual's name that a question says. */
+struct saying {
+    const struct query *query;
+    uint64_t names; /* the terms by which it names the manual */
+    bool some, all;
+};
+
+static void look_for_word(void *context, const struct term_at *at)
+{
+    struct saying *saying = context;
+    int t = query_find(saying->query, at->term);
+    if (at->whole || (at->word.data[0] >= '0' && at->word.data[0] <= '9'))
+        return; /* of a version */
+    saying->some = true;
+    saying->all &= t >= 0 && saying->names >> t & 1;
+}
+
+static double manual_bonus(struct analyzer *maker, const struct query *query,
+                           const struct scope *scope)
+{
+    struct saying saying = {query, scope->names, false, true};
+    if (!scope->names)
+        return 0;
+    analyze(maker, slice_of(scope->view->manual.name), look_for_word, &saying);
+    return saying.some && saying.all ? NAMED_MANUAL_WHOLE : NAMED_MANUAL;
+}
+
 static double of_named(const void *context, const struct fused *item)
 {
-    const struct routing *routing = context;
-    return routing->scopes[item->scope].names ? NAMED_MANUAL : 0;
+    return ((const double *)context)[item->scope];
 }
 
 void prefer_manual(const struct routing *routing, struct fused *fused,
                    size_t count)
 {
+    struct analyzer *maker = analyzer_new();
+    double *bonus = mem_alloc(routing->scope_count * sizeof *bonus);
     bool any = false;
-    for (size_t s = 0; s < routing->scope_count; s++)
-        any |= routing->scopes[s].names != 0;
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        bonus[s] = manual_bonus(maker, &routing->query, &routing->scopes[s]);
+        any |= bonus[s] > 0;
+    }
     if (any)
-        rankings_add(fused, count, of_named, routing);
+        rankings_add(fused, count, of_named, bonus);
+    free(bonus);
+    analyzer_free(maker);
 }
