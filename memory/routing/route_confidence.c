@@ -25,15 +25,21 @@ static const double DOUBTFUL = 0.5;
 
 /* ---- What of the question is found ---- */
 
+/* A name by itself: with "_", but no "on_delete=PROTECT", of which each counts. */
+static bool is_single_name(const char *term)
+{
+    return strchr(term, '_') && !strpbrk(term, "=:/()<>");
+}
+
 /* What says nothing about whether the manuals know the subject: the name of one,
  * numbers, and what is joined by signs and occurs nowhere as a whole (its words
- * speak for it), unless it is a name: with "_". */
+ * speak for it), unless it is a name. */
 static bool is_incidental(const struct query_term *term)
 {
     if (term->manual)
         return true;
     if (term->whole && !term->nodes)
-        return !strchr(term->term, '_');
+        return !is_single_name(term->term + 1); /* behind "=" */
     return term->term[strspn(term->term, "0123456789")] == '\0';
 }
 
