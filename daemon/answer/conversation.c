@@ -153,6 +153,16 @@ static bool points_back(struct slice word)
     return is_among(word, words);
 }
 
+/* What things have, and nobody asks about by itself: "what is the default?" */
+static bool is_attribute(struct slice word)
+{
+    static const char *const words[] = {
+        "default", "defaults", "value",      "values",   "unit",      "units",
+        "syntax",  "example",  "examples",   "option",   "options",   "range",
+        "minimum", "maximum",  "parameters", "argument", "arguments", NULL};
+    return is_among(word, words);
+}
+
 static bool is_subject(struct slice word)
 {
     return !word_is_stop_word(word) && !word_frequency(word) &&
@@ -160,54 +170,104 @@ static bool is_subject(struct slice word)
 }
 
 /* The question in lower case, words of letters, digits and "_" with one space
- * between them. */
+ * between them, and a comma as a word where a clause ends with a sign. */
 static void put_words(const char *question, struct buf *out)
 {
     size_t size = strlen(question);
-    bool gap = false;
+    bool gap = false, clause = false;
     for (size_t at = 0, step; at < size; at += step) {
         uint32_t c = text_decode(question, size, at, &step);
         bool letter = text_is_letter(c) || text_is_digit(c) || c == '_';
         if (letter && gap && out->size)
-            buf_put_byte(out, ' ');
+            buf_put_text(out, clause ? " , " : " ");
         if (letter)
             text_encode(out, text_lower(c));
         gap = !letter && (c != '\'' || gap);
+        clause = gap && (clause || (c < 0x80 && strchr(",;:.?!(", (int)c)));
     }
     buf_put_text(out, "");
 }
 
-/* Subjects of the words; *ret_back: one before them points back. */
-static size_t count_subjects(const struct buf *words, bool *ret_back)
+/* What says more than so many subjects may say what its "it" is. */
+enum { FEW_SUBJECTS = 3 };
+
+/* What is named in one clause may be pointed at in the next. */
+static bool ends_clause(struct slice word)
 {
-    size_t subjects = 0;
-    *ret_back = false;
+    static const char *const words[] = {
+        ",",       "and",   "or",    "but",    "if",    "when", "that",
+        "which",   "who",   "so",    "after",  "while", "as",   "until",
+        "because", "where", "since", "before", "than",  NULL};
+    return is_among(word, words);
+}
+
+struct wording {
+    bool any;                    /* there is a word */
+    size_t subjects, attributes; /* attributes: of the subjects */
+    bool back;                   /* a word points back before a subject */
+    bool it; /* "it" does in the clause of the first subject */
+};
+
+/* "It" that stands for nothing: "is it possible to", "how long does it take to". */
+static bool is_idle(const char *behind)
+{
+    const char *word = behind + strspn(behind, " ");
+    const char *next = word + strcspn(word, " ");
+    return !strncmp(next, " to ", 4);
+}
+
+static struct wording wording_of(const struct buf *words)
+{
+    struct wording wording = {.any = words->size > 0};
+    bool first = true; /* the first clause that names something */
     for (size_t at = 0; at < words->size;) {
         struct slice word = {words->data + at, strcspn(words->data + at, " ")};
-        *ret_back = *ret_back || (!subjects && points_back(word));
-        subjects += is_subject(word);
+        bool it = slice_is(word, "it");
         at += word.size + 1;
+        first &= !wording.subjects || !ends_clause(word);
+        if (slice_is(word, ",") ||
+            (it && at < words->size && is_idle(words->data + at)))
+            continue;
+        wording.back |= !wording.subjects && points_back(word);
+        wording.it |= it && first;
+        wording.subjects += is_subject(word);
+        wording.attributes += is_subject(word) && is_attribute(word);
     }
-    return subjects;
+    return wording;
+}
+
+static struct wording read_question(const char *question, bool *ret_goes_on)
+{
+    struct buf words = {0};
+    put_words(question, &words);
+    struct wording wording = wording_of(&words);
+    *ret_goes_on = goes_on(words.data);
+    buf_free(&words);
+    return wording;
+}
+
+static bool points_at(const struct wording *wording)
+{
+    return wording->back || (wording->it && wording->subjects <= FEW_SUBJECTS);
 }
 
 bool conversation_names(const char *question)
 {
-    struct buf words = {0};
-    bool back;
-    put_words(question, &words);
-    size_t subjects = count_subjects(&words, &back);
-    buf_free(&words);
-    return subjects > 0;
+    bool on;
+    return read_question(question, &on).subjects > 0;
+}
+
+bool conversation_points_back(const char *question)
+{
+    bool on;
+    struct wording wording = read_question(question, &on);
+    return points_at(&wording);
 }
 
 bool conversation_follows(const char *question)
 {
-    struct buf words = {0};
-    bool back;
-    put_words(question, &words);
-    size_t subjects = count_subjects(&words, &back);
-    bool follows = words.size && (back || !subjects || goes_on(words.data));
-    buf_free(&words);
-    return follows;
+    bool on;
+    struct wording wording = read_question(question, &on);
+    return wording.any && (on || points_at(&wording) ||
+                           wording.subjects == wording.attributes);
 }

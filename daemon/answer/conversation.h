@@ -53,9 +53,13 @@ void conversations_add(struct conversations *all, const char *name,
  * has. */
 bool conversation_names(const char *question);
 
+/* Whether it points back: by "it", "those" and the like before it names a subject, or
+ * by "it" in the clause that does.  English. */
+bool conversation_points_back(const char *question);
+
 /* Whether the question cannot be understood alone: it begins as one that goes
- * on ("and", "what about"), points back ("it", "those") before it names a
- * subject, or names none.  English. */
+ * on ("and", "what about"), points back, or names no subject but what things have
+ * ("the default").  English. */
 bool conversation_follows(const char *question);
 
 #endif

@@ -135,9 +135,10 @@ static struct route_context context_of(const struct asking *asking,
                                        struct followed *followed)
 {
     const struct conversation_past *past = &asking->past;
+    const char *query = json_get_text(asking->call->params, "query", "");
     struct route_context context = {.questions = followed->questions,
-                                    .names = conversation_names(json_get_text(
-                                        asking->call->params, "query", "")),
+                                    .names = conversation_names(query),
+                                    .points = conversation_points_back(query),
                                     .near = followed->near};
     for (size_t i = 0; i < past->count; i++) {
         const struct conversation_turn *turn = &past->turns[i];

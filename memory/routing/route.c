@@ -44,11 +44,12 @@ static const double DISTRUST = 0.8;
  * answer is below (docs/log/people.md). */
 const double route_min_confidence = 0.24;
 
-/* What terms of the question before count, where the one that follows it up
- * names a subject ("and for indexes?") and where not ("how do I turn it
- * off?"), and what a place in or beside the sections that answered it adds to a
- * fused score (docs/log/retrieval.md). */
-static const double CARRIED = 0.3, CARRIED_SUBJECT = 0.8, NEAR = 0.3;
+/* What terms of the question before count where the one that follows it up names a
+ * subject ("and for indexes?"), where it points back besides ("does it need a
+ * restart?") and where it names none ("how do I turn it off?"), and what a place in or
+ * beside the sections that answered it adds to a fused score (docs/log/retrieval.md). */
+static const double CARRIED = 0.3, CARRIED_ALONE = 0.8, NEAR = 0.3;
+const double carried_pointed = 0.5;
 
 /* Cosine from which a section may be meant though it holds no word of the question:
  * of strings without meaning those with Quill were .19 to .45. */
@@ -284,7 +285,9 @@ static int rank_all(struct routing *routing, struct fused **ret_fused,
 static void carry_terms(struct routing *routing)
 {
     const struct route_context *context = routing->request->context;
-    double carried = context && !context->names ? CARRIED_SUBJECT : CARRIED;
+    double carried = context && !context->names   ? CARRIED_ALONE
+                     : context && context->points ? carried_pointed
+                                                  : CARRIED;
     double share = carried;
     for (size_t i = 0; context && i < context->question_count; i++) {
         query_carry(&routing->query, context->questions[i], share);

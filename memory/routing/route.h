@@ -61,6 +61,7 @@ struct route_context {
     const char *const *questions; /* [question_count] */
     size_t question_count;
     bool names;           /* the question names a subject of its own */
+    bool points;          /* it points back at theirs */
     const uint64_t *near; /* [near_count] ids of nodes, those that are gone are
                              passed over; at most ROUTE_MAX_NEAR */
     size_t near_count;

@@ -39,6 +39,9 @@ struct routing {
     size_t step_capacity;
 };
 
+/* What a term of the question before counts at least where this one points back at it. */
+extern const double carried_pointed;
+
 /* Shares out what has `count` parts, as pool_parallel_for does; not where steps are
  * noted, one after the other. */
 void routing_share(const struct routing *routing, size_t count,

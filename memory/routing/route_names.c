@@ -61,7 +61,7 @@ static bool is_code(const char *term)
 static bool is_telling(const struct query_term *term)
 {
     return (term->whole || (!term->within && is_code(term->word))) &&
-           term->share >= 1 && term->idf >= TELLING &&
+           term->share >= carried_pointed && term->idf >= TELLING &&
            strlen(term->word) > MIN_NAME;
 }
 

@@ -13,13 +13,21 @@ static void questions_that_stand_alone_are_told(void **state)
         "and for indexes?",         "how do I turn it off?",
         "What about partial ones?", "Why?",
         "Can you explain that?",    "How do I use it with VACUUM?",
-        "show me an example",       "Is this safe?"};
+        "show me an example",       "Is this safe?",
+        "what is its default?",     "does changing it need a restart?",
+        "only one directory of it", "which parameters does it have",
+        "what is the default?",     "roll back to it"};
     static const char *const alone[] = {
         "What is a partial index?",
         "How much memory can a sort use before it writes to disk?",
         "work_mem",
         "Which planner settings turn off nested loops?",
         "What does VACUUM do, and when does it run?",
+        "how do I compile a module and load it",
+        "is it possible to rename a column",
+        "how long does it take to rebuild an index",
+        "cache pages of an old CMS for several days although it sends headers",
+        "default fillfactor",
         ""};
     for (size_t i = 0; i < sizeof follow / sizeof follow[0]; i++)
         if (!conversation_follows(follow[i]))
@@ -34,6 +42,9 @@ static void subjects_are_told(void **state)
     (void)state;
     assert_true(conversation_names("and for indexes?"));
     assert_false(conversation_names("how do I turn it off?"));
+    assert_true(conversation_names("does changing it need a restart?"));
+    assert_true(conversation_points_back("does changing it need a restart?"));
+    assert_false(conversation_points_back("and for indexes?"));
 }
 
 static void add(struct conversations *sessions, const char *name, int64_t now,

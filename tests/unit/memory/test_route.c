@@ -394,6 +394,98 @@ static void a_manuals_name_tells_none_of_its_sections(void **state)
     close_house(&house);
 }
 
+/* Who names a manual wants it first, whatever others say. */
+static void a_manual_named_whole_comes_first(void **state)
+{
+    (void)state;
+    struct house house;
+    open_house(&house);
+    add_manual(&house, "engine", engine, COUNT(engine));
+    add_manual(&house, "garden", garden, COUNT(garden));
+    open_snapshot(&house);
+    struct route_request request =
+        request_of("seal of the water pump", ROUTE_AUTO);
+    struct route_result result = routed(&house, &request);
+    assert_string_equal(result.hits[0].view->manual.name, "engine");
+    route_result_free(&result);
+    request.query = "garden: seal of the water pump";
+    result = routed(&house, &request);
+    for (size_t i = 0; i + 1 < result.count; i++)
+        assert_true(!strcmp(result.hits[i].view->manual.name, "garden") ||
+                    strcmp(result.hits[i + 1].view->manual.name, "garden"));
+    assert_string_equal(result.hits[0].view->manual.name, "garden");
+    route_result_free(&result);
+    close_house(&house);
+}
+
+static const struct section server[] = {
+    {TREE_NONE, "Server", "", NONE, NONE},
+    {0, "work_mem", "memory of a sort", NONE, NONE},
+    {0, "hash_mem default", "its default is work_mem, default work_mem", NONE,
+     NONE},
+    {0, "sort_mem", "an older default", NONE, NONE},
+    {0, "log_sorts", "no default", NONE, NONE},
+};
+
+/* Among so many sections that a word of two of them tells something. */
+static void add_server(struct house *house)
+{
+    struct section many[80];
+    for (uint32_t i = 0; i < COUNT(many); i++)
+        many[i] =
+            i < COUNT(server)
+                ? server[i]
+                : (struct section){0, "Log", "what is logged", NONE, NONE};
+    add_manual(house, "server", many, COUNT(many));
+    add_manual(house, "engine", engine, COUNT(engine));
+}
+
+/* "It" is the setting that was asked about, not what mentions it most. */
+static void what_is_pointed_back_at_comes_first(void **state)
+{
+    (void)state;
+    static const char *const before[] = {"what is work_mem"};
+    struct house house;
+    open_house(&house);
+    add_server(&house);
+    open_snapshot(&house);
+    struct route_context context = {
+        .questions = before, .question_count = 1, .names = true};
+    struct route_request request =
+        request_of("what is its default", ROUTE_AUTO);
+    request.context = &context;
+    struct route_result result = routed(&house, &request);
+    assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
+                        "hash_mem default");
+    route_result_free(&result);
+    context.points = true;
+    result = routed(&house, &request);
+    assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
+                        "work_mem");
+    route_result_free(&result);
+    close_house(&house);
+}
+
+/* Of "work_mem=64" the name and the value count, not that nobody wrote both. */
+static void a_name_with_a_value_is_no_unknown_name(void **state)
+{
+    (void)state;
+    struct house house;
+    open_house(&house);
+    add_server(&house);
+    open_snapshot(&house);
+    struct route_request request =
+        request_of("what is work_mem=64", ROUTE_AUTO);
+    struct route_result result = routed(&house, &request);
+    assert_true(result.features[CONFIDENCE_MISSING] <= 0);
+    route_result_free(&result);
+    request.query = "what is other_mem";
+    result = routed(&house, &request);
+    assert_true(result.features[CONFIDENCE_MISSING] > 0);
+    route_result_free(&result);
+    close_house(&house);
+}
+
 /* A manual without memories is descended by its words. */
 static void each_manual_is_descended_as_it_can_be(void **state)
 {
@@ -773,6 +865,9 @@ int main(void)
         cmocka_unit_test(confidence_is_in_what_is_found),
         cmocka_unit_test(only_what_is_asked_for_is_found),
         cmocka_unit_test(threads_find_what_one_finds),
+        cmocka_unit_test(a_manual_named_whole_comes_first),
+        cmocka_unit_test(what_is_pointed_back_at_comes_first),
+        cmocka_unit_test(a_name_with_a_value_is_no_unknown_name),
         cmocka_unit_test(a_manuals_name_tells_none_of_its_sections),
         cmocka_unit_test(each_manual_is_descended_as_it_can_be),
         cmocka_unit_test(dense_says_what_it_lacks),
