@@ -113,20 +113,81 @@ struct asked {
     const struct selection *selection;
 };
 
-/* An error is met again, and told, by the search itself. */
-static bool is_term(void *context, struct slice term)
+/* Sections that hold a term, of which one must hold it as it is written. */
+enum { MAX_READ = 32 };
+
+struct holding {
+    uint64_t ids[MAX_READ]; /* [count] */
+    size_t count;
+};
+
+static void take_holder(void *context, struct slice term, uint64_t id,
+                        uint64_t packed)
+{
+    struct holding *holding = context;
+    (void)term;
+    (void)packed;
+    if (holding->count < MAX_READ)
+        holding->ids[holding->count++] = id;
+}
+
+static bool is_of_word(unsigned char c)
+{
+    return c >= 0x80 || c == '_' || c == '-' ||
+           (unsigned)((c | 32) - 'a') < 26 || (unsigned)(c - '0') < 10;
+}
+
+/* Does the text hold it, to the letter and neither within a word nor behind one? */
+static bool writes(struct slice text, struct slice written)
+{
+    const char *end = text.data + text.size, *at = text.data;
+    while ((at = memmem(at, (size_t)(end - at), written.data, written.size))) {
+        const char *behind = at + written.size;
+        if ((at == text.data || !is_of_word((unsigned char)at[-1])) &&
+            (behind == end || !is_of_word((unsigned char)*behind)))
+            return true;
+        at++;
+    }
+    return false;
+}
+
+static bool writes_in(const struct snapshot *snapshot, uint64_t id,
+                      struct slice written)
+{
+    const struct view *view;
+    struct content content;
+    uint32_t node;
+    if (!snapshot_find(snapshot, id, &view, &node))
+        return false;
+    bool found = writes(view->outline->nodes[node].title, written);
+    if (found || content_open(snapshot, view, node, &content, NULL))
+        return found;
+    for (uint32_t b = 0; b < content.node->block_count && !found; b++)
+        found = writes(content.node->blocks[b].text, written) ||
+                writes(content.node->blocks[b].info, written);
+    content_close(&content);
+    return found;
+}
+
+/* Terms know no capitals: "-Unique" is an argument, and no option -unique.  An error
+ * is met again, and told, by the search itself. */
+static bool is_option(void *context, struct slice term, struct slice written)
 {
     const struct asked *asked = context;
+    const struct snapshot *snapshot = asked->snapshot;
     struct store_txn *txn;
     bool known = false;
-    if (store_read(asked->snapshot->store, &txn, NULL))
+    if (store_read(snapshot->store, &txn, NULL))
         return false;
-    for (size_t i = 0; i < asked->snapshot->count && !known; i++) {
-        const struct view *view = asked->snapshot->views[i];
+    for (size_t i = 0; i < snapshot->count && !known; i++) {
+        const struct view *view = snapshot->views[i];
+        struct holding holding = {.count = 0};
         struct slice postings = {0};
-        known = selection_has(asked->selection, view->manual.name) &&
-                !lexical_postings(txn, view, term, &postings, NULL) &&
-                postings.size;
+        if (selection_has(asked->selection, view->manual.name) &&
+            !lexical_postings(txn, view, term, &postings, NULL))
+            lexical_read(term, postings, take_holder, &holding);
+        for (size_t h = 0; h < holding.count && !known; h++)
+            known = writes_in(snapshot, holding.ids[h], written);
     }
     store_end(txn);
     return known;
@@ -189,7 +250,7 @@ static int route(const struct call *call, const struct snapshot *snapshot,
 {
     struct asked asked = {snapshot, selection};
     struct query_operators operators;
-    operators_read(request->query, is_term, &asked, &operators);
+    operators_read(request->query, is_option, &asked, &operators);
     request->query = operators.words;
     request->operators = &operators;
     struct question question;

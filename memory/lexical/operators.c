@@ -216,8 +216,8 @@ static bool is_option(const struct reading *reading, struct slice dashed)
     for (size_t at = 0, step; at < dashed.size; at += step)
         text_encode(&term, text_lower(text_decode(dashed.data, dashed.size, at,
                                                   &step)));
-    bool known =
-        reading->known && reading->known(reading->context, buf_slice(&term));
+    bool known = reading->known &&
+                 reading->known(reading->context, buf_slice(&term), dashed);
     buf_free(&term);
     return known;
 }

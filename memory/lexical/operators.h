@@ -35,8 +35,10 @@ struct query_operators {
     bool loose;    /* set by the caller: phrases are looked for, not demanded */
 };
 
-/* Is there a term in the manuals asked: "=-exec", an option as it is indexed? */
-typedef bool operators_known(void *context, struct slice term);
+/* Have the manuals asked the option: "=-exec" as it is indexed, "-exec" as it is
+ * written? */
+typedef bool operators_known(void *context, struct slice term,
+                             struct slice written);
 
 /* Free with operators_free. */
 void operators_read(const char *query, operators_known *known, void *context,

@@ -133,7 +133,7 @@ def phrases_and_exclusions_are_kept_to():
     with house() as h:
         h.write("m/a.html", page("Locks", "<p>A <b>partial</b>\n index takes a lock on the table.</p>"))
         h.write("m/b.html", page("Index", "<p>An index, partial or not, of a table. Partial is the index.</p>"))
-        h.write("m/c.html", page("Advisory", "<p>An advisory lock is no lock on a table; find -exec runs it.</p>"))
+        h.write("m/c.html", page("Advisory", "<p>An advisory lock is no lock on a table; find -exec runs it: f(+Table, -Unique).</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
 
         def titles(query, code=0):
@@ -145,6 +145,7 @@ def phrases_and_exclusions_are_kept_to():
         check(set(titles("index table")) == {"Locks", "Index", "Advisory"}, titles("index table"))
         check(set(titles("index table -locks")) == {"Index"}, titles("index table -locks"))
         check("Advisory" in titles("find table -exec"), "an option of the manual")
+        check("Advisory" not in titles("find table -unique"), "an argument that is written so is no option")
         check(titles('lock -"advisory lock"') == ["Locks"], titles('lock -"advisory lock"'))
         told = h.json("search", '"partial index" -advisory', "--explain")["explain"]
         check(told["phrases"] == [{"text": "partial index", "nodes": 1, "demanded": True}], told["phrases"])

@@ -5,10 +5,10 @@
 #include "memory/lexical/operators.h"
 
 /* Manuals that have the option -exec. */
-static bool has_exec(void *context, struct slice term)
+static bool has_exec(void *context, struct slice term, struct slice written)
 {
     (void)context;
-    return slice_is(term, "=-exec");
+    return slice_is(term, "=-exec") && slice_is(written, "-exec");
 }
 
 /* The operators as `+phrase`, `-"phrase"` and `-word`, then what is searched. */
