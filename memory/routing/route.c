@@ -460,7 +460,7 @@ int route_question(const struct snapshot *snapshot,
     if (!code)
         code = rank_all(&routing, &fused, &count, err);
     if (!code) {
-        demote_history(&routing, fused, count);
+        set_aside(&routing, fused, count);
         prefer_near(&routing, snapshot, fused, count);
         prefer_manual(&routing, fused, count);
         prefer_named(&routing, fused, count);

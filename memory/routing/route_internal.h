@@ -123,12 +123,13 @@ void find_named_manuals(struct routing *routing);
 void prefer_manual(const struct routing *routing, struct fused *fused,
                    size_t count);
 
-/* ---- History: route_history.c ---- */
+/* ---- Aside: route_aside.c ---- */
 
-/* Puts sections that tell what changed from version to version behind others,
- * unless the question asks what changed; not in the modes that are a paper's. */
-void demote_history(const struct routing *routing, struct fused *fused,
-                    size_t count);
+/* Puts sections that tell what changed from version to version behind others, unless the
+ * question asks what changed, and listings of source, unless it asks for the source; not
+ * in the modes that are a paper's. */
+void set_aside(const struct routing *routing, struct fused *fused,
+               size_t count);
 
 /* ---- Turns: route_turns.c ---- */
 

@@ -394,6 +394,33 @@ static void a_manuals_name_tells_none_of_its_sections(void **state)
     close_house(&house);
 }
 
+static const struct section library[] = {
+    {TREE_NONE, "Library", "", NONE, NONE},
+    {0, "Source code for valves", "valve spring valve spring", NONE, NONE},
+    {0, "Parts", "a valve has a spring and much more than that", NONE, NONE},
+};
+
+/* What is documented goes before the listing that has its words oftener. */
+static void listings_of_source_stand_behind(void **state)
+{
+    (void)state;
+    struct house house;
+    open_house(&house);
+    add_manual(&house, "library", library, COUNT(library));
+    open_snapshot(&house);
+    struct route_request request = request_of("spring", ROUTE_LEXICAL);
+    struct route_result result = routed(&house, &request);
+    assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
+                        "Parts");
+    route_result_free(&result);
+    request.query = "spring source";
+    result = routed(&house, &request);
+    assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
+                        "Source code for valves");
+    route_result_free(&result);
+    close_house(&house);
+}
+
 /* Who names a manual wants it first, whatever others say. */
 static void a_manual_named_whole_comes_first(void **state)
 {
@@ -865,6 +892,7 @@ int main(void)
         cmocka_unit_test(confidence_is_in_what_is_found),
         cmocka_unit_test(only_what_is_asked_for_is_found),
         cmocka_unit_test(threads_find_what_one_finds),
+        cmocka_unit_test(listings_of_source_stand_behind),
         cmocka_unit_test(a_manual_named_whole_comes_first),
         cmocka_unit_test(what_is_pointed_back_at_comes_first),
         cmocka_unit_test(a_name_with_a_value_is_no_unknown_name),

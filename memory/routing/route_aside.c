@@ -1,13 +1,14 @@
-/* Sections that tell what changed from version to version. */
+/* Sections that stand beside what they tell of: what changed from version to version, and
+ * the source of what is documented. */
 #include <string.h>
 #include <strings.h>
 
 #include "base/text.h"
 #include "memory/routing/route_internal.h"
 
-/* What such a section loses of its fused score; chosen on people's questions
- * (docs/log/people.md). */
-static const double HISTORY = 0.35;
+/* What such a section loses of its fused score; chosen for history on people's
+ * questions (docs/log/people.md). */
+static const double ASIDE = 0.35;
 enum { LONGEST_TITLE = 80 };
 
 static const char *const history_titles[] = {
@@ -23,22 +24,21 @@ static const char *const asks_for_history[] = {
     "obsolete", "release",   "released", "releases",   "regression", "removed",
     "upgraded", "upgrading", "upgrade",  "version",    "versions"};
 
-static bool asks(const struct query_term *term)
-{
-    size_t count = sizeof asks_for_history / sizeof *asks_for_history;
-    for (size_t i = 0; i < count; i++)
-        if (!term->instead_of && !strcmp(term->word, asks_for_history[i]))
-            return true;
-    return false;
-}
+/* Sphinx's pages of a module's source. */
+static const char listing_title[] = "Source code for ";
+static const char *const asks_for_listings[] = {
+    "source", "sources", "implementation", "implemented"};
 
-static bool wants_history(const struct query *query)
+static bool asks(const struct query *query, const char *const *words,
+                 size_t count)
 {
     for (size_t t = 0; t < query->count; t++)
-        if (asks(&query->terms[t]))
-            return true;
+        for (size_t i = 0; i < count && !query->terms[t].instead_of; i++)
+            if (!strcmp(query->terms[t].word, words[i]))
+                return true;
     return false;
 }
+#define ASKS(query, words) asks(query, words, sizeof(words) / sizeof *(words))
 
 /* Each of the titles above holds one of these; most titles none, and need not be
  * folded. */
@@ -76,23 +76,34 @@ static bool is_history_title(struct slice title)
     return is;
 }
 
+struct aside {
+    const struct routing *routing;
+    bool history, listings; /* these are */
+};
+
 /* The root is called as the manual is, which may be nothing else. */
-static double history(const void *context, const struct fused *item)
+static double aside(const void *context, const struct fused *item)
 {
-    const struct routing *routing = context;
-    const struct tree *outline = routing->scopes[item->scope].view->outline;
+    const struct aside *all = context;
+    const struct tree *outline =
+        all->routing->scopes[item->scope].view->outline;
     for (uint32_t n = item->node; n != TREE_NONE && n;
-         n = outline->nodes[n].parent)
-        if (is_history_title(outline->nodes[n].title))
-            return -HISTORY;
+         n = outline->nodes[n].parent) {
+        struct slice title = outline->nodes[n].title;
+        if ((all->history && is_history_title(title)) ||
+            (all->listings && slice_starts(title, slice_of(listing_title))))
+            return -ASIDE;
+    }
     return 0;
 }
 
-void demote_history(const struct routing *routing, struct fused *fused,
-                    size_t count)
+void set_aside(const struct routing *routing, struct fused *fused, size_t count)
 {
+    const struct query *query = &routing->query;
     int mode = routing->request->mode;
+    struct aside all = {routing, !ASKS(query, asks_for_history),
+                        !ASKS(query, asks_for_listings)};
     if ((mode == ROUTE_AUTO || mode == ROUTE_LEXICAL) &&
-        !wants_history(&routing->query))
-        rankings_add(fused, count, history, routing);
+        (all.history || all.listings))
+        rankings_add(fused, count, aside, &all);
 }
