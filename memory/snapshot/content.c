@@ -3,20 +3,22 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { PLACES = 128, MAX_BYTES = 64 << 20 };
+enum { PLACES = 1024, MAX_BYTES = 64 << 20 };
 
 struct shelved {
     struct tree *tree; /* or the part of it that begins with node `first` */
     struct hash128 name;
     uint32_t first;
     size_t users;
-    uint64_t used_at; /* the greater, the later */
-    bool in_place;    /* false: freed by its last user */
+    size_t place; /* PLACES: none, it is freed by its last user */
 };
 
 struct contents {
     pthread_mutex_t lock;
     struct shelved *places[PLACES]; /* NULL: free */
+    /* Of each place, close together: all are looked through for each node. */
+    uint64_t names[PLACES];   /* a half of the tree's name */
+    uint64_t used_at[PLACES]; /* the greater, the later; 0: free */
     size_t bytes;
     uint64_t clock;
 };
@@ -53,38 +55,55 @@ static bool holds(const struct shelved *shelved, struct hash128 name,
 static struct shelved *find(struct contents *contents, struct hash128 name,
                             uint32_t node)
 {
-    for (int i = 0; i < PLACES; i++)
-        if (contents->places[i] && holds(contents->places[i], name, node))
+    for (size_t i = 0; i < PLACES; i++)
+        if (contents->names[i] == name.low && contents->places[i] &&
+            holds(contents->places[i], name, node))
             return contents->places[i];
     return NULL;
 }
 
-static void put_out(struct contents *contents, struct shelved **place)
+static void put_out(struct contents *contents, size_t place)
 {
-    struct shelved *shelved = *place;
-    *place = NULL;
+    struct shelved *shelved = contents->places[place];
+    contents->places[place] = NULL;
+    contents->used_at[place] = 0;
     contents->bytes -= shelved->tree->arena.used;
-    shelved->in_place = false;
+    shelved->place = PLACES;
     if (!shelved->users)
         shelved_free(shelved);
 }
 
-/* A free place, made where the least recently used tree stood. */
-static struct shelved **make_room(struct contents *contents, size_t bytes)
+/* The place that is free or, `used`, the one of the least recently used tree. */
+static size_t oldest(const struct contents *contents, bool used)
 {
-    for (;;) {
-        struct shelved **oldest = NULL, **free_place = NULL;
-        for (int i = 0; i < PLACES; i++) {
-            struct shelved **place = &contents->places[i];
-            if (!*place)
-                free_place = place;
-            else if (!oldest || (*place)->used_at < (*oldest)->used_at)
-                oldest = place;
-        }
-        if (free_place && (contents->bytes + bytes <= MAX_BYTES || !oldest))
-            return free_place;
-        put_out(contents, oldest);
-    }
+    size_t found = PLACES;
+    for (size_t i = 0; i < PLACES; i++)
+        if ((contents->used_at[i] || !used) &&
+            (found == PLACES ||
+             contents->used_at[i] < contents->used_at[found]))
+            found = i;
+    return found;
+}
+
+/* A free place, made where the least recently used trees stood. */
+static size_t make_room(struct contents *contents, size_t bytes)
+{
+    size_t place;
+    while (contents->bytes && contents->bytes + bytes > MAX_BYTES)
+        put_out(contents, oldest(contents, true));
+    place = oldest(contents, false);
+    if (contents->places[place])
+        put_out(contents, place);
+    return place;
+}
+
+static void put_in(struct contents *contents, struct shelved *shelved)
+{
+    size_t place = make_room(contents, shelved->tree->arena.used);
+    shelved->place = place;
+    contents->places[place] = shelved;
+    contents->names[place] = shelved->name.low;
+    contents->bytes += shelved->tree->arena.used;
 }
 
 static int read_tree(const struct snapshot *snapshot, struct hash128 name,
@@ -94,7 +113,7 @@ static int read_tree(const struct snapshot *snapshot, struct hash128 name,
     int code = store_read(snapshot->store, &txn, err);
     if (code)
         return code;
-    *ret = (struct shelved){.name = name, .in_place = true};
+    *ret = (struct shelved){.name = name};
     code = store_get_tree_part(txn, name, node, &ret->tree, &ret->first, err);
     store_end(txn);
     if (!code && !holds(ret, name, node)) {
@@ -125,14 +144,13 @@ static int take(const struct snapshot *snapshot, struct contents *contents,
         shelved = find(contents, name, node);
     }
     if (!shelved) {
-        struct shelved **place = make_room(contents, read.tree->arena.used);
-        shelved = *place = mem_alloc(sizeof *shelved);
+        shelved = mem_alloc(sizeof *shelved);
         *shelved = read;
-        contents->bytes += read.tree->arena.used;
+        put_in(contents, shelved);
         read.tree = NULL;
     }
     shelved->users++;
-    shelved->used_at = ++contents->clock;
+    contents->used_at[shelved->place] = ++contents->clock;
     pthread_mutex_unlock(&contents->lock);
     tree_free(read.tree);
     *ret = shelved;
@@ -178,7 +196,7 @@ void content_close(struct content *content)
     if (!shelved)
         return;
     pthread_mutex_lock(&content->of->lock);
-    bool last = --shelved->users == 0 && !shelved->in_place;
+    bool last = --shelved->users == 0 && shelved->place == PLACES;
     pthread_mutex_unlock(&content->of->lock);
     if (last)
         shelved_free(shelved);
