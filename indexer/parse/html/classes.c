@@ -50,6 +50,8 @@ static const struct class_rule classes[] = {
     SKIP("ChapSects", ON_DIV, "contents"), /* GAPDoc */
     SKIP("ChildLinks", ON_BLOCK, "contents"),
     SKIP("ContChap", ON_DIV, "contents"),
+    INDEX("IEntry"),                                       /* Natural Docs */
+    SKIP("MCWebHelpFramesetLink", ON_BLOCK, "navigation"), /* MadCap Flare */
     SKIP("MathJax_Preview", ON_ALL, "hidden"),
     SECTION("acknowledgements"),
     NOTE("admonition"),
@@ -114,6 +116,7 @@ static const struct class_rule classes[] = {
     INDEX("indextable"),
     {"informalfigure", ON_DIV, PART_FIGURE, false, NULL},
     SKIP("ingroups", ON_DIV, "navigation"),
+    SKIP("inheritedMembers", ON_DIV, "contents"), /* DocFX */
     SKIP("lineno", ON_ALL, "line number"),
     SKIP("linenodiv", ON_ALL, "line number"),
     SKIP("linenos", ON_ALL, "line number"),
@@ -135,6 +138,7 @@ static const struct class_rule classes[] = {
     SKIP("method-controls", ON_DIV, "control"),
     SKIP("method-source-code", ON_DIV, "hidden"),
     {"method-toggle", ON_BLOCK, PART_SECTION, false, NULL},
+    SKIP("mobile-hide", ON_INLINE, "control"), /* DocFX */
     SKIP("mw-editsection", ON_INLINE, "control"),
     SKIP("mw-jump-link", ON_INLINE, "navigation"),
     SKIP("nav", ON_TABLE, "navigation"),
@@ -171,6 +175,7 @@ static const struct class_rule classes[] = {
     SECTION("sect4"),
     SECTION("sect5"),
     SECTION("section"),
+    SKIP("selflink", ON_INLINE, "permalink"), /* Haddock */
     SECTION("set"),
     SKIP("shortcontents", ON_DIV, "contents"),
     SKIP("shortcontents-heading", ON_PIECE, "contents"),
