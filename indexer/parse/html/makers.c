@@ -211,7 +211,8 @@ bool makers_is_contents(const xmlNode *element)
     int tag = dom_tag(element);
     const xmlNode *first =
         tag == GUMBO_TAG_UL ? element_from(element->children) : NULL;
-    return (tag == GUMBO_TAG_H2 && number_in(element, "toc")) ||
+    return is_bare_div(element, "module-list") ||
+           (tag == GUMBO_TAG_H2 && number_in(element, "toc")) ||
            (first && dom_tag(first) == GUMBO_TAG_LI && number_in(first, "toc"));
 }
 

@@ -14,7 +14,7 @@ int makers_level(const xmlNode *heading);
 /* Is each term of the <dl> the signature of a function or a field: LDoc's? */
 bool makers_is_signatures(const xmlNode *list, const xmlNode *first_term);
 
-/* Printed contents: LinuxDoc's headings and lists of links. */
+/* Printed contents: LinuxDoc's headings and lists of links, Haddock's modules. */
 bool makers_is_contents(const xmlNode *element);
 
 /* A page that is nothing but a program's source: Haddock's. */
