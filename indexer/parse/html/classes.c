@@ -181,17 +181,23 @@ static const struct class_rule classes[] = {
     SKIP("shortcontents-heading", ON_PIECE, "contents"),
     SECTION("simplesect"),
     SKIP("skip-link", ON_ALL, "navigation"),
+    SKIP("source_code", ON_TABLE, "hidden"), /* YARD */
     SKIP("sphinxsidebar", ON_BOX, "navigation"),
     SKIP("sphinxsidebarwrapper", ON_BOX, "navigation"),
     SKIP("srclink", ON_INLINE, "control"), /* gi-docgen */
     SKIP("sub-nav", ON_BOX, "navigation"),
     SKIP("subNav", ON_BOX, "navigation"),
+    SKIP("summary_toggle", ON_INLINE, "control"), /* YARD */
     SKIP("table-of-contents", ON_BOX, "contents"),
     NOTE("tip"),
     SKIP("toc", ON_BOX, "contents"),
     SKIP("tocset", ON_BOX, "contents"),
     SKIP("top-nav", ON_BOX, "navigation"),
     SKIP("topNav", ON_BOX, "navigation"),
+    {"tsd-description", ON_PIECE, PART_BLOCK, false, NULL}, /* TypeDoc */
+    {"tsd-descriptions", ON_BLOCK, PART_BLOCK, false, NULL},
+    SKIP("tsd-index-group", ON_BLOCK, "contents"),
+    SKIP("tsd-sources", ON_BLOCK, "control"),
     SKIP("ttc", ON_DIV, "hidden"), /* Doxygen's tooltips */
     NOTE("warning"),
     SKIP("wy-breadcrumbs", ON_BOX, "navigation"),

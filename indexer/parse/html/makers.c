@@ -167,6 +167,21 @@ static bool is_docfx_label(const xmlNode *heading)
                      dom_tag(first) == GUMBO_TAG_STRONG;
 }
 
+/* ---- TypeDoc: so are the parameters and what is returned ---- */
+
+static bool is_typedoc_label(const xmlNode *heading)
+{
+    static const char *const own[] = {"tsd-parameters-title",
+                                      "tsd-returns-title",
+                                      "tsd-type-parameters-title", NULL};
+    const xmlNode *around = heading->parent;
+    return has_one_of(heading, own) ||
+           (dom_tag(heading) == GUMBO_TAG_H5 &&
+            dom_tag(around) == GUMBO_TAG_LI && dom_is_element(around->parent) &&
+            (classes_has(around->parent, "tsd-parameters") ||
+             classes_has(around->parent, "tsd-type-parameters")));
+}
+
 /* ---- LinuxDoc: h2 is a section and what is below it, told by their anchors ---- */
 
 /* The number in the anchor, "3.1" of "ss3.1", where that is also what it shows. */
@@ -242,7 +257,7 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         ldoc(element, rule);
     if (element->properties || rule->part == PART_TABLE)
         haddock(element, rule);
-    if (heading && is_docfx_label(element))
+    if (heading && (is_docfx_label(element) || is_typedoc_label(element)))
         rule->part = PART_BLOCK;
     if (makers_is_contents(element))
         rules_skip(rule, "contents");

@@ -543,6 +543,51 @@ static void test_linuxdoc(void **state)
         "### Deep\nparagraph: End.\n");
 }
 
+/* TypeDoc: a method is one section; what says where it stands is none. */
+static void test_typedoc(void **state)
+{
+    (void)state;
+    expect("<title>ADI | API</title><h1>Class ADI</h1><section "
+           "class='tsd-panel-group "
+           "tsd-index-group'><h2>Index</h2><ul><li><a href=#read>read</a></ul>"
+           "</section><section class=tsd-panel-group><h2>Methods</h2><section "
+           "class=tsd-panel><a name=read class=tsd-anchor></a><h3>read</h3><ul "
+           "class=tsd-descriptions><li class=tsd-description><aside "
+           "class=tsd-sources><p>Defined in a.ts</aside><p>Reads.<h4 "
+           "class=tsd-parameters-title>Parameters</h4><ul "
+           "class=tsd-parameters><li>"
+           "<h5>n: <span>number</span></h5><p>How "
+           "many.</ul></ul></section></section>",
+           "# Class ADI\n## Methods\n### read {read}\nparagraph: Reads.\n"
+           "paragraph: Parameters\nlist: - n: number How many.\n");
+}
+
+/* YARD: a method's source is shown when one asks for it. */
+static void test_yard(void **state)
+{
+    (void)state;
+    expect("<h1>Class: A</h1><h2>Methods <small><a href=# class=summary_toggle>"
+           "collapse</a></small></h2><div class=method_details><h3 "
+           "class=signature "
+           "id=run>#run</h3><p>Runs.<table "
+           "class=source_code><tr><td><pre>4\n5</pre>"
+           "<td><pre class=code>def run\nend</pre></table></div>",
+           "# Class: A\n## Methods\n### #run {run}\nparagraph: Runs.\n");
+}
+
+/* Sphinx's first page has two headings of the first level. */
+static void test_titles_with_the_manual(void **state)
+{
+    (void)state;
+    expect(
+        "<title>Welcome! — Tool 1.0 documentation</title><h1>Welcome!</h1><p>a"
+        "<h1>Indices</h1><p>b",
+        "# Welcome!\nparagraph: a\n## Indices\nparagraph: b\n");
+    expect(
+        "<title>Tool — Welcome</title><h1>Welcome</h1><p>a<h1>More</h1><p>b",
+        "# Tool — Welcome\n## Welcome\nparagraph: a\n## More\nparagraph: b\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -572,6 +617,9 @@ int main(void)
         TEST(test_natural_docs),
         TEST(test_docfx),
         TEST(test_linuxdoc),
+        TEST(test_typedoc),
+        TEST(test_yard),
+        TEST(test_titles_with_the_manual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
