@@ -37,6 +37,25 @@ static void test_macros(void **state)
            "paragraph: x");
 }
 
+/* Plain TeX has no sections: what a document defines as its own are, and how they are
+ * set is left alone; in LaTeX it is what it says. */
+static void test_plain_headings(void **state)
+{
+    (void)state;
+    expect(
+        "\\def\\section#1{\\bigskip\\noindent{\\bf#1.}}\\def\\chapter#1#2\\par{"
+        "\\centerline{#1}}\\def\\subsec#1{{\\it#1}}\\chapter{A}\n\n\\section{B}"
+        "\\label{b}x\n\n\\subsec{C {\\tt d}}y",
+        "# A | ## B | paragraph: x | ### C d | paragraph: y");
+    expect("\\beginsection One {\\it two}\n\nx\n\n\\beginsection Three\\par y",
+           "# One two | paragraph: x | # Three | paragraph: y");
+    expect("\\def\\section #1.#2\\par{(#1)#2}\\section 1.A\n\nx",
+           "paragraph: (1)A x");
+    expect("\\documentclass{article}\\def\\section#1{(#1)}\\begin{document}"
+           "\\section{A}x\\end{document}",
+           "paragraph: (A)x");
+}
+
 /* What a macro does not get is no call of it: the text stays. */
 static void test_uncalled(void **state)
 {
@@ -446,6 +465,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_macros),
         cmocka_unit_test(test_glossaries),
+        cmocka_unit_test(test_plain_headings),
         cmocka_unit_test(test_uncalled),
         cmocka_unit_test(test_stars),
         cmocka_unit_test(test_registers),

@@ -66,6 +66,7 @@ enum meaning_kind {
 struct meaning {
     uint8_t kind;
     bool firm;      /* definitions leave it as it is */
+    bool heading;   /* so do those of plain TeX, where it has an argument */
     uint16_t level; /* of the group it was made in; 0: global */
     union {
         struct macro *macro;
@@ -199,6 +200,7 @@ struct tex {
     bool global;           /* \global was met */
     bool has_after;
     struct token after;                 /* \afterassignment */
+    bool classed;                       /* \documentclass: it is LaTeX */
     bool stopped;                       /* \end{document}, \bye */
     bool spent;                         /* all steps are used up */
     void (*abandoned)(struct tex *tex); /* a budget was used up */
