@@ -179,6 +179,7 @@ static const struct class_rule classes[] = {
     SECTION("set"),
     SKIP("shortcontents", ON_DIV, "contents"),
     SKIP("shortcontents-heading", ON_PIECE, "contents"),
+    SKIP("signature-attributes", ON_INLINE, "label"), /* JSDoc */
     SECTION("simplesect"),
     SKIP("skip-link", ON_ALL, "navigation"),
     SKIP("source_code", ON_TABLE, "hidden"), /* YARD */

@@ -182,6 +182,21 @@ static bool is_typedoc_label(const xmlNode *heading)
              classes_has(around->parent, "tsd-type-parameters")));
 }
 
+/* ---- JSDoc: <h5>Parameters:</h5> and its kin below <h4 class="name"> ---- */
+
+static bool is_jsdoc_label(const xmlNode *heading)
+{
+    enum { MAX_BEFORE = 32 };
+    if (dom_tag(heading) != GUMBO_TAG_H5)
+        return false;
+    int left = MAX_BEFORE;
+    const xmlNode *before = element_before(heading);
+    while (before && left-- && dom_tag(before) != GUMBO_TAG_H4)
+        before = element_before(before);
+    return before && dom_tag(before) == GUMBO_TAG_H4 &&
+           classes_has(before, "name");
+}
+
 /* ---- LinuxDoc: h2 is a section and what is below it, told by their anchors ---- */
 
 /* The number in the anchor, "3.1" of "ss3.1", where that is also what it shows. */
@@ -257,7 +272,8 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         ldoc(element, rule);
     if (element->properties || rule->part == PART_TABLE)
         haddock(element, rule);
-    if (heading && (is_docfx_label(element) || is_typedoc_label(element)))
+    if (heading && (is_docfx_label(element) || is_typedoc_label(element) ||
+                    is_jsdoc_label(element)))
         rule->part = PART_BLOCK;
     if (makers_is_contents(element))
         rules_skip(rule, "contents");

@@ -1,5 +1,5 @@
 /* What single tools that make references write in ways of their own, where a class name
- * alone does not tell it: LDoc, Haddock, Natural Docs, DocFX, TypeDoc, LinuxDoc. */
+ * alone does not tell it: LDoc, Haddock, Natural Docs, DocFX, TypeDoc, JSDoc, LinuxDoc. */
 #ifndef INDEXER_PARSE_HTML_MAKERS_H
 #define INDEXER_PARSE_HTML_MAKERS_H
 

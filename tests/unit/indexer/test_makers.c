@@ -562,6 +562,23 @@ static void test_typedoc(void **state)
            "paragraph: Parameters\nlist: - n: number How many.\n");
 }
 
+/* JSDoc: what is about a method stands in its section. */
+static void test_jsdoc(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>A</h1><h3>Methods</h3><h4 class=name id=go>go<span "
+        "class=signature>"
+        "(n<span class=signature-attributes>opt</span>)</span></h4><div "
+        "class=description>Goes.</div><h5>Parameters:</h5><table "
+        "class=params><tr>"
+        "<td>n<td>How far.</table><h5>Returns:</h5><p>Where.<h4>Other</h4><h5>"
+        "Deep</h5><p>x",
+        "# A\n## Methods\n### go(n) {go}\nparagraph: Goes.\n"
+        "paragraph: Parameters:\ntable: n\\tHow far.\nparagraph: Returns:\n"
+        "paragraph: Where.\n### Other\n#### Deep\nparagraph: x\n");
+}
+
 /* YARD: a method's source is shown when one asks for it. */
 static void test_yard(void **state)
 {
@@ -618,6 +635,7 @@ int main(void)
         TEST(test_docfx),
         TEST(test_linuxdoc),
         TEST(test_typedoc),
+        TEST(test_jsdoc),
         TEST(test_yard),
         TEST(test_titles_with_the_manual),
     };
