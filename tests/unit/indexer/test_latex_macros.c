@@ -56,6 +56,31 @@ static void test_plain_headings(void **state)
            "paragraph: (A)x");
 }
 
+/* Accents on nothing are how "^" and "~" are written. */
+static void test_bare_accents(void **state)
+{
+    (void)state;
+    expect("2\\^{}10, \\~{}/bin, \\texttt{a\\~{ }b}, \\^o\\~{}n\\^{\\i}",
+           "paragraph: 2^10, ~/bin, a~b, ô~nî");
+    expect("\\begin{alltt}x\\^{}2\\end{alltt}\\v{}a",
+           "code: x^2 | paragraph: a");
+}
+
+/* Plain TeX's code: lines as they are, in typewriter, to the end of the group. */
+static void test_obeyed_lines(void **state)
+{
+    (void)state;
+    expect("Type\n{\\obeylines\\tt\na  b\n c\\^{}2\n}\nand\n\\begingroup\\tt"
+           "\\obeylines\nd\ne\n\\endgroup more",
+           "paragraph: Type | code: a  b\n c^2 | paragraph: and | code: d\ne | "
+           "paragraph: more");
+    expect(
+        "\\def\\bc{\\begingroup\\catcode`\\@=0\\catcode`\\\\=12\\obeylines\\tt}"
+        "\\def\\ec{\\endgroup\\par}x\n\\bc\n \\n;\n y\n@ec\nz",
+        "paragraph: x | code:  \\n;\n y | paragraph: z");
+    expect("{\\obeylines a\nb}", "paragraph: a b");
+}
+
 /* What a macro does not get is no call of it: the text stays. */
 static void test_uncalled(void **state)
 {
@@ -466,6 +491,8 @@ int main(void)
         cmocka_unit_test(test_macros),
         cmocka_unit_test(test_glossaries),
         cmocka_unit_test(test_plain_headings),
+        cmocka_unit_test(test_bare_accents),
+        cmocka_unit_test(test_obeyed_lines),
         cmocka_unit_test(test_uncalled),
         cmocka_unit_test(test_stars),
         cmocka_unit_test(test_registers),
