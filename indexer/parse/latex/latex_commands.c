@@ -64,6 +64,20 @@ static void run_break(struct tex *tex, const struct command *command,
     blocks_paragraph(document_of(tex));
 }
 
+/* \obeylines in typewriter, to the end of the group: how plain TeX sets code. */
+static void set_code(struct document *d)
+{
+    struct tex *tex = &d->tex;
+    int kind = d->group_count ? d->groups[d->group_count - 1].kind : GROUP_FLOW;
+    if (!d->in.mono || tex->catcodes['\n'] != CAT_ACTIVE ||
+        d->in.kind != BLOCK_PARAGRAPH || !document_is_body(d) ||
+        kind > GROUP_ENVIRONMENT)
+        return;
+    blocks_begin_kind(d, BLOCK_CODE, (struct slice){"", 0});
+    tex_set_catcode(tex, ' ', CAT_OTHER, false);
+    blocks_writer(d)->exact = true;
+}
+
 static void run_mono(struct tex *tex, const struct command *command,
                      struct token call)
 {
@@ -71,6 +85,8 @@ static void run_mono(struct tex *tex, const struct command *command,
     if (command->value) /* with an argument */
         document_open_argument(d, GROUP_BOX, call);
     d->in.mono = true;
+    if (!command->value)
+        set_code(d);
 }
 
 /* \obeylines: each line stands by itself. */
@@ -80,6 +96,7 @@ static void run_obeylines(struct tex *tex, const struct command *command,
     (void)command;
     (void)call;
     tex_set_catcode(tex, '\n', CAT_ACTIVE, false);
+    set_code(document_of(tex));
 }
 
 /* \mathchoice{a}...: a. */
