@@ -263,6 +263,71 @@ static bool is_author(const xmlNode *heading)
     return false;
 }
 
+/* ---- Contents by hand: a list of the page's own headings, called so ---- */
+
+/* "Contents", "Table of Contents:" */
+static bool is_called_contents(const xmlNode *heading)
+{
+    enum { MAX_TEXT = 40 };
+    struct buf raw = {0}, folded = {0};
+    for (const xmlNode *at = dom_next(heading, heading, false);
+         at && raw.size <= MAX_TEXT; at = dom_next(at, heading, false))
+        if (!dom_is_element(at))
+            buf_put_slice(&raw, dom_text(at)->text);
+    if (raw.size <= MAX_TEXT)
+        text_fold_compare(&folded, buf_slice(&raw));
+    struct slice text = buf_slice(&folded);
+    while (text.size && strchr(" -:", text.data[text.size - 1]))
+        text.size--;
+    bool is = slice_is(text, "contents") || slice_is(text, "table of contents");
+    buf_free(&raw);
+    buf_free(&folded);
+    return is;
+}
+
+/* Does all of the list lead to places of its page? */
+static bool is_local(const xmlNode *list)
+{
+    size_t links = 0, linked = 0, text = 0;
+    const xmlNode *link = NULL;
+    for (const xmlNode *at = dom_next(list, list, false); at;
+         at = dom_next(at, list, false)) {
+        if (dom_tag(at) == GUMBO_TAG_A) {
+            const char *url = dom_attribute(at, "href");
+            if (url && url[0] != '#')
+                return false;
+            links += url != NULL;
+            link = url ? at : link;
+        } else if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text)) {
+            const xmlNode *up = at->parent;
+            for (int i = 0; i < 4 && up != link && dom_is_element(up); i++)
+                up = up->parent;
+            text += dom_text(at)->text.size;
+            linked += up == link ? dom_text(at)->text.size : 0;
+        }
+    }
+    return links > 1 && 4 * linked >= 3 * text;
+}
+
+static bool is_list(const xmlNode *element)
+{
+    return element && rules_is_list(dom_tag(element));
+}
+
+static bool is_local_contents(const xmlNode *element, enum part part)
+{
+    if (part == PART_HEADING) {
+        const xmlNode *list = element_from(element->next);
+        return is_list(list) && is_called_contents(element) && is_local(list);
+    }
+    if (!is_list(element))
+        return false;
+    const xmlNode *heading = element_before(element);
+    int tag = heading ? dom_tag(heading) : GUMBO_TAG_LAST;
+    return tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6 &&
+           is_called_contents(heading) && is_local(element);
+}
+
 /* ---- All of them ---- */
 
 void makers_apply(const xmlNode *element, struct rule *rule)
@@ -275,7 +340,7 @@ void makers_apply(const xmlNode *element, struct rule *rule)
     if (heading && (is_docfx_label(element) || is_typedoc_label(element) ||
                     is_jsdoc_label(element)))
         rule->part = PART_BLOCK;
-    if (makers_is_contents(element))
+    if (makers_is_contents(element) || is_local_contents(element, rule->part))
         rules_skip(rule, "contents");
     else if (heading && is_author(element))
         rule->part = PART_BLOCK;

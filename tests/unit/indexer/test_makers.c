@@ -605,6 +605,28 @@ static void test_titles_with_the_manual(void **state)
         "# Tool — Welcome\n## Welcome\nparagraph: a\n## More\nparagraph: b\n");
 }
 
+/* Contents by hand that lead to places of the page say what its headings say; those
+ * that lead elsewhere, and what is only called so, are read. */
+static void test_local_contents(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>A</h1><h3>Contents -</h3><ol><li><a href=#b>Beginning</a><li>2. "
+        "<a href=#c><code>Continuing</code></a></ol><h2 id=b>Beginning</h2><p>b"
+        "<h2 id=c>Continuing</h2><p>c",
+        "# A\n## Beginning {b}\nparagraph: b\n## Continuing {c}\n"
+        "paragraph: c\n");
+    expect("<h1>A</h1><h2>Table of Contents</h2><ul><li><a "
+           "href=b.html>B</a><li><a "
+           "href=#c>C</a></ul>",
+           "# A\n## Table of Contents\nlist: - B\\n- C\n");
+    expect("<h1>Box</h1><h2>Contents</h2><ul><li>a cable, see <a "
+           "href=#b>there</a><li>"
+           "<a href=#c>a</a> printed manual</ul>",
+           "# Box\n## Contents\nlist: - a cable, see there\\n- a printed "
+           "manual\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -638,6 +660,7 @@ int main(void)
         TEST(test_jsdoc),
         TEST(test_yard),
         TEST(test_titles_with_the_manual),
+        TEST(test_local_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
