@@ -56,6 +56,18 @@ static void test_plain_headings(void **state)
            "paragraph: (A)x");
 }
 
+/* What plain TeX says of fonts and files, which names more than one token. */
+static void test_plain_fonts(void **state)
+{
+    (void)state;
+    expect(
+        "\\font\\a=manfnt\n\\font\\b=cmr12 scaled \\magstep1\n\\font\\c cmbx10 "
+        "scaled 1893\n\\font\\d=cmr10 at 12pt\n\\newread\\s\\openin\\s=f.aux\n"
+        "\\magnification=\\magstephalf\\textfont\\x=\\a\\scriptfont1=\\b text",
+        "paragraph: text");
+    expect("\\font\\a=cmr10\\relax at last", "paragraph: at last");
+}
+
 /* Accents on nothing are how "^" and "~" are written. */
 static void test_bare_accents(void **state)
 {
@@ -491,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_macros),
         cmocka_unit_test(test_glossaries),
         cmocka_unit_test(test_plain_headings),
+        cmocka_unit_test(test_plain_fonts),
         cmocka_unit_test(test_bare_accents),
         cmocka_unit_test(test_obeyed_lines),
         cmocka_unit_test(test_uncalled),

@@ -374,6 +374,8 @@ void streams_open(struct tex *tex, struct slice key, struct slice file);
 void streams_close(struct tex *tex, struct slice key);
 /* Reads the register that TeX's commands call a stream by. */
 void streams_read_key(struct tex *tex, struct buf *ret);
+/* The name of a file as plain TeX writes it, up to a space. */
+void streams_read_file(struct tex *tex, struct buf *ret);
 bool streams_is_open(const struct tex *tex, struct slice key);
 /* Takes the list over. */
 void streams_write(struct tex *tex, struct slice key, struct tokens *line);
