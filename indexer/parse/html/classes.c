@@ -50,6 +50,8 @@ static const struct class_rule classes[] = {
     SKIP("ChapSects", ON_DIV, "contents"), /* GAPDoc */
     SKIP("ChildLinks", ON_BLOCK, "contents"),
     SKIP("ContChap", ON_DIV, "contents"),
+    INDEX("IEntry"),                                       /* Natural Docs */
+    SKIP("MCWebHelpFramesetLink", ON_BLOCK, "navigation"), /* MadCap Flare */
     SKIP("MathJax_Preview", ON_ALL, "hidden"),
     SECTION("acknowledgements"),
     NOTE("admonition"),
@@ -114,6 +116,7 @@ static const struct class_rule classes[] = {
     INDEX("indextable"),
     {"informalfigure", ON_DIV, PART_FIGURE, false, NULL},
     SKIP("ingroups", ON_DIV, "navigation"),
+    SKIP("inheritedMembers", ON_DIV, "contents"), /* DocFX */
     SKIP("lineno", ON_ALL, "line number"),
     SKIP("linenodiv", ON_ALL, "line number"),
     SKIP("linenos", ON_ALL, "line number"),
@@ -135,6 +138,7 @@ static const struct class_rule classes[] = {
     SKIP("method-controls", ON_DIV, "control"),
     SKIP("method-source-code", ON_DIV, "hidden"),
     {"method-toggle", ON_BLOCK, PART_SECTION, false, NULL},
+    SKIP("mobile-hide", ON_INLINE, "control"), /* DocFX */
     SKIP("mw-editsection", ON_INLINE, "control"),
     SKIP("mw-jump-link", ON_INLINE, "navigation"),
     SKIP("nav", ON_TABLE, "navigation"),
@@ -171,22 +175,30 @@ static const struct class_rule classes[] = {
     SECTION("sect4"),
     SECTION("sect5"),
     SECTION("section"),
+    SKIP("selflink", ON_INLINE, "permalink"), /* Haddock */
     SECTION("set"),
     SKIP("shortcontents", ON_DIV, "contents"),
     SKIP("shortcontents-heading", ON_PIECE, "contents"),
+    SKIP("signature-attributes", ON_INLINE, "label"), /* JSDoc */
     SECTION("simplesect"),
     SKIP("skip-link", ON_ALL, "navigation"),
+    SKIP("source_code", ON_TABLE, "hidden"), /* YARD */
     SKIP("sphinxsidebar", ON_BOX, "navigation"),
     SKIP("sphinxsidebarwrapper", ON_BOX, "navigation"),
     SKIP("srclink", ON_INLINE, "control"), /* gi-docgen */
     SKIP("sub-nav", ON_BOX, "navigation"),
     SKIP("subNav", ON_BOX, "navigation"),
+    SKIP("summary_toggle", ON_INLINE, "control"), /* YARD */
     SKIP("table-of-contents", ON_BOX, "contents"),
     NOTE("tip"),
     SKIP("toc", ON_BOX, "contents"),
     SKIP("tocset", ON_BOX, "contents"),
     SKIP("top-nav", ON_BOX, "navigation"),
     SKIP("topNav", ON_BOX, "navigation"),
+    {"tsd-description", ON_PIECE, PART_BLOCK, false, NULL}, /* TypeDoc */
+    {"tsd-descriptions", ON_BLOCK, PART_BLOCK, false, NULL},
+    SKIP("tsd-index-group", ON_BLOCK, "contents"),
+    SKIP("tsd-sources", ON_BLOCK, "control"),
     SKIP("ttc", ON_DIV, "hidden"), /* Doxygen's tooltips */
     NOTE("warning"),
     SKIP("wy-breadcrumbs", ON_BOX, "navigation"),

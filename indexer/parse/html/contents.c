@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
 
 enum {
@@ -46,6 +47,10 @@ static const struct recogniser recognisers[] = {
 
 static const struct recogniser *recognise(const xmlNode *element)
 {
+    static const struct recogniser made = {GUMBO_TAG_LAST, NULL,
+                                           CONTENTS_BELOW};
+    if (dom_is_element(element) && makers_is_contents(element))
+        return &made;
     if (!dom_is_element(element) || !element->properties)
         return NULL;
     int tag = dom_tag(element);

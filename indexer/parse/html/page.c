@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
+#include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
 #include "indexer/parse/outline/writer.h"
 
@@ -188,6 +189,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
                 read_name(at, ret);
             break;
         case GUMBO_TAG_INPUT: ret->asks = true; break;
+        case GUMBO_TAG_PRE: ret->lists |= makers_is_listing(at); break;
         default: break;
         }
     }
@@ -251,6 +253,8 @@ int page_role(const struct page_facts *facts)
     if (facts->asks && facts->text < MAX_SEARCH &&
         title_is(facts, is_search_title))
         return PAGE_SEARCH;
+    if (facts->lists)
+        return PAGE_MADE; /* a source */
     if (is_letter(facts->first_heading) && facts->linked &&
         8 * facts->linked >= facts->text)
         return PAGE_MADE;

@@ -13,6 +13,7 @@ struct page_facts {
     bool trail;     /* up ends the trail that leads here */
     bool refreshes; /* to another page */
     bool asks;      /* there is something to fill in */
+    bool lists;     /* it is a source, which tools list besides the text */
 
     /* Counted while the page is read. */
     uint64_t text;        /* bytes of text */

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
 
 /* ---- Lists of terms ----
@@ -85,7 +86,8 @@ bool reference_is_signatures(const xmlNode *list)
     const xmlNode *term = first_term(list);
     return term &&
            (has_any_class(list, texinfo) || has_class_like(list, "def") ||
-            has_class_like(list, "first-def") || is_signature(term));
+            has_class_like(list, "first-def") || is_signature(term) ||
+            makers_is_signatures(list, term));
 }
 
 /* Does the term read "-x"? */

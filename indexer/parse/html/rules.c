@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/reference.h"
 
 enum {
@@ -300,6 +301,7 @@ struct rule rules_of(const xmlNode *element)
         rules_skip(&rule, "header");
     else if (rule.part == PART_HEADING && is_above_h1(element))
         rules_skip(&rule, "label");
+    makers_apply(element, &rule);
     if (!element->properties || tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
         return rule;
     if ((why = chrome_id(dom_attribute(element, "id"))))
@@ -359,7 +361,10 @@ int rules_level(const xmlNode *heading)
 {
     if (dom_tag(heading) == GUMBO_TAG_DIV)
         return 0; /* Doxygen's title of a page, above its sections, which are h1 */
-    int level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
+    int level = makers_level(heading);
+    if (level)
+        return level;
+    level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
     if (level == 1 && classes_has(heading, "part"))
         return 0; /* LyX and HeVeA, whose chapters are h1, too */
     if (level == 4 && classes_has(heading, "paragraph"))

@@ -64,6 +64,20 @@ static void run_break(struct tex *tex, const struct command *command,
     blocks_paragraph(document_of(tex));
 }
 
+/* \obeylines in typewriter, to the end of the group: how plain TeX sets code. */
+static void set_code(struct document *d)
+{
+    struct tex *tex = &d->tex;
+    int kind = d->group_count ? d->groups[d->group_count - 1].kind : GROUP_FLOW;
+    if (!d->in.mono || tex->catcodes['\n'] != CAT_ACTIVE ||
+        d->in.kind != BLOCK_PARAGRAPH || !document_is_body(d) ||
+        kind > GROUP_ENVIRONMENT)
+        return;
+    blocks_begin_kind(d, BLOCK_CODE, (struct slice){"", 0});
+    tex_set_catcode(tex, ' ', CAT_OTHER, false);
+    blocks_writer(d)->exact = true;
+}
+
 static void run_mono(struct tex *tex, const struct command *command,
                      struct token call)
 {
@@ -71,6 +85,8 @@ static void run_mono(struct tex *tex, const struct command *command,
     if (command->value) /* with an argument */
         document_open_argument(d, GROUP_BOX, call);
     d->in.mono = true;
+    if (!command->value)
+        set_code(d);
 }
 
 /* \obeylines: each line stands by itself. */
@@ -80,6 +96,7 @@ static void run_obeylines(struct tex *tex, const struct command *command,
     (void)command;
     (void)call;
     tex_set_catcode(tex, '\n', CAT_ACTIVE, false);
+    set_code(document_of(tex));
 }
 
 /* \mathchoice{a}...: a. */
@@ -354,9 +371,14 @@ static const struct command ignored[] = {
     {"@latex@warning", run_nothing, "m", 0, NULL},
     {"@latex@warning@no@line", run_nothing, "m", 0, NULL},
     {"@latex@info", run_nothing, "m", 0, NULL},
-    {"openin", run_nothing, "n=", 0, NULL},
+    {"openin", run_nothing, "n=f", 0, NULL},
     {"closein", run_nothing, "n", 0, NULL},
-    {"font", run_nothing, "c=c", 0, NULL},
+    {"font", run_nothing, "c=fz", 0, NULL},
+    {"magnification", run_nothing, "=n", 0, NULL},
+    {"magstep", run_nothing, "c", 0, NULL},
+    {"textfont", run_nothing, "c=c", 0, NULL},
+    {"scriptfont", run_nothing, "c=c", 0, NULL},
+    {"scriptscriptfont", run_nothing, "c=c", 0, NULL},
     {"fontsize", run_nothing, "mm", 0, NULL},
     {"set@fontsize", run_nothing, "mmm", 0, NULL},
     {"@setfontsize", run_nothing, "mmm", 0, NULL},

@@ -246,6 +246,11 @@ void document_close(struct document *d)
         end_flow(d);
     if (group.kind == GROUP_LINK)
         end_link(d, &group);
+    if (d->in.kind == BLOCK_CODE && group.outer.kind != BLOCK_CODE &&
+        document_is_body(d) && document_flow(d)->writer.exact) {
+        document_flush(d); /* \obeylines\tt */
+        document_flow(d)->writer.exact = false;
+    }
     d->in = group.outer;
     if (group.entry)
         outline_close(&d->outline);

@@ -271,6 +271,27 @@ static void run_section(struct tex *tex, const struct command *command,
     heading(document_of(tex), command->value, star, call);
 }
 
+/* Plain TeX's own: the title goes on to the end of the paragraph. */
+static void run_beginsection(struct tex *tex, const struct command *command,
+                             struct token call)
+{
+    enum { MAX_TITLE = 200 };
+    struct tokens title = {0};
+    struct token brace = call, token = tex_next_solid(tex);
+    brace.cat = CAT_BEGIN;
+    tokens_add(&title, brace);
+    while (!tex_at_end(tex, token) && title.count < MAX_TITLE &&
+           !(token.cat == CAT_NAME && token.value == tex->par)) {
+        tokens_add(&title, token);
+        token = tex_next(tex);
+    }
+    brace.cat = CAT_END;
+    tokens_add(&title, brace);
+    tex_unread(tex, token);
+    tex_push(tex, title);
+    heading(document_of(tex), command->value, true, call);
+}
+
 /* \@startsection{name}{level}{indent}{before}{after}{style}: numbered as far as
  * the level says, as a title of no section is given an endless one. */
 static void run_startsection(struct tex *tex, const struct command *command,
@@ -407,6 +428,7 @@ static void run_class(struct tex *tex, const struct command *command,
     struct document *d = document_of(tex);
     struct buf name = {0}, file = {0}, packages = {0};
     struct tokens list = {0};
+    tex->classed = true;
     tex_read_optional(tex, &list);
     if (command->value == CLASS_STYLE)
         tex_expand_text(tex, &list, &packages);
@@ -448,6 +470,10 @@ static const struct command commands[] = {
     {"subsubsection", run_section, NULL, 3, NULL},
     {"paragraph", run_section, NULL, 4, NULL},
     {"subparagraph", run_section, NULL, SUBPARAGRAPH, NULL},
+    {"subsec", run_section, NULL, 2,
+     NULL}, /* as documents of plain TeX call it */
+    {"subsubsec", run_section, NULL, 3, NULL},
+    {"beginsection", run_beginsection, NULL, SECTION, NULL},
     {"addpart", run_section, NULL, PART, "*"},
     {"addchap", run_section, NULL, CHAPTER, "*"},
     {"addsec", run_section, NULL, SECTION, "*"},
@@ -487,6 +513,10 @@ void sections_add(struct document *d)
                      MEANING_COMMAND, false);
     tex_add_commands(tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,
                      true);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (commands[i].run == run_section && !commands[i].text)
+            tex->symbols[tex_symbol_of(tex, commands[i].name)].meaning.heading =
+                true;
     static const char *const others[] = {
         "figure",  "table",       "equation",   "footnote", "mpfootnote",
         "page",    "secnumdepth", "tocdepth",   "enumi",    "enumii",

@@ -189,18 +189,23 @@ void text_add_logos(struct document *d)
 
 static const struct {
     const char *name;
-    uint32_t mark; /* combining */
-} accents[] = {{"`", 0x300}, {"'", 0x301}, {"^", 0x302}, {"~", 0x303},
-               {"=", 0x304}, {"u", 0x306}, {".", 0x307}, {"\"", 0x308},
-               {"r", 0x30A}, {"H", 0x30B}, {"v", 0x30C}, {"d", 0x323},
-               {"c", 0x327}, {"k", 0x328}, {"b", 0x331}, {"t", 0x361}};
+    uint32_t mark;    /* combining */
+    const char *sign; /* what it is by itself, as \^{} and \~{} are written */
+} accents[] = {
+    {"`", 0x300, "`"}, {"'", 0x301, "´"}, {"^", 0x302, "^"}, {"~", 0x303, "~"},
+    {"=", 0x304, "¯"}, {"u", 0x306, ""},  {".", 0x307, "˙"}, {"\"", 0x308, "¨"},
+    {"r", 0x30A, ""},  {"H", 0x30B, ""},  {"v", 0x30C, ""},  {"d", 0x323, ""},
+    {"c", 0x327, ""},  {"k", 0x328, ""},  {"b", 0x331, ""},  {"t", 0x361, ""}};
 
 /* The letter that the accent goes on: one of a command's, as \i, has no dot
- * anyway. */
-static bool read_letter(struct tex *tex, struct buf *ret)
+ * anyway.  `*ret_bare`: there is nothing. */
+static bool read_letter(struct tex *tex, struct buf *ret, bool *ret_bare)
 {
     struct tokens list = {0};
     tex_read_argument(tex, &list);
+    *ret_bare = true;
+    for (size_t i = 0; i < list.count; i++)
+        *ret_bare &= list.items[i].cat == CAT_SPACE;
     for (size_t i = 0; i < list.count; i++) {
         struct token token = list.items[i];
         if (token.cat == CAT_LETTER || token.cat == CAT_OTHER)
@@ -242,9 +247,12 @@ static void run_accent(struct tex *tex, const struct command *command,
                        struct token call)
 {
     struct buf letter = {0}, marked = {0};
-    if (read_letter(tex, &letter)) {
+    bool bare;
+    if (read_letter(tex, &letter, &bare)) {
         put_marked(buf_slice(&letter), accents[command->value].mark, &marked);
         document_put(document_of(tex), call, buf_slice(&marked));
+    } else if (bare && *accents[command->value].sign) {
+        document_put_text(document_of(tex), call, accents[command->value].sign);
     }
     buf_free(&letter);
     buf_free(&marked);

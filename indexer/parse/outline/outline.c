@@ -316,12 +316,34 @@ bool outline_same_title(struct slice a, struct slice b)
     return same;
 }
 
+/* Is the page's title the heading, and what the manual is called behind it: "Use — Tool
+ * 1.0 documentation"? */
+static bool is_called(struct slice page_title, struct slice heading)
+{
+    static const char *const between[] = {" — ", " – ", " - ", " | ", " :: "};
+    if (outline_same_title(heading, page_title))
+        return true;
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
+        size_t size = strlen(between[i]);
+        const char *end = page_title.data + page_title.size,
+                   *at = page_title.data;
+        while ((at = memmem(at, (size_t)(end - at), between[i], size))) {
+            struct slice before = {page_title.data,
+                                   (size_t)(at - page_title.data)};
+            if (outline_same_title(heading, before))
+                return true;
+            at += size;
+        }
+    }
+    return false;
+}
+
 /* Is the first heading the page's own? */
 static bool heads_page(const struct outline *o, struct slice page_title)
 {
     if (!o->count || o->nodes[0].entry || o->titled)
         return false;
-    if (outline_same_title(o->nodes[0].title, page_title))
+    if (is_called(page_title, o->nodes[0].title))
         return true;
     size_t tops = 0;
     for (size_t i = 0; i < o->count; i++)

@@ -37,6 +37,62 @@ static void test_macros(void **state)
            "paragraph: x");
 }
 
+/* Plain TeX has no sections: what a document defines as its own are, and how they are
+ * set is left alone; in LaTeX it is what it says. */
+static void test_plain_headings(void **state)
+{
+    (void)state;
+    expect(
+        "\\def\\section#1{\\bigskip\\noindent{\\bf#1.}}\\def\\chapter#1#2\\par{"
+        "\\centerline{#1}}\\def\\subsec#1{{\\it#1}}\\chapter{A}\n\n\\section{B}"
+        "\\label{b}x\n\n\\subsec{C {\\tt d}}y",
+        "# A | ## B | paragraph: x | ### C d | paragraph: y");
+    expect("\\beginsection One {\\it two}\n\nx\n\n\\beginsection Three\\par y",
+           "# One two | paragraph: x | # Three | paragraph: y");
+    expect("\\def\\section #1.#2\\par{(#1)#2}\\section 1.A\n\nx",
+           "paragraph: (1)A x");
+    expect("\\documentclass{article}\\def\\section#1{(#1)}\\begin{document}"
+           "\\section{A}x\\end{document}",
+           "paragraph: (A)x");
+}
+
+/* What plain TeX says of fonts and files, which names more than one token. */
+static void test_plain_fonts(void **state)
+{
+    (void)state;
+    expect(
+        "\\font\\a=manfnt\n\\font\\b=cmr12 scaled \\magstep1\n\\font\\c cmbx10 "
+        "scaled 1893\n\\font\\d=cmr10 at 12pt\n\\newread\\s\\openin\\s=f.aux\n"
+        "\\magnification=\\magstephalf\\textfont\\x=\\a\\scriptfont1=\\b text",
+        "paragraph: text");
+    expect("\\font\\a=cmr10\\relax at last", "paragraph: at last");
+}
+
+/* Accents on nothing are how "^" and "~" are written. */
+static void test_bare_accents(void **state)
+{
+    (void)state;
+    expect("2\\^{}10, \\~{}/bin, \\texttt{a\\~{ }b}, \\^o\\~{}n\\^{\\i}",
+           "paragraph: 2^10, ~/bin, a~b, ô~nî");
+    expect("\\begin{alltt}x\\^{}2\\end{alltt}\\v{}a",
+           "code: x^2 | paragraph: a");
+}
+
+/* Plain TeX's code: lines as they are, in typewriter, to the end of the group. */
+static void test_obeyed_lines(void **state)
+{
+    (void)state;
+    expect("Type\n{\\obeylines\\tt\na  b\n c\\^{}2\n}\nand\n\\begingroup\\tt"
+           "\\obeylines\nd\ne\n\\endgroup more",
+           "paragraph: Type | code: a  b\n c^2 | paragraph: and | code: d\ne | "
+           "paragraph: more");
+    expect(
+        "\\def\\bc{\\begingroup\\catcode`\\@=0\\catcode`\\\\=12\\obeylines\\tt}"
+        "\\def\\ec{\\endgroup\\par}x\n\\bc\n \\n;\n y\n@ec\nz",
+        "paragraph: x | code:  \\n;\n y | paragraph: z");
+    expect("{\\obeylines a\nb}", "paragraph: a b");
+}
+
 /* What a macro does not get is no call of it: the text stays. */
 static void test_uncalled(void **state)
 {
@@ -446,6 +502,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_macros),
         cmocka_unit_test(test_glossaries),
+        cmocka_unit_test(test_plain_headings),
+        cmocka_unit_test(test_plain_fonts),
+        cmocka_unit_test(test_bare_accents),
+        cmocka_unit_test(test_obeyed_lines),
         cmocka_unit_test(test_uncalled),
         cmocka_unit_test(test_stars),
         cmocka_unit_test(test_registers),

@@ -430,6 +430,203 @@ static void test_panels(void **state)
            "# A\nparagraph: a b\nparagraph: c\n");
 }
 
+/* LDoc: a menu on each page, tables that sum up what lists say whole, and labels
+ * that are headings. */
+static void test_ldoc(void **state)
+{
+    (void)state;
+    expect(
+        "<title>Module a - API</title><div id=navigation><h1>api</h1><ul><li>"
+        "<a href=b.html>b</a></ul><h2>Contents</h2></div><div id=content><h1>"
+        "Module <code>a</code></h1><p>Text.<h2><a href=#Functions>Functions"
+        "</a></h2><table class=function_list><tr><td>spawn (cmd)<td>Run."
+        "</table><h2 class=section-header><a name=Functions></a>Functions</h2>"
+        "<dl class=function><dt><a name=spawn></a><strong>spawn (cmd)</strong>"
+        "</dt><dd>Run a program.<ul><li>cmd The command.</ul><h3>Returns:</h3>"
+        "<ol>The pid</ol></dd></dl></div>",
+        "# Module a {content}\nparagraph: Text.\n## Functions {Functions}\n"
+        "##* spawn (cmd) {spawn}\nparagraph: Run a program.\n"
+        "list: - cmd The command.\nparagraph: Returns:\nlist: The pid\n");
+}
+
+static void test_haddock(void **state)
+{
+    (void)state;
+    expect(
+        "<title>A.B</title><div id=package-header><span class=caption>pkg"
+        "</span><ul class=links><li><a href=index.html>Contents</a></ul></div>"
+        "<div id=content><div id=module-header><p class=caption>A.B</p></div>"
+        "<div id=description><p class=caption>Description</p><div class=doc>"
+        "<p>Text.</div></div><div id=synopsis><details><summary>Synopsis"
+        "</summary><ul><li class=src><a href=#v:f>f</a> :: Int</ul></details>"
+        "</div><div id=interface><h1>Use</h1><div class=top><p class=src><a "
+        "id=v:f class=def>f</a> :: Int <a href=src/A.B.html class=link>Source"
+        "</a> <a href=#v:f class=selflink>#</a></p><div class=doc><p>One."
+        "</div></div></div></div>",
+        "# A.B {module-header}\nparagraph: Text.\n## Use {interface}\n##* f :: "
+        "Int {v:f}\n"
+        "paragraph: One.\n");
+    struct tree *tree = parse(
+        "<title>pkg: what it is (Index - F)</title><div id=content><div "
+        "id=alphabet><ul><li><a href=doc-index-F.html>F</a></ul></div><div "
+        "id=index><p class=caption>Index - F</p><table><tr><td class=src>f"
+        "</td><td class=module><a href=A-B.html#v:f>A.B</a></table></div>");
+    assert_int_equal(tree->page.role, PAGE_INDEX);
+    tree_free(tree);
+    tree = parse("<body><pre><span class=hs-pragma>{-# LANGUAGE CPP #-}</span>"
+                 "<span>\n</span><span id=line-2></span></pre>");
+    assert_int_equal(tree->page.role, PAGE_MADE);
+    tree_free(tree);
+}
+
+/* Groups and what they hold are h3. */
+static void test_natural_docs(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<div class=CClass><div class=CTopic id=MainTopic><h1 "
+        "class=CTitle>Cache"
+        "</h1><div class=CBody><p>Pairs.</div></div></div><div "
+        "class=CGroup><div "
+        "class=CTopic><h3 class=CTitle>Methods</h3></div></div><div "
+        "class=CMethod>"
+        "<div class=CTopic><h3 class=CTitle>put</h3><div class=CBody><p>Sets."
+        "<h4 class=CHeading>Parameters</h4><p>k</div></div></div><div "
+        "class=CMethod><div class=CTopic><h3 "
+        "class=CTitle>get</h3></div></div>");
+    static const uint32_t parents[] = {TREE_NONE, 0, 1, 2, 1};
+    assert_int_equal(tree->count, 5);
+    for (uint32_t n = 0; n < tree->count; n++)
+        assert_int_equal(tree->nodes[n].parent, parents[n]);
+    tree_free(tree);
+}
+
+/* DocFX: what stands above the parts of an entry is no section. */
+static void test_docfx(void **state)
+{
+    (void)state;
+    expect(
+        "<article class='content wrap' id=_content><h1>Class A</h1><div "
+        "class=inheritance><h5>Inheritance</h5><div>Object</div></div><div "
+        "class=inheritedMembers><h5>Inherited Members</h5><a href=o.html>Equals"
+        "</a></div><h6><strong>Namespace</strong>: N</h6><h5 id=N_A_syntax>"
+        "Syntax</h5><pre>class A</pre><h3>Methods</h3><span class='small "
+        "mobile-hide'><a href=x>View Source</a></span><h4 id=a>Run()</h4><p>"
+        "Runs.<h5 class=returns>Returns</h5><p>int<h5>Own</h5><p>Words."
+        "</article>",
+        "# Class A {_content}\nparagraph: Inheritance\nparagraph: Object\n"
+        "paragraph: Namespace: N\nparagraph: Syntax\ncode: class A\n"
+        "## Methods\n### Run() {a}\nparagraph: Runs.\nparagraph: Returns\n"
+        "paragraph: int\n#### Own\nparagraph: Words.\n");
+}
+
+/* LinuxDoc: h2 is a section, what is below it, who wrote it and the contents. */
+static void test_linuxdoc(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<title>Guide</title><h1>Guide</h1><h2>by Ann</h2>2002<hr><p><h2><a "
+        "name=toc1>1.</a> <a href=g-1.html>Use</a></h2><ul><li><a "
+        "name=toc1.1>1.1"
+        "</a> <a href=g-1.html#ss1.1>More</a></ul>");
+    assert_int_equal(tree->count, 1);
+    assert_int_equal(tree->nodes[0].block_count, 2);
+    assert_int_equal(tree->page.link_count, 1);
+    assert_true(slice_is(tree->page.links[0].url, "g-1.html"));
+    tree_free(tree);
+    expect(
+        "<title>Guide: Use</title><h2><a name=s1>1.</a> <a href=g.html#toc1>Use"
+        "</a></h2><p>Text.<h2><a name=x></a> <a name=ss1.1>1.1</a> <a "
+        "href=g.html#toc1.1>More</a></h2><p>Words.<h3>Deep</h3><p>End.",
+        "# 1. Use {s1}\nparagraph: Text.\n## 1.1 More {ss1.1}\nparagraph: "
+        "Words.\n"
+        "### Deep\nparagraph: End.\n");
+}
+
+/* TypeDoc: a method is one section; what says where it stands is none. */
+static void test_typedoc(void **state)
+{
+    (void)state;
+    expect("<title>ADI | API</title><h1>Class ADI</h1><section "
+           "class='tsd-panel-group "
+           "tsd-index-group'><h2>Index</h2><ul><li><a href=#read>read</a></ul>"
+           "</section><section class=tsd-panel-group><h2>Methods</h2><section "
+           "class=tsd-panel><a name=read class=tsd-anchor></a><h3>read</h3><ul "
+           "class=tsd-descriptions><li class=tsd-description><aside "
+           "class=tsd-sources><p>Defined in a.ts</aside><p>Reads.<h4 "
+           "class=tsd-parameters-title>Parameters</h4><ul "
+           "class=tsd-parameters><li>"
+           "<h5>n: <span>number</span></h5><p>How "
+           "many.</ul></ul></section></section>",
+           "# Class ADI\n## Methods\n### read {read}\nparagraph: Reads.\n"
+           "paragraph: Parameters\nlist: - n: number How many.\n");
+}
+
+/* JSDoc: what is about a method stands in its section. */
+static void test_jsdoc(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>A</h1><h3>Methods</h3><h4 class=name id=go>go<span "
+        "class=signature>"
+        "(n<span class=signature-attributes>opt</span>)</span></h4><div "
+        "class=description>Goes.</div><h5>Parameters:</h5><table "
+        "class=params><tr>"
+        "<td>n<td>How far.</table><h5>Returns:</h5><p>Where.<h4>Other</h4><h5>"
+        "Deep</h5><p>x",
+        "# A\n## Methods\n### go(n) {go}\nparagraph: Goes.\n"
+        "paragraph: Parameters:\ntable: n\\tHow far.\nparagraph: Returns:\n"
+        "paragraph: Where.\n### Other\n#### Deep\nparagraph: x\n");
+}
+
+/* YARD: a method's source is shown when one asks for it. */
+static void test_yard(void **state)
+{
+    (void)state;
+    expect("<h1>Class: A</h1><h2>Methods <small><a href=# class=summary_toggle>"
+           "collapse</a></small></h2><div class=method_details><h3 "
+           "class=signature "
+           "id=run>#run</h3><p>Runs.<table "
+           "class=source_code><tr><td><pre>4\n5</pre>"
+           "<td><pre class=code>def run\nend</pre></table></div>",
+           "# Class: A\n## Methods\n### #run {run}\nparagraph: Runs.\n");
+}
+
+/* Sphinx's first page has two headings of the first level. */
+static void test_titles_with_the_manual(void **state)
+{
+    (void)state;
+    expect(
+        "<title>Welcome! — Tool 1.0 documentation</title><h1>Welcome!</h1><p>a"
+        "<h1>Indices</h1><p>b",
+        "# Welcome!\nparagraph: a\n## Indices\nparagraph: b\n");
+    expect(
+        "<title>Tool — Welcome</title><h1>Welcome</h1><p>a<h1>More</h1><p>b",
+        "# Tool — Welcome\n## Welcome\nparagraph: a\n## More\nparagraph: b\n");
+}
+
+/* Contents by hand that lead to places of the page say what its headings say; those
+ * that lead elsewhere, and what is only called so, are read. */
+static void test_local_contents(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>A</h1><h3>Contents -</h3><ol><li><a href=#b>Beginning</a><li>2. "
+        "<a href=#c><code>Continuing</code></a></ol><h2 id=b>Beginning</h2><p>b"
+        "<h2 id=c>Continuing</h2><p>c",
+        "# A\n## Beginning {b}\nparagraph: b\n## Continuing {c}\n"
+        "paragraph: c\n");
+    expect("<h1>A</h1><h2>Table of Contents</h2><ul><li><a "
+           "href=b.html>B</a><li><a "
+           "href=#c>C</a></ul>",
+           "# A\n## Table of Contents\nlist: - B\\n- C\n");
+    expect("<h1>Box</h1><h2>Contents</h2><ul><li>a cable, see <a "
+           "href=#b>there</a><li>"
+           "<a href=#c>a</a> printed manual</ul>",
+           "# Box\n## Contents\nlist: - a cable, see there\\n- a printed "
+           "manual\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +651,16 @@ int main(void)
         TEST(test_doxygen_pages),
         TEST(test_ruby_methods),
         TEST(test_gap_chapters),
+        TEST(test_ldoc),
+        TEST(test_haddock),
+        TEST(test_natural_docs),
+        TEST(test_docfx),
+        TEST(test_linuxdoc),
+        TEST(test_typedoc),
+        TEST(test_jsdoc),
+        TEST(test_yard),
+        TEST(test_titles_with_the_manual),
+        TEST(test_local_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

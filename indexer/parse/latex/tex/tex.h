@@ -66,6 +66,7 @@ enum meaning_kind {
 struct meaning {
     uint8_t kind;
     bool firm;      /* definitions leave it as it is */
+    bool heading;   /* so do those of plain TeX, where it has an argument */
     uint16_t level; /* of the group it was made in; 0: global */
     union {
         struct macro *macro;
@@ -199,6 +200,7 @@ struct tex {
     bool global;           /* \global was met */
     bool has_after;
     struct token after;                 /* \afterassignment */
+    bool classed;                       /* \documentclass: it is LaTeX */
     bool stopped;                       /* \end{document}, \bye */
     bool spent;                         /* all steps are used up */
     void (*abandoned)(struct tex *tex); /* a budget was used up */
@@ -372,6 +374,8 @@ void streams_open(struct tex *tex, struct slice key, struct slice file);
 void streams_close(struct tex *tex, struct slice key);
 /* Reads the register that TeX's commands call a stream by. */
 void streams_read_key(struct tex *tex, struct buf *ret);
+/* The name of a file as plain TeX writes it, up to a space. */
+void streams_read_file(struct tex *tex, struct buf *ret);
 bool streams_is_open(const struct tex *tex, struct slice key);
 /* Takes the list over. */
 void streams_write(struct tex *tex, struct slice key, struct tokens *line);

@@ -225,6 +225,22 @@ static void drop_rule(struct tex *tex)
         number_read_dimension(tex);
 }
 
+static void drop_file(struct tex *tex)
+{
+    struct buf name = {0};
+    streams_read_file(tex, &name);
+    buf_free(&name);
+}
+
+/* How large a font is. */
+static void drop_size(struct tex *tex)
+{
+    if (tex_read_word(tex, "scaled"))
+        number_read(tex);
+    else if (tex_read_word(tex, "at"))
+        number_read_dimension(tex);
+}
+
 void tex_skip_before(struct tex *tex, const char *before)
 {
     for (; before && *before; before++) {
@@ -243,6 +259,8 @@ void tex_skip_before(struct tex *tex, const char *before)
             tex_read_character(tex, '=');
             break;
         case 'c': tex_next_solid(tex); break;
+        case 'f': drop_file(tex); break;
+        case 'z': drop_size(tex); break;
         case 'b':
             if (tex_read_word(tex, "to") || tex_read_word(tex, "spread"))
                 number_read_dimension(tex);

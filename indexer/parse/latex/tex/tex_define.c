@@ -149,6 +149,16 @@ static bool read_pattern(struct tex *tex, struct tokens *ret)
     }
 }
 
+/* Documents of plain TeX define \section{...} and its kin themselves: how it is set
+ * says nothing, and that it is a heading would be lost. */
+static bool sets_heading(const struct tex *tex, struct token name,
+                         const struct tokens *pattern)
+{
+    return !tex->classed && tex_meaning(tex, name)->heading && pattern->count &&
+           pattern->items[0].cat == CAT_MATCH &&
+           (pattern->count == 1 || pattern->items[1].cat == CAT_MATCH);
+}
+
 static void run_def(struct tex *tex, const struct command *command,
                     struct token call)
 {
@@ -170,7 +180,10 @@ static void run_def(struct tex *tex, const struct command *command,
     if (brace)
         tokens_add(&macro.body, macro.pattern.items[count - 1]);
     tex->global |= (command->value & DEF_GLOBAL) != 0;
-    define_macro(tex, name.value, macro);
+    if (sets_heading(tex, name, &macro.pattern))
+        tex->global = false;
+    else
+        define_macro(tex, name.value, macro);
     tokens_free(&macro.pattern);
     tokens_free(&macro.body);
 }

@@ -304,7 +304,7 @@ void streams_read_key(struct tex *tex, struct buf *ret)
 }
 
 /* name, or {name} */
-static void read_file(struct tex *tex, struct buf *ret)
+void streams_read_file(struct tex *tex, struct buf *ret)
 {
     struct token token = tex_next_solid(tex);
     tex_unread(tex, token);
@@ -328,7 +328,7 @@ static void run_openout(struct tex *tex, const struct command *command,
     (void)call;
     streams_read_key(tex, &key);
     tex_skip_before(tex, "=");
-    read_file(tex, &file);
+    streams_read_file(tex, &file);
     streams_open(tex, buf_slice(&key), buf_slice(&file));
     buf_free(&key);
     buf_free(&file);

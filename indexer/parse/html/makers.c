@@ -1,0 +1,353 @@
+#include "indexer/parse/html/makers.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "indexer/parse/html/classes.h"
+
+static bool has_id(const xmlNode *element, const char *id)
+{
+    const char *own = dom_attribute(element, "id");
+    return own && !strcmp(own, id);
+}
+
+static const xmlNode *element_from(const xmlNode *node)
+{
+    while (node && !dom_is_element(node))
+        node = node->next;
+    return node;
+}
+
+static const xmlNode *element_before(const xmlNode *element)
+{
+    const xmlNode *before = element->prev;
+    while (before && !dom_is_element(before))
+        before = before->prev;
+    return before;
+}
+
+static bool has_one_of(const xmlNode *element, const char *const *names)
+{
+    while (*names && !classes_has(element, *names))
+        names++;
+    return *names != NULL;
+}
+
+static bool is_bare_div(const xmlNode *element, const char *id)
+{
+    return dom_tag(element) == GUMBO_TAG_DIV && has_id(element, id) &&
+           !dom_attribute(element, "class");
+}
+
+/* ---- LDoc: every page has the menu; tables sum up what lists say whole ---- */
+
+bool makers_is_signatures(const xmlNode *list, const xmlNode *first_term)
+{
+    return classes_has(list, "function") &&
+           dom_find(first_term, GUMBO_TAG_STRONG);
+}
+
+static bool is_summary(const xmlNode *element)
+{
+    return element && dom_tag(element) == GUMBO_TAG_TABLE &&
+           classes_has(element, "function_list");
+}
+
+static void ldoc(const xmlNode *element, struct rule *rule)
+{
+    const xmlNode *around = element->parent;
+    if (rule->part == PART_HEADING && dom_tag(around) == GUMBO_TAG_DD &&
+        classes_has(around->parent, "function"))
+        rule->part = PART_BLOCK; /* "Returns:" */
+    else if (rule->part == PART_HEADING &&
+             is_summary(element_from(element->next)))
+        rules_skip(rule, "contents");
+    else if (is_summary(element))
+        rules_skip(rule, "contents");
+    else if (is_bare_div(element, "navigation"))
+        rules_skip(rule, "navigation");
+}
+
+/* ---- Haddock ---- */
+
+static bool is_caption(const xmlNode *element)
+{
+    return dom_tag(element) == GUMBO_TAG_P && classes_has(element, "caption");
+}
+
+/* All types and functions of the module, which stand below it. */
+static bool is_synopsis(const xmlNode *element)
+{
+    const xmlNode *first = is_bare_div(element, "synopsis")
+                               ? element_from(element->children)
+                               : NULL;
+    return first && (dom_tag(first) == GUMBO_TAG_DETAILS || is_caption(first));
+}
+
+static void haddock(const xmlNode *element, struct rule *rule)
+{
+    const xmlNode *around = element->parent;
+    if (is_caption(element)) {
+        if (has_id(around, "module-header") || has_id(around, "index"))
+            rule->part = PART_HEADING;
+        else if (has_id(around, "description"))
+            rules_skip(rule, "label");
+    } else if (dom_tag(element) == GUMBO_TAG_A &&
+               classes_has(element, "link") && classes_has(around, "src")) {
+        rules_skip(rule, "control"); /* "Source" */
+    } else if (dom_tag(element) == GUMBO_TAG_TABLE && has_id(around, "index")) {
+        const xmlNode *above = element_before(element);
+        rule->index = above && is_caption(above);
+    } else if (is_bare_div(element, "package-header")) {
+        rules_skip(rule, "header");
+    } else if (is_synopsis(element)) {
+        rules_skip(rule, "contents");
+    }
+}
+
+/* <pre><span class="hs-pragma">, with an empty anchor for each line. */
+bool makers_is_listing(const xmlNode *code)
+{
+    const xmlNode *first = element_from(code->children);
+    const xmlNode *second = first ? element_from(first->next) : NULL;
+    if (dom_tag(code->parent) != GUMBO_TAG_BODY || element_before(code) ||
+        element_from(code->next) || !second)
+        return false;
+    const char *class = dom_attribute(first, "class");
+    if (!class)
+        class = dom_attribute(second, "class");
+    return class && !strncmp(class, "hs-", 3);
+}
+
+/* ---- Natural Docs: the name of a group is set as those of what it holds ---- */
+
+static int natural_docs_level(const xmlNode *heading)
+{
+    const xmlNode *topic = heading->parent;
+    if (classes_has(heading, "CHeading"))
+        return 5; /* within the text of a topic */
+    if (dom_tag(heading) != GUMBO_TAG_H3 || !classes_has(heading, "CTitle") ||
+        !classes_has(topic, "CTopic") || !dom_is_element(topic->parent))
+        return 0;
+    return classes_has(topic->parent, "CGroup") ? 3 : 4;
+}
+
+/* ---- DocFX: labels above the parts of an entry are headings ---- */
+
+static bool ends_with(const char *text, const char *const *ends)
+{
+    size_t size = strlen(text);
+    for (; *ends; ends++)
+        if (size > strlen(*ends) && !strcmp(text + size - strlen(*ends), *ends))
+            return true;
+    return false;
+}
+
+static bool is_docfx_label(const xmlNode *heading)
+{
+    static const char *const own[] = {
+        "declaration", "decalaration",  "parameters", "typeParameters",
+        "returns",     "propertyValue", "fieldValue", "eventType",
+        "exceptions",  "overrides",     "implements", NULL};
+    static const char *const boxes[] = {"inheritance", "implements",
+                                        "inheritedMembers", NULL};
+    static const char *const ends[] = {"_syntax", "_remarks", "_examples",
+                                       "_seealso", NULL};
+    int tag = dom_tag(heading);
+    const xmlNode *around = heading->parent,
+                  *first = element_from(heading->children);
+    if (tag == GUMBO_TAG_H5 && has_one_of(around, boxes))
+        return true;
+    if (dom_tag(around) != GUMBO_TAG_ARTICLE || !has_id(around, "_content"))
+        return false;
+    const char *id = dom_attribute(heading, "id");
+    return tag == GUMBO_TAG_H5
+               ? has_one_of(heading, own) || (id && ends_with(id, ends))
+               : tag == GUMBO_TAG_H6 && first &&
+                     dom_tag(first) == GUMBO_TAG_STRONG;
+}
+
+/* ---- TypeDoc: so are the parameters and what is returned ---- */
+
+static bool is_typedoc_label(const xmlNode *heading)
+{
+    static const char *const own[] = {"tsd-parameters-title",
+                                      "tsd-returns-title",
+                                      "tsd-type-parameters-title", NULL};
+    const xmlNode *around = heading->parent;
+    return has_one_of(heading, own) ||
+           (dom_tag(heading) == GUMBO_TAG_H5 &&
+            dom_tag(around) == GUMBO_TAG_LI && dom_is_element(around->parent) &&
+            (classes_has(around->parent, "tsd-parameters") ||
+             classes_has(around->parent, "tsd-type-parameters")));
+}
+
+/* ---- JSDoc: <h5>Parameters:</h5> and its kin below <h4 class="name"> ---- */
+
+static bool is_jsdoc_label(const xmlNode *heading)
+{
+    enum { MAX_BEFORE = 32 };
+    if (dom_tag(heading) != GUMBO_TAG_H5)
+        return false;
+    int left = MAX_BEFORE;
+    const xmlNode *before = element_before(heading);
+    while (before && left-- && dom_tag(before) != GUMBO_TAG_H4)
+        before = element_before(before);
+    return before && dom_tag(before) == GUMBO_TAG_H4 &&
+           classes_has(before, "name");
+}
+
+/* ---- LinuxDoc: h2 is a section and what is below it, told by their anchors ---- */
+
+/* The number in the anchor, "3.1" of "ss3.1", where that is also what it shows. */
+static const char *number_of(const xmlNode *anchor, const char *prefix)
+{
+    const char *name =
+        dom_tag(anchor) == GUMBO_TAG_A ? dom_attribute(anchor, "name") : NULL;
+    const xmlNode *only = anchor->children;
+    size_t size = strlen(prefix);
+    if (!name || strncmp(name, prefix, size) || !only || only->next ||
+        dom_is_element(only))
+        return NULL;
+    struct slice text = dom_text(only)->text;
+    if (text.size && text.data[text.size - 1] == '.')
+        text.size--;
+    return text.size && text_is_digit((unsigned char)*text.data) &&
+                   slice_is(text, name + size)
+               ? name + size
+               : NULL;
+}
+
+static const char *number_in(const xmlNode *element, const char *prefix)
+{
+    const char *number = NULL;
+    for (const xmlNode *at = element->children; at && !number; at = at->next)
+        if (dom_is_element(at))
+            number = number_of(at, prefix);
+    return number;
+}
+
+static int linuxdoc_level(const xmlNode *heading)
+{
+    const char *number = number_in(heading, "ss");
+    int level = number ? 1 : number_in(heading, "s") != NULL;
+    for (; number && *number; number++)
+        level += *number == '.';
+    return level;
+}
+
+bool makers_is_contents(const xmlNode *element)
+{
+    int tag = dom_tag(element);
+    const xmlNode *first =
+        tag == GUMBO_TAG_UL ? element_from(element->children) : NULL;
+    return is_bare_div(element, "module-list") ||
+           (tag == GUMBO_TAG_H2 && number_in(element, "toc")) ||
+           (first && dom_tag(first) == GUMBO_TAG_LI && number_in(first, "toc"));
+}
+
+/* Who wrote it, between the title and the contents. */
+static bool is_author(const xmlNode *heading)
+{
+    enum { MAX_NODES = 64 };
+    const xmlNode *before = element_before(heading);
+    while (before && dom_tag(before) == GUMBO_TAG_H2)
+        before = element_before(before);
+    if (dom_tag(heading) != GUMBO_TAG_H2 || !before ||
+        dom_tag(before) != GUMBO_TAG_H1)
+        return false;
+    int left = MAX_NODES;
+    for (const xmlNode *at = heading->next; at && left--; at = at->next)
+        if (dom_tag(at) == GUMBO_TAG_H2 && makers_is_contents(at))
+            return true;
+    return false;
+}
+
+/* ---- Contents by hand: a list of the page's own headings, called so ---- */
+
+/* "Contents", "Table of Contents:" */
+static bool is_called_contents(const xmlNode *heading)
+{
+    enum { MAX_TEXT = 40 };
+    struct buf raw = {0}, folded = {0};
+    for (const xmlNode *at = dom_next(heading, heading, false);
+         at && raw.size <= MAX_TEXT; at = dom_next(at, heading, false))
+        if (!dom_is_element(at))
+            buf_put_slice(&raw, dom_text(at)->text);
+    if (raw.size <= MAX_TEXT)
+        text_fold_compare(&folded, buf_slice(&raw));
+    struct slice text = buf_slice(&folded);
+    while (text.size && strchr(" -:", text.data[text.size - 1]))
+        text.size--;
+    bool is = slice_is(text, "contents") || slice_is(text, "table of contents");
+    buf_free(&raw);
+    buf_free(&folded);
+    return is;
+}
+
+/* Does all of the list lead to places of its page? */
+static bool is_local(const xmlNode *list)
+{
+    size_t links = 0, linked = 0, text = 0;
+    const xmlNode *link = NULL;
+    for (const xmlNode *at = dom_next(list, list, false); at;
+         at = dom_next(at, list, false)) {
+        if (dom_tag(at) == GUMBO_TAG_A) {
+            const char *url = dom_attribute(at, "href");
+            if (url && url[0] != '#')
+                return false;
+            links += url != NULL;
+            link = url ? at : link;
+        } else if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text)) {
+            const xmlNode *up = at->parent;
+            for (int i = 0; i < 4 && up != link && dom_is_element(up); i++)
+                up = up->parent;
+            text += dom_text(at)->text.size;
+            linked += up == link ? dom_text(at)->text.size : 0;
+        }
+    }
+    return links > 1 && 4 * linked >= 3 * text;
+}
+
+static bool is_list(const xmlNode *element)
+{
+    return element && rules_is_list(dom_tag(element));
+}
+
+static bool is_local_contents(const xmlNode *element, enum part part)
+{
+    if (part == PART_HEADING) {
+        const xmlNode *list = element_from(element->next);
+        return is_list(list) && is_called_contents(element) && is_local(list);
+    }
+    if (!is_list(element))
+        return false;
+    const xmlNode *heading = element_before(element);
+    int tag = heading ? dom_tag(heading) : GUMBO_TAG_LAST;
+    return tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6 &&
+           is_called_contents(heading) && is_local(element);
+}
+
+/* ---- All of them ---- */
+
+void makers_apply(const xmlNode *element, struct rule *rule)
+{
+    bool heading = rule->part == PART_HEADING;
+    if (element->properties || heading)
+        ldoc(element, rule);
+    if (element->properties || rule->part == PART_TABLE)
+        haddock(element, rule);
+    if (heading && (is_docfx_label(element) || is_typedoc_label(element) ||
+                    is_jsdoc_label(element)))
+        rule->part = PART_BLOCK;
+    if (makers_is_contents(element) || is_local_contents(element, rule->part))
+        rules_skip(rule, "contents");
+    else if (heading && is_author(element))
+        rule->part = PART_BLOCK;
+}
+
+int makers_level(const xmlNode *heading)
+{
+    int level = natural_docs_level(heading);
+    return level ? level : linuxdoc_level(heading);
+}

@@ -1,0 +1,23 @@
+/* What single tools that make references write in ways of their own, where a class name
+ * alone does not tell it: LDoc, Haddock, Natural Docs, DocFX, TypeDoc, JSDoc, LinuxDoc. */
+#ifndef INDEXER_PARSE_HTML_MAKERS_H
+#define INDEXER_PARSE_HTML_MAKERS_H
+
+#include "indexer/parse/html/rules.h"
+
+/* Changes the rule where such a tool means something else by the element. */
+void makers_apply(const xmlNode *element, struct rule *rule);
+
+/* Level of a heading, 0: none of the tools says. */
+int makers_level(const xmlNode *heading);
+
+/* Is each term of the <dl> the signature of a function or a field: LDoc's? */
+bool makers_is_signatures(const xmlNode *list, const xmlNode *first_term);
+
+/* Printed contents: LinuxDoc's headings and lists of links, Haddock's modules. */
+bool makers_is_contents(const xmlNode *element);
+
+/* A page that is nothing but a program's source: Haddock's. */
+bool makers_is_listing(const xmlNode *code);
+
+#endif
