@@ -52,7 +52,14 @@ void phrase_fold(struct buf *out, struct slice text)
 {
     bool space = false;
     size_t begin = out->size;
+    buf_reserve(out, 2 * text.size);
     for (size_t at = 0, step; at < text.size; at += step) {
+        unsigned char byte = (unsigned char)text.data[at];
+        if (byte > ' ' && byte < 0x80 && !space) { /* most of it */
+            out->data[out->size++] = (char)text_lower(byte);
+            step = 1;
+            continue;
+        }
         step = text_space(text.data, text.size, at);
         if (step) {
             space = true;

@@ -13,7 +13,6 @@ struct sought {
     const struct query_operator *operator;
     struct query query; /* its words */
     struct buf phrase;  /* folded */
-    struct buf text;    /* a block's, folded */
     bool **holds;       /* [scope_count][outline->count] */
     uint32_t nodes;     /* that hold it */
 };
@@ -68,38 +67,88 @@ static bool has_all(const struct sought *sought, const struct match *row)
 
 /* ---- Its text ---- */
 
-static bool is_in(struct sought *sought, struct slice text)
+/* Nodes of one scope that hold the words of a phrase; some hold it, too. */
+struct reading {
+    const struct routing *routing;
+    const struct sought *sought;
+    const struct view *view;
+    uint32_t *nodes; /* [count] */
+    size_t count;
+    bool *holds;          /* [outline->count] */
+    atomic_size_t failed; /* one that could not be read; count: none */
+};
+
+/* `scratch`: a text, folded. */
+static bool is_in(const struct reading *reading, struct slice text,
+                  struct buf *scratch)
 {
-    buf_clear(&sought->text);
-    phrase_fold(&sought->text, text);
-    return phrase_is_in(buf_slice(&sought->phrase), buf_slice(&sought->text));
+    buf_clear(scratch);
+    phrase_fold(scratch, text);
+    return phrase_is_in(buf_slice(&reading->sought->phrase),
+                        buf_slice(scratch));
 }
 
-static bool is_in_path(struct sought *sought, const struct view *view,
-                       uint32_t node)
+static bool is_in_path(const struct reading *reading, uint32_t node,
+                       struct buf *scratch)
 {
     bool found = false;
     for (uint32_t n = node; n && n != TREE_NONE && !found;
-         n = view->nodes[n].parent)
-        found = is_in(sought, view->outline->nodes[n].title);
+         n = reading->view->nodes[n].parent)
+        found = is_in(reading, reading->view->outline->nodes[n].title, scratch);
     return found;
 }
 
-static int is_in_section(const struct routing *routing, struct sought *sought,
-                         const struct view *view, uint32_t node, bool *ret,
-                         struct err *err)
+static int is_in_section(const struct reading *reading, uint32_t node,
+                         struct buf *scratch, bool *ret, struct err *err)
 {
     struct content content;
-    *ret = is_in_path(sought, view, node);
+    *ret = is_in_path(reading, node, scratch);
     if (*ret)
         return 0;
-    int code = content_open(routing->snapshot, view, node, &content, err);
+    int code = content_open(reading->routing->snapshot, reading->view, node,
+                            &content, err);
     if (code)
         return code == ERR_NOT_FOUND ? 0 : code;
     for (uint32_t b = 0; b < content.node->block_count && !*ret; b++)
-        *ret = is_in(sought, content.node->blocks[b].text);
+        *ret = is_in(reading, content.node->blocks[b].text, scratch);
     content_close(&content);
     return 0;
+}
+
+static bool is_cancelled(const struct routing *routing)
+{
+    const atomic_bool *cancelled = routing->request->cancelled;
+    return cancelled && atomic_load(cancelled);
+}
+
+static void read_some(void *context, size_t from, size_t to)
+{
+    struct reading *reading = context;
+    struct buf scratch = {0};
+    for (size_t i = from; i < to && !is_cancelled(reading->routing); i++) {
+        uint32_t node = reading->nodes[i];
+        if (is_in_section(reading, node, &scratch, &reading->holds[node], NULL))
+            atomic_store(&reading->failed, i);
+    }
+    buf_free(&scratch);
+}
+
+/* What was read before a failure counts for nothing, so the error is met again. */
+static int read_all(struct reading *reading, struct err *err)
+{
+    struct buf scratch = {0};
+    bool holds;
+    atomic_init(&reading->failed, reading->count);
+    routing_share(reading->routing, reading->count, read_some, reading);
+    size_t failed = atomic_load(&reading->failed);
+    int code = 0;
+    if (is_cancelled(reading->routing))
+        code = err_set(err, ERR_CANCELLED, "cancelled");
+    else if (failed < reading->count)
+        code = is_in_section(reading, reading->nodes[failed], &scratch, &holds,
+                             err);
+    buf_free(&scratch);
+    return code;
 }
 
 static int find_in_scope(const struct routing *routing, struct sought *sought,
@@ -107,20 +156,24 @@ static int find_in_scope(const struct routing *routing, struct sought *sought,
                          const struct matches *matches, bool *holds,
                          struct err *err)
 {
-    const atomic_bool *cancelled = routing->request->cancelled;
-    int code = 0;
-    for (uint32_t n = scope->from; n < scope->end && !code; n++) {
+    struct reading reading = {.routing = routing,
+                              .sought = sought,
+                              .view = scope->view,
+                              .holds = holds};
+    reading.nodes =
+        mem_alloc((scope->end - scope->from) * sizeof *reading.nodes);
+    for (uint32_t n = scope->from; n < scope->end; n++) {
         if (sought->query.count && !matches_has(matches, n))
             continue;
         struct match_row row = matches_row(matches, n);
         holds[n] = has_all(sought, row.of);
-        if (cancelled && atomic_load(cancelled))
-            code = err_set(err, ERR_CANCELLED, "cancelled");
-        else if (holds[n] && sought->operator->exact)
-            code =
-                is_in_section(routing, sought, scope->view, n, &holds[n], err);
-        sought->nodes += holds[n];
+        if (holds[n])
+            reading.nodes[reading.count++] = n;
     }
+    int code = sought->operator->exact ? read_all(&reading, err) : 0;
+    for (size_t i = 0; i < reading.count; i++)
+        sought->nodes += holds[reading.nodes[i]];
+    free(reading.nodes);
     return code;
 }
 
@@ -176,7 +229,6 @@ static void free_sought(const struct routing *routing, struct sought *sought)
     free(sought->holds);
     query_free(&sought->query);
     buf_free(&sought->phrase);
-    buf_free(&sought->text);
 }
 
 static int apply(struct routing *routing, const struct query_operator *operator,
