@@ -9,7 +9,7 @@
 #include "indexer/parse/html/rules.h"
 
 /* A run: so many labels, with so many words each, on average, up to the next. */
-enum { MIN_LABELS = 8, MIN_WORDS = 12 };
+enum { MIN_LABELS = 8, MIN_WORDS = 12, MIN_QUESTIONS = 3 };
 enum {
     MAX_LABEL = 200, /* bytes of a label */
     MAX_KINDS = 16,  /* that are counted on a page */
@@ -203,37 +203,57 @@ static bool is_bold(const xmlNode *element)
     return !rest && (tag == GUMBO_TAG_B || tag == GUMBO_TAG_STRONG);
 }
 
-static bool is_label(const xmlNode *node)
+/* "Q: How do I ...?", "Q12. Why ...?", "Question 3: ..." */
+static bool is_question(struct slice label)
+{
+    static const char *const starts[] = {"Question", "Q"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        if (!slice_starts(label, slice_of(starts[i])))
+            continue;
+        const char *at = label.data + strlen(starts[i]);
+        at += (*at == ' ' || *at == '.') && isdigit((unsigned char)at[1]);
+        at += strspn(at, "0123456789");
+        return strchr(":.)", *at) && at[0] && at[1] == ' ' &&
+               label.data[label.size - 1] == '?';
+    }
+    return false;
+}
+
+enum label { NO_LABEL, NAMED, QUESTION };
+
+static enum label label_of(const xmlNode *node)
 {
     struct buf text = label_text(node);
     struct slice label = buf_slice(&text);
-    bool is = text.size &&
-              (is_hidden(node)
-                   ? has_anchor_above(node, label, equals)
-                   : has_anchor(node, label, resembles) ||
-                         (is_bold(node) && has_anchor(node, label, numbers)));
+    bool named =
+        text.size && (is_hidden(node) ? has_anchor_above(node, label, equals)
+                                      : has_anchor(node, label, resembles) ||
+                                            (is_bold(node) &&
+                                             has_anchor(node, label, numbers)));
+    bool question = text.size && !named && is_question(label);
     buf_free(&text);
-    return is;
+    return named ? NAMED : question ? QUESTION : NO_LABEL;
 }
 
 /* ---- A run of them ---- */
 
 static struct label_kind *kind_of(const struct labels *labels,
-                                  const xmlNode *element)
+                                  const xmlNode *element, bool question)
 {
     const char *class = class_of(element);
     for (size_t i = 0; i < labels->count; i++) {
         struct label_kind *kind = &labels->kinds[i];
-        if (kind->tag == dom_tag(element) && !strcmp(kind->class, class))
+        if (kind->tag == dom_tag(element) && kind->question == question &&
+            !strcmp(kind->class, class))
             return kind;
     }
     return NULL;
 }
 
 static void count_label(struct labels *labels, const xmlNode *element,
-                        size_t words)
+                        bool question, size_t words)
 {
-    struct label_kind *kind = kind_of(labels, element);
+    struct label_kind *kind = kind_of(labels, element, question);
     if (!kind) {
         if (labels->count == MAX_KINDS)
             return;
@@ -241,6 +261,7 @@ static void count_label(struct labels *labels, const xmlNode *element,
         kind = &labels->kinds[labels->count++];
         *kind = (struct label_kind){.tag = dom_tag(element),
                                     .class = class_of(element),
+                                    .question = question,
                                     .first = words};
     }
     kind->count++;
@@ -261,7 +282,7 @@ static size_t words_in(struct slice text)
 
 static bool is_run(const struct label_kind *kind)
 {
-    return kind->count >= MIN_LABELS &&
+    return kind->count >= (kind->question ? MIN_QUESTIONS : MIN_LABELS) &&
            kind->last - kind->first >= MIN_WORDS * (kind->count - 1);
 }
 
@@ -288,10 +309,12 @@ struct labels labels_find(const struct dom *dom)
     const xmlNode *top = (const xmlNode *)dom->doc;
     size_t words = 0, runs = 0;
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
+        enum label label =
+            dom_is_element(at) && may_be_label(at) ? label_of(at) : NO_LABEL;
         if (!dom_is_element(at))
             words += words_in(dom_text(at)->text);
-        else if (may_be_label(at) && is_label(at))
-            count_label(&labels, at, words);
+        else if (label != NO_LABEL)
+            count_label(&labels, at, label == QUESTION, words);
     }
     for (size_t i = 0; i < labels.count; i++)
         if (is_run(&labels.kinds[i]))
@@ -308,8 +331,9 @@ void labels_free(struct labels *labels)
 
 bool labels_has(const struct labels *labels, const xmlNode *element)
 {
-    return labels->count && may_be_label(element) && kind_of(labels, element) &&
-           is_label(element);
+    enum label label =
+        labels->count && may_be_label(element) ? label_of(element) : NO_LABEL;
+    return label != NO_LABEL && kind_of(labels, element, label == QUESTION);
 }
 
 const xmlNode *labels_next(const struct labels *labels, const xmlNode *label)

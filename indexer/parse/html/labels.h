@@ -1,6 +1,6 @@
 /* Labels: short lines with an anchor that is called as they are, many of one
- * kind on a page, each above what it names.  A page of such a run is looked up
- * entry by entry, whatever tool made it. */
+ * kind on a page, each above what it names, and questions above their answers ("Q: How
+ * ...?").  A page of such a run is looked up entry by entry, whatever tool made it. */
 #ifndef INDEXER_PARSE_HTML_LABELS_H
 #define INDEXER_PARSE_HTML_LABELS_H
 
@@ -9,6 +9,7 @@
 struct label_kind {
     int tag;            /* GumboTag */
     const char *class;  /* "": none; of the dom */
+    bool question;      /* begins with "Q:" */
     size_t count;       /* of labels */
     size_t first, last; /* words of the page before the first and the last */
 };

@@ -26,6 +26,38 @@ static void test_texinfo_levels(void **state)
     tree_free(tree);
 }
 
+/* By hand, and by tools that know of no questions: no anchor, a paragraph each. */
+static void test_questions(void **state)
+{
+    (void)state;
+    static const char answer[] =
+        "<blockquote><p>A: By the second of two commands, of which the first "
+        "one only shows what there is.</p><pre>tool "
+        "--second</pre></blockquote>";
+    static const char *const titles[] = {"FAQ", "Q: How do I set a port?",
+                                         "Q2. Why is it slow?",
+                                         "Question 3: What is it?"};
+    struct buf page = {0};
+    buf_put_text(&page, "<title>FAQ</title><h1>FAQ</h1>");
+    for (size_t i = 1; i < sizeof titles / sizeof *titles; i++)
+        buf_printf(&page, "<p>%s</p>%s", titles[i], answer);
+    buf_printf(&page, "<p>Q: not asked.</p>%s<p>Quite so?</p>", answer);
+    struct tree *tree = parse(page.data);
+    assert_int_equal(tree->count, sizeof titles / sizeof *titles);
+    for (uint32_t n = 0; n < tree->count; n++) {
+        assert_true(slice_is(tree->nodes[n].title, titles[n]));
+        assert_int_equal(tree->nodes[n].entry, n > 0);
+    }
+    tree_free(tree);
+    buf_clear(&page);
+    for (size_t i = 1; i < 3; i++) /* two are no run */
+        buf_printf(&page, "<p>%s</p>%s", titles[i], answer);
+    tree = parse(page.data);
+    assert_int_equal(tree->count, 1);
+    tree_free(tree);
+    buf_free(&page);
+}
+
 static void test_texinfo_titles(void **state)
 {
     (void)state;
@@ -630,6 +662,7 @@ static void test_local_contents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_questions),
         TEST(test_texinfo_levels),
         TEST(test_texinfo_titles),
         TEST(test_index_parts),
