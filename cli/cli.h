@@ -38,6 +38,7 @@ enum option_id {
     OPTION_STRICT,
     OPTION_IGNORE,
     OPTION_FOLLOW_LINKS,
+    OPTION_NO_FOLLOW_LINKS,
     OPTION_YES,
     OPTION_WAIT,
     OPTION_FORCE,
@@ -112,7 +113,7 @@ struct options {
         *format, *session, *kind, *role, *key, *dir;
     bool explain, jsonl, brief, full, strict, wait, force, retry, excluded, all,
         print, stop;
-    bool follow_links, yes, installed, ignore_case;
+    bool follow_links, no_follow_links, yes, installed, ignore_case;
     bool foreground, repair, files, untrusted, once;
     long count, depth, max_tokens, context, top_k, seed, port;
     double temperature, top_p, min_p, penalty;

@@ -54,12 +54,17 @@ const struct option_spec cli_options[OPTIONS] = {
                        "exit with 4 when the index is stale or incomplete", 0,
                        0},
     [OPTION_IGNORE] = {0, "ignore", "GLOB", KIND_LIST, AT(ignore),
-                       "skip matching files; may be repeated", 0, 0},
+                       "skip matching files; may be repeated; stays until "
+                       "other globs are given, or '' for none",
+                       0, 0},
     [OPTION_FOLLOW_LINKS] = {0, "follow-links", NULL, KIND_FLAG,
                              AT(follow_links),
                              "also follow links that lead out of the folder: "
-                             "only in a manual that you trust",
+                             "only in a manual that you trust; stays",
                              0, 0},
+    [OPTION_NO_FOLLOW_LINKS] = {0, "no-follow-links", NULL, KIND_FLAG,
+                                AT(no_follow_links), "no longer follow them", 0,
+                                0},
     [OPTION_YES] = {0, "yes", NULL, KIND_FLAG, AT(yes),
                     "do not ask for confirmation of a very large folder", 0, 0},
     [OPTION_WAIT] = {0, "wait", NULL, KIND_FLAG, AT(wait),
@@ -199,8 +204,8 @@ const struct command cli_commands[] = {
     {"add", "DIR|ARCHIVE|--installed [NAME...]",
      "index a folder of HTML or LaTeX files, or a .zip or .tar of them, as "
      "a manual; if it is one: rename it",
-     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT) |
-         BIT(INSTALLED) | BIT(MAN),
+     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(NO_FOLLOW_LINKS) |
+         BIT(YES) | BIT(WAIT) | BIT(INSTALLED) | BIT(MAN),
      0, SIZE_MAX, false, cmd_add},
     {"rm", "NAME", "remove a manual from the index; its files stay", 0, 1, 1,
      false, cmd_rm},

@@ -1,4 +1,5 @@
 /* Registering a folder as a manual. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -128,83 +129,136 @@ static int check_folder(const struct source_root *folder, const char *ignore,
                            root);
 }
 
-/* The manual that a folder is given to: the one that has it, or one of that name that
- * was unpacked without its files. */
-static struct manual *find_old(const struct taken *taken, const char *name,
-                               const char *root)
+static bool is_gone(const char *folder)
 {
-    struct manual *old = find_by(taken, NULL, root);
-    struct manual *named = name ? find_by(taken, name, NULL) : NULL;
-    if (old || !named || named->root[0])
+    struct stat st;
+    return stat(folder, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* The manual that a folder is given to: the one that has it, or one of that name whose
+ * own is gone or never was here. */
+static struct manual *find_old(const struct taken *taken,
+                               const struct registering *asked)
+{
+    struct manual *old = find_by(taken, NULL, asked->folder.path);
+    struct manual *named =
+        asked->name ? find_by(taken, asked->name, NULL) : NULL;
+    if (old || !named || (named->root[0] && !is_gone(named->root)))
         return old;
-    free(named->root);
-    named->root = mem_strdup(root);
     return named;
 }
 
-/* Adds a record, or changes the one that has this root. */
-static int record(struct store_txn *txn, const struct taken *taken,
-                  const struct source_root *folder, const char *name,
-                  const char *ignore, struct manual *ret_manual,
-                  struct err *err)
+static int check_free(const struct taken *taken,
+                      const struct registering *asked, const struct manual *old,
+                      struct err *err)
 {
-    const char *root = folder->path;
-    struct manual *old = find_old(taken, name, root);
-    const struct manual *holder = name ? find_by(taken, name, NULL) : NULL;
-    if (holder && holder != old)
+    const struct manual *holder =
+        asked->name ? find_by(taken, asked->name, NULL) : NULL;
+    if (!holder || holder == old)
+        return 0;
+    if (!holder->root[0])
         return err_set(err, ERR_USAGE,
-                       "the name %s is taken by %s: choose "
-                       "another with -c",
-                       name, holder->root);
-    struct manual manual = {0};
+                       "the name %s is taken by a manual that was unpacked "
+                       "without its files: choose another with -c",
+                       asked->name);
+    return err_set(err, ERR_USAGE,
+                   "the name %s is taken by %s%s: choose another with -c",
+                   asked->name, holder->root,
+                   is_gone(holder->root) ? ", which is gone" : "");
+}
+
+static void put_text(char **field, const char *text)
+{
+    char *copy = mem_strdup(text);
+    free(*field);
+    *field = copy;
+}
+
+/* What the record of the folder's manual becomes. */
+static int wanted(const struct taken *taken, const struct registering *asked,
+                  struct manual *ret_manual, struct err *err)
+{
+    struct manual *old = find_old(taken, asked), manual = {0};
+    int code = check_free(taken, asked, old, err);
+    if (code)
+        return code;
     if (old) {
         manual = *old;
         *old = (struct manual){0};
-        free(manual.ignore);
-    } else {
-        manual.root = mem_strdup(root);
     }
-    if (name || !manual.name) {
-        char *chosen = name ? mem_strdup(name) : free_name(taken, root);
-        free(manual.name);
-        manual.name = chosen;
-    }
-    manual.ignore = mem_strdup(ignore);
-    manual.all_links = folder->all_links;
-    int code = store_put_manual(txn, &manual, err);
-    if (code)
-        manual_free(&manual);
-    else
-        *ret_manual = manual;
+    put_text(&manual.root, asked->folder.path);
+    if (asked->name)
+        put_text(&manual.name, asked->name);
+    else if (!manual.name)
+        manual.name = free_name(taken, asked->folder.path);
+    if (asked->ignore || !manual.ignore)
+        put_text(&manual.ignore, asked->ignore ? asked->ignore : "");
+    if (!old || !asked->keeps_links)
+        manual.all_links = asked->folder.all_links;
+    *ret_manual = manual;
+    return 0;
+}
+
+static int list_wanted(struct store_txn *txn, const struct registering *asked,
+                       struct manual *ret_manual, struct err *err)
+{
+    struct taken taken = {0};
+    int code = store_list_manuals(txn, &taken.manuals, &taken.count, err);
+    if (!code)
+        code = wanted(&taken, asked, ret_manual, err);
+    for (size_t i = 0; i < taken.count; i++)
+        manual_free(&taken.manuals[i]);
+    free(taken.manuals);
     return code;
 }
 
-int index_register(struct store *store, const struct source_root *root,
-                   const char *name, const char *ignore,
+/* Looks into the folder before anything is written. */
+static int check(struct store *store, const struct registering *asked,
+                 struct err *err)
+{
+    struct store_txn *txn;
+    struct manual manual;
+    int code = check_name(asked->name, err);
+    if (!code)
+        code = store_read(store, &txn, err);
+    if (code)
+        return code;
+    code = list_wanted(txn, asked, &manual, err);
+    store_end(txn);
+    if (code)
+        return code;
+    const struct source_root folder = index_root(&manual);
+    code = check_folder(&folder, manual.ignore, err);
+    manual_free(&manual);
+    return code;
+}
+
+int index_register(struct store *store, const struct registering *asked,
                    struct manual *ret_manual, struct err *err)
 {
-    int code = check_name(name, err);
-    if (!code)
-        code = check_folder(root, ignore ? ignore : "", err);
+    struct registering one = *asked;
     struct store_txn *txn;
+    struct manual manual;
+    if (one.name && !one.name[0])
+        one.name = NULL;
+    int code = check(store, &one, err);
     if (!code)
         code = store_write(store, &txn, err);
     if (code)
         return code;
-    struct taken taken = {0};
-    code = store_list_manuals(txn, &taken.manuals, &taken.count, err);
-    if (!code)
-        code = record(txn, &taken, root, name && *name ? name : NULL,
-                      ignore ? ignore : "", ret_manual, err);
-    for (size_t i = 0; i < taken.count; i++)
-        manual_free(&taken.manuals[i]);
-    free(taken.manuals);
+    code = list_wanted(txn, &one, &manual, err);
     if (code) {
         store_end(txn);
         return code;
     }
-    code = store_commit(txn, err);
+    code = store_put_manual(txn, &manual, err);
     if (code)
-        manual_free(ret_manual);
+        store_end(txn);
+    else
+        code = store_commit(txn, err);
+    if (code)
+        manual_free(&manual);
+    else
+        *ret_manual = manual;
     return code;
 }

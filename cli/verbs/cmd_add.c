@@ -87,10 +87,12 @@ static void build(struct cli *cli, const char *folder, struct buf *params)
         json_key(&json, "ignore");
         json_begin(&json, '[');
         for (size_t i = 0; i < options->ignore.count; i++)
-            json_text(&json, options->ignore.items[i]);
+            if (options->ignore.items[i][0])
+                json_text(&json, options->ignore.items[i]);
         json_end(&json, ']');
     }
-    cli_param_true(&json, "follow_links", options->follow_links);
+    if (options->follow_links || options->no_follow_links)
+        json_field_bool(&json, "follow_links", options->follow_links);
     cli_param_true(&json, "wait", options->wait);
     json_end(&json, '}');
 }
@@ -117,6 +119,9 @@ int cmd_add(struct cli *cli, struct err *err)
         return err_set(err, ERR_USAGE,
                        "--installed takes names and folders as they are "
                        "registered: no -c, --ignore or --follow-links");
+    if (cli->options.follow_links && cli->options.no_follow_links)
+        return err_set(err, ERR_USAGE,
+                       "--follow-links and --no-follow-links: choose one");
     if (cli->options.installed)
         return add_installed(cli, err);
     if (cli->args.count != (cli->options.man ? 0 : 1))

@@ -47,11 +47,6 @@ static int ignore_list(const struct call *call, struct buf *ret,
     return 0;
 }
 
-static bool follows(const struct call *call)
-{
-    return json_get_bool(call->params, "follow_links", call->daemon->all_links);
-}
-
 static int add(const struct call *call, struct manual *ret_manual,
                struct err *err)
 {
@@ -60,13 +55,19 @@ static int add(const struct call *call, struct manual *ret_manual,
         return err_set(err, ERR_USAGE, "dir must be an absolute path");
     struct buf ignore = {0};
     char room[PATH_MAX], *real = realpath(folder, room);
+    const cJSON *links =
+        cJSON_GetObjectItemCaseSensitive(call->params, "follow_links");
+    struct registering asked = {
+        .folder = {real ? real : folder,
+                   json_get_bool(call->params, "follow_links",
+                                 call->daemon->all_links)},
+        .name = json_get_text(call->params, "name", NULL),
+        .keeps_links = !cJSON_IsBool(links)};
     int code = ignore_list(call, &ignore, err);
+    if (cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(call->params, "ignore")))
+        asked.ignore = ignore.data;
     if (!code)
-        code = index_register(
-            call->daemon->store,
-            &(struct source_root){real ? real : folder, follows(call)},
-            json_get_text(call->params, "name", NULL), ignore.data, ret_manual,
-            err);
+        code = index_register(call->daemon->store, &asked, ret_manual, err);
     buf_free(&ignore);
     return code;
 }
