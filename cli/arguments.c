@@ -193,7 +193,7 @@ static int store_value(struct options *options, int id, const char *value,
             memcpy(field, &decimal, sizeof decimal);
         return code;
     case KIND_LIST:
-        if (!value[0])
+        if (!value[0] && id != OPTION_IGNORE)
             return err_set(err, ERR_USAGE, "%s is empty", spelling(spec));
         list_add((struct text_list *)(void *)field, value);
         return 0;

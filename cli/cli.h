@@ -38,6 +38,7 @@ enum option_id {
     OPTION_STRICT,
     OPTION_IGNORE,
     OPTION_FOLLOW_LINKS,
+    OPTION_NO_FOLLOW_LINKS,
     OPTION_YES,
     OPTION_WAIT,
     OPTION_FORCE,
@@ -112,7 +113,7 @@ struct options {
         *format, *session, *kind, *role, *key, *dir;
     bool explain, jsonl, brief, full, strict, wait, force, retry, excluded, all,
         print, stop;
-    bool follow_links, yes, installed, ignore_case;
+    bool follow_links, no_follow_links, yes, installed, ignore_case;
     bool foreground, repair, files, untrusted, once;
     long count, depth, max_tokens, context, top_k, seed, port;
     double temperature, top_p, min_p, penalty;
@@ -161,7 +162,11 @@ const struct command *arguments_find_command(const char *name, struct err *err);
 void help_overview(void);
 void help_command(const struct command *command);
 
-/* call.c: one request to the daemon, started when none answers.  `params` is
+/* call.c: connects to the daemon, started when none answers.  ERR_USAGE: one runs that has
+ * another store than --store says; other options that differ are told. */
+int cli_connect(struct cli *cli, struct err *err);
+
+/* One request to the daemon, started when none answers.  `params` is
  * a JSON object, `ret_result` (empty) gets the result as it came. */
 int cli_call(struct cli *cli, const char *method, struct slice params,
              struct buf *ret_result, struct err *err);

@@ -51,14 +51,26 @@ struct index_report {
     double seconds;
 };
 
-/* Registers a manual for the folder `root` and returns its id: nothing is indexed
- * yet.  `name` NULL: the folder's own name, made unique.  The same root again: the
- * same manual (its ignore list and which links are followed are replaced).  A manual of
- * that name without a folder (memory/pack) gets this one.
- * ERR_USAGE: no such folder, a name already taken by another root; ERR_NOT_FOUND:
+/* What is asked of the manual of a folder. */
+struct registering {
+    struct source_root folder; /* its path is absolute */
+    const char *name;          /* NULL: as it is called, a new one as its
+                                  folder, made unique */
+    const char *ignore;        /* globs, one a line; NULL: as they are, for a
+                                  new one none */
+    bool keeps_links;          /* one that is there follows the links it does */
+    bool moves;                /* the manual of that name leaves its folder for
+                                  this one */
+};
+
+/* Registers a manual for a folder and returns it: nothing is indexed yet.  The same
+ * folder again: the same manual.  A manual of that name whose folder is gone, or that
+ * never had one (memory/pack), gets this one.
+ * ERR_USAGE: no such folder, a name already taken by another one; ERR_NOT_FOUND:
  * the folder holds no file that Lectern reads. */
-int index_register(struct store *store, const struct source_root *root,
-                   const char *name, const char *ignore,
+int index_check(struct store *store, const struct registering *asked,
+                struct err *err); /* only whether it can */
+int index_register(struct store *store, const struct registering *asked,
                    struct manual *ret_manual, struct err *err);
 
 /* Updates one manual.  `cancel` is polled between files.  A file that fails is

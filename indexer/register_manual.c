@@ -1,62 +1,15 @@
 /* Registering a folder as a manual. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
+#include "base/folder_name.h"
 #include "indexer/index.h"
 #include "indexer/scan.h"
 #include "indexer/source.h"
 
 enum { MAX_NAME = 200 };
-
-/* A folder's name that says nothing: its parent's is taken. */
-static bool is_plain_name(struct slice name)
-{
-    static const char *const plain[] = {"html",   "doc",   "docs", "htmldocs",
-                                        "manual", "share", "en",   "www"};
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
-        if (name.size == strlen(plain[i]) &&
-            !strncasecmp(name.data, plain[i], name.size))
-            return true;
-    return false;
-}
-
-static struct slice last_part(const char *root, size_t *end)
-{
-    while (*end > 1 && root[*end - 1] == '/')
-        --*end;
-    size_t from = *end;
-    while (from > 0 && root[from - 1] != '/')
-        from--;
-    struct slice part = {root + from, *end - from};
-    *end = from;
-    return part;
-}
-
-/* "Pumps.docset" is Dash's form of the manual Pumps. */
-static struct slice without_ending(struct slice name)
-{
-    static const char ending[] = ".docset";
-    size_t size = sizeof ending - 1;
-    if (name.size > size && !memcmp(name.data + name.size - size, ending, size))
-        name.size -= size;
-    return name;
-}
-
-static char *own_name(const char *root)
-{
-    size_t end = strlen(root);
-    struct slice name = last_part(root, &end);
-    while (is_plain_name(name) && end > 1) {
-        struct slice above = last_part(root, &end);
-        if (!above.size)
-            break;
-        name = above;
-    }
-    name = without_ending(name);
-    return name.size ? mem_strndup(name.data, name.size) : mem_strdup("manual");
-}
 
 struct taken {
     struct manual *manuals;
@@ -75,7 +28,7 @@ static struct manual *find_by(const struct taken *taken, const char *name,
 
 static char *free_name(const struct taken *taken, const char *root)
 {
-    char *base = own_name(root);
+    char *base = folder_name(root);
     struct buf name = {0};
     buf_put_text(&name, base);
     for (int n = 2; find_by(taken, name.data, NULL); n++) {
@@ -128,83 +81,134 @@ static int check_folder(const struct source_root *folder, const char *ignore,
                            root);
 }
 
-/* The manual that a folder is given to: the one that has it, or one of that name that
- * was unpacked without its files. */
-static struct manual *find_old(const struct taken *taken, const char *name,
-                               const char *root)
+static bool is_gone(const char *folder)
 {
-    struct manual *old = find_by(taken, NULL, root);
-    struct manual *named = name ? find_by(taken, name, NULL) : NULL;
-    if (old || !named || named->root[0])
-        return old;
-    free(named->root);
-    named->root = mem_strdup(root);
-    return named;
+    struct stat st;
+    return stat(folder, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* Adds a record, or changes the one that has this root. */
-static int record(struct store_txn *txn, const struct taken *taken,
-                  const struct source_root *folder, const char *name,
-                  const char *ignore, struct manual *ret_manual,
-                  struct err *err)
+/* The manual that a folder is given to: the one that has it, or one of that name whose
+ * own is gone or never was here. */
+static struct manual *find_old(const struct taken *taken,
+                               const struct registering *asked)
 {
-    const char *root = folder->path;
-    struct manual *old = find_old(taken, name, root);
-    const struct manual *holder = name ? find_by(taken, name, NULL) : NULL;
-    if (holder && holder != old)
+    struct manual *old = find_by(taken, NULL, asked->folder.path);
+    struct manual *named =
+        asked->name ? find_by(taken, asked->name, NULL) : NULL;
+    if (old || !named)
+        return old;
+    return asked->moves || !named->root[0] || is_gone(named->root) ? named
+                                                                   : NULL;
+}
+
+static int check_free(const struct taken *taken,
+                      const struct registering *asked, const struct manual *old,
+                      struct err *err)
+{
+    const struct manual *holder =
+        asked->name ? find_by(taken, asked->name, NULL) : NULL;
+    if (!holder || holder == old)
+        return 0;
+    if (!holder->root[0])
         return err_set(err, ERR_USAGE,
-                       "the name %s is taken by %s: choose "
-                       "another with -c",
-                       name, holder->root);
-    struct manual manual = {0};
+                       "the name %s is taken by a manual that was unpacked "
+                       "without its files: choose another with -c",
+                       asked->name);
+    return err_set(err, ERR_USAGE,
+                   "the name %s is taken by %s%s: choose another with -c",
+                   asked->name, holder->root,
+                   is_gone(holder->root) ? ", which is gone" : "");
+}
+
+static void put_text(char **field, const char *text)
+{
+    char *copy = mem_strdup(text);
+    free(*field);
+    *field = copy;
+}
+
+/* What the record of the folder's manual becomes. */
+static int wanted(const struct taken *taken, const struct registering *asked,
+                  struct manual *ret_manual, struct err *err)
+{
+    struct manual *old = find_old(taken, asked), manual = {0};
+    int code = check_free(taken, asked, old, err);
+    if (code)
+        return code;
     if (old) {
         manual = *old;
         *old = (struct manual){0};
-        free(manual.ignore);
-    } else {
-        manual.root = mem_strdup(root);
     }
-    if (name || !manual.name) {
-        char *chosen = name ? mem_strdup(name) : free_name(taken, root);
-        free(manual.name);
-        manual.name = chosen;
-    }
-    manual.ignore = mem_strdup(ignore);
-    manual.all_links = folder->all_links;
-    int code = store_put_manual(txn, &manual, err);
-    if (code)
-        manual_free(&manual);
-    else
-        *ret_manual = manual;
+    put_text(&manual.root, asked->folder.path);
+    if (asked->name)
+        put_text(&manual.name, asked->name);
+    else if (!manual.name)
+        manual.name = free_name(taken, asked->folder.path);
+    if (asked->ignore || !manual.ignore)
+        put_text(&manual.ignore, asked->ignore ? asked->ignore : "");
+    if (!old || !asked->keeps_links)
+        manual.all_links = asked->folder.all_links;
+    *ret_manual = manual;
+    return 0;
+}
+
+static int list_wanted(struct store_txn *txn, const struct registering *asked,
+                       struct manual *ret_manual, struct err *err)
+{
+    struct taken taken = {0};
+    int code = store_list_manuals(txn, &taken.manuals, &taken.count, err);
+    if (!code)
+        code = wanted(&taken, asked, ret_manual, err);
+    for (size_t i = 0; i < taken.count; i++)
+        manual_free(&taken.manuals[i]);
+    free(taken.manuals);
     return code;
 }
 
-int index_register(struct store *store, const struct source_root *root,
-                   const char *name, const char *ignore,
+int index_check(struct store *store, const struct registering *asked,
+                struct err *err)
+{
+    struct store_txn *txn;
+    struct manual manual;
+    int code = check_name(asked->name, err);
+    if (!code)
+        code = store_read(store, &txn, err);
+    if (code)
+        return code;
+    code = list_wanted(txn, asked, &manual, err);
+    store_end(txn);
+    if (code)
+        return code;
+    const struct source_root folder = index_root(&manual);
+    code = check_folder(&folder, manual.ignore, err);
+    manual_free(&manual);
+    return code;
+}
+
+int index_register(struct store *store, const struct registering *asked,
                    struct manual *ret_manual, struct err *err)
 {
-    int code = check_name(name, err);
-    if (!code)
-        code = check_folder(root, ignore ? ignore : "", err);
     struct store_txn *txn;
+    struct manual manual;
+    /* The folder is looked into before anything is written. */
+    int code = index_check(store, asked, err);
     if (!code)
         code = store_write(store, &txn, err);
     if (code)
         return code;
-    struct taken taken = {0};
-    code = store_list_manuals(txn, &taken.manuals, &taken.count, err);
-    if (!code)
-        code = record(txn, &taken, root, name && *name ? name : NULL,
-                      ignore ? ignore : "", ret_manual, err);
-    for (size_t i = 0; i < taken.count; i++)
-        manual_free(&taken.manuals[i]);
-    free(taken.manuals);
+    code = list_wanted(txn, asked, &manual, err);
     if (code) {
         store_end(txn);
         return code;
     }
-    code = store_commit(txn, err);
+    code = store_put_manual(txn, &manual, err);
     if (code)
-        manual_free(ret_manual);
+        store_end(txn);
+    else
+        code = store_commit(txn, err);
+    if (code)
+        manual_free(&manual);
+    else
+        *ret_manual = manual;
     return code;
 }

@@ -108,7 +108,8 @@ static struct view *same_generation(const struct snapshot *old,
         if (old->views[i]->manual.id == manual->id &&
             old->views[i]->manual.generation == manual->generation &&
             old->views[i]->manual.all_links == manual->all_links &&
-            !strcmp(old->views[i]->manual.name, manual->name))
+            !strcmp(old->views[i]->manual.name, manual->name) &&
+            !strcmp(old->views[i]->manual.root, manual->root))
             return old->views[i];
     return NULL;
 }

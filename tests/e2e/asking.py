@@ -244,7 +244,7 @@ def a_stem_of_an_acronym_is_no_evidence():
         h.run("ask", "who won the world cup in 2018", code=1)
         for question in ("what is cups", "what does CUPS wait for", "how do I use cups", "where does cups print jobs"):
             h.run("ask", question)
-        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        h.run("add", os.path.join(h.path, "m"), "--ignore", "", "--wait")
         h.run("ask", "what does a cup hold")
 
 

@@ -332,8 +332,11 @@ def a_manual_leads_nowhere_but_into_itself():
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--follow-links", "--wait")
         check("quagga" in h.run("ask", "secret quagga key").stdout, "trusted")
         check(not h.json("verify")["fault_count"], "verify")
-        # Again without: what it followed is gone.
+        # Added again they stay; no longer followed, what they led to is gone.
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        h.run("search", "quagga")
+        h.run("add", os.path.join(h.path, "m"), "--follow-links", "--no-follow-links", code=2)
+        h.json("add", os.path.join(h.path, "m"), "--no-follow-links", "--wait")
         h.run("search", "quagga", code=1)
 
 

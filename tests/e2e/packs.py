@@ -88,6 +88,11 @@ def what_is_not_here_is_said():
         check(read.manual("m")["generation"] == generation and not read.run("failed").stdout.strip(), "an update")
         check("are not here" in read.run("pack", "m", pack + "2", "--files", code=4).stderr, "pack --files")
         node = hits["results"][0]["node"]
+        read.write("other/a.html", page("Taps", "<p>Turn the tap.</p>"))
+        read.run("add", os.path.join(read.path, "other"), "-c", "other", "--wait")
+        said = read.run("add", os.path.join(read.path, "other"), "-c", "m", code=2).stderr
+        check("taken by a manual that was unpacked without its files" in said, said)
+        read.run("rm", "other")
         read.run("add", os.path.join(made.path, "m"), "-c", "m", "--wait")
         answer = read.json("ask", "what is the impeller primed with")
         check(answer["citations"][0]["status"] == "verified" and answer["citations"][0]["node"] == node and answer["fresh"], "a folder of its own")
@@ -105,7 +110,7 @@ def files_in_a_pack_are_quoted_literally():
         made.write("m/deep/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
         made.run("add", folder, "-c", "m", "--wait")
         made.run("pack", "m", pack, "--key", key, "--files")
-        read.write("lectern/manuals/m/left.html", "left by one who was killed")
+        read.write("store/manuals/m/left.html", "left by one who was killed")
         got = read.json("unpack", pack)
         check("left.html" not in os.listdir(got["root"]), "what was left is gone")
         check(got["root"].startswith(read.path) and content(os.path.join(got["root"], "deep/a.html")) ==

@@ -189,3 +189,43 @@ def a_section_that_becomes_an_entry_is_found_as_one():
                 fresh.json("add", folder, "-c", "m", "--wait")
                 check(hit(h) and hit(h) == hit(fresh), (hit(h), hit(fresh)))
                 check(hit(h)[0][2] > 0, "a word in an entry's name is none of the question's")
+
+
+@test
+def what_is_not_said_again_of_a_manual_stays():
+    """Confidential drafts, say: neither another name nor adding again has them indexed."""
+    with house() as h:
+        folder = os.path.join(h.path, "ig")
+        h.write("ig/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.write("ig/drafts/b.html", page("Draft", "<p>The quagga is secret.</p>"))
+        h.write("ig/notes/c.html", page("Notes", "<p>The numbat digs.</p>"))
+        h.run("add", folder, "--ignore", "drafts/*", "--wait")
+        for again in ((), ("-c", "renamed"), ("--no-follow-links",)):
+            h.run("add", folder, *again, "--wait")
+            h.run("search", "quagga", code=1)
+        h.run("search", "numbat", "-c", "renamed")
+        h.run("add", folder, "--ignore", "notes/*", "--wait")
+        h.run("search", "numbat", code=1)
+        h.run("search", "quagga")
+        h.run("add", folder, "--ignore=", "--wait")
+        h.run("search", "numbat")
+
+
+@test
+def a_folder_that_has_moved_is_added_under_its_manuals_name():
+    with house() as h:
+        old, new, other = (os.path.join(h.path, name) for name in ("old", "new", "other"))
+        h.write("old/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.write("old/drafts/b.html", page("Draft", "<p>The quagga is secret.</p>"))
+        h.write("other/a.html", page("Taps", "<p>Turn the tap.</p>"))
+        h.run("add", old, "-c", "m", "--ignore", "drafts/*", "--wait")
+        h.run("add", other, "--wait")
+        node = h.json("search", "casing")["results"][0]["node"]
+        check("taken by " + old in h.run("add", other, "-c", "m", code=2).stderr, "it is there")
+        os.rename(old, new)
+        check("which is gone" in h.run("add", other, "-c", "m", code=2).stderr, "one folder, two manuals")
+        h.run("add", new, "-c", "m", "--wait")
+        check(h.manual("m")["root"] == new and len(h.json("ls")["manuals"]) == 2, h.json("ls"))
+        check(h.json("search", "casing")["results"][0]["node"] == node, "the same section")
+        check(h.json("ask", "vent the casing")["citations"][0]["status"] == "verified", "quoted from there")
+        h.run("search", "quagga", code=1)

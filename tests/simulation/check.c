@@ -156,12 +156,12 @@ static struct buf fresh_outline(const struct service *service,
     struct store *store;
     struct manual manual;
     struct index_report report;
-    const struct source_root root = {.path = followed->root};
+    const struct registering asked = {.folder = {.path = followed->root},
+                                      .name = followed->name};
     struct store_options where = {.folder = folder, .max_bytes = 64 << 20};
     struct index_options options = {.parser = service->daemon.parser};
     must_be(store_open(&where, &store, &err), &err, "open");
-    must_be(index_register(store, &root, followed->name, NULL, &manual, &err),
-            &err, "add");
+    must_be(index_register(store, &asked, &manual, &err), &err, "add");
     must_be(index_update(store, manual.id, &options, NULL, NULL, NULL, &report,
                          &err),
             &err, "index");

@@ -84,10 +84,10 @@ static void add(struct service *service, struct followed *manual)
 {
     struct err err;
     struct manual record;
-    const struct source_root folder = {.path = manual->root};
-    must(index_register(service->daemon.store, &folder, manual->name, NULL,
-                        &record, &err),
-         &err, "add");
+    const struct registering asked = {.folder = {.path = manual->root},
+                                      .name = manual->name};
+    must(index_register(service->daemon.store, &asked, &record, &err), &err,
+         "add");
     manual->id = record.id;
     manual_free(&record);
     jobs_update(service->daemon.jobs, manual->id, manual->name, false);

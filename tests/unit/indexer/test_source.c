@@ -721,13 +721,13 @@ static void a_part_that_was_not_given_is_a_document_later(void **state)
     struct manual manual;
     char root[512];
     snprintf(root, sizeof root, "%s", path_of("book"));
-    const struct source_root place = {.path = root};
+    const struct registering asked = {.folder = {.path = root}, .name = "m"};
     assert_int_equal(mkdir(root, 0700), 0);
     write_file("book/main.tex",
                slice_of("\\documentclass{article}\\begin{document}"
                         "\\section{Main}\\input{part}\\end{document}"));
     write_file("book/part.tex", slice_of("\\section{Part}Okapi."));
-    assert_int_equal(index_register(store, &place, "m", "", &manual, NULL), 0);
+    assert_int_equal(index_register(store, &asked, &manual, NULL), 0);
     update(store, manual.id);
     assert_true(has_title(store, manual.id, "Part"));
     write_file("book/main.tex",

@@ -530,10 +530,8 @@ static void a_damaged_manual_is_taken_away(void **state)
     assert_true(is_named(&report, TABLE_MANUALS, "damaged"));
     verify_report_free(&report);
     assert_int_equal(library_refresh(h->library, NULL), 0);
-    assert_int_equal(index_register(h->store,
-                                    &(struct source_root){h->root, false}, "m",
-                                    "", &manual, NULL),
-                     0);
+    const struct registering asked = {.folder = {.path = h->root}, .name = "m"};
+    assert_int_equal(index_register(h->store, &asked, &manual, NULL), 0);
     assert_true(manual.id > h->manual);
     h->manual = manual.id;
     manual_free(&manual);

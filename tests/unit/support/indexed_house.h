@@ -87,8 +87,8 @@ static inline int open_with(void **state, bool recalls)
     assert_int_equal(store_open(&options, &h->store, NULL), 0);
     buf_free(&store);
     assert_int_equal(library_open(h->store, &h->library, NULL), 0);
-    if (index_register(h->store, &(struct source_root){h->root, false}, "m", "",
-                       &manual, &err))
+    const struct registering asked = {.folder = {.path = h->root}, .name = "m"};
+    if (index_register(h->store, &asked, &manual, &err))
         fail_msg("%s", err.message);
     h->manual = manual.id;
     manual_free(&manual);
