@@ -229,14 +229,15 @@ void output_put_device(struct buf *out, const cJSON *model)
 void output_put_title_path(struct buf *out, const cJSON *path)
 {
     const cJSON *title;
-    bool first = true;
+    const char *above = NULL;
     cJSON_ArrayForEach (title, path) {
-        if (!cJSON_IsString(title))
+        if (!cJSON_IsString(title) ||
+            (above && !strcmp(title->valuestring, above)))
             continue;
-        if (!first)
+        if (above)
             buf_put_text(out, " › ");
-        buf_put_text(out, title->valuestring);
-        first = false;
+        above = title->valuestring;
+        buf_put_text(out, above);
     }
     buf_put(out, "", 0);
 }

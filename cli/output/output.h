@@ -43,7 +43,8 @@ void output_remark(const struct cli *cli, const char *format, ...)
 
 /* Appends the device that the model of a status or of `model` runs on, and why. */
 void output_put_device(struct buf *out, const cJSON *model);
-/* "path › of › titles", and "file#anchor" or "file". */
+/* "path › of › titles", a title once where what stands below is called the same,
+ * and "file#anchor" or "file". */
 void output_put_title_path(struct buf *out, const cJSON *path);
 void output_put_place(struct buf *out, const cJSON *object);
 

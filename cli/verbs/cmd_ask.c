@@ -63,14 +63,25 @@ static bool is_none(const cJSON *result)
     return !strcmp(json_get_text(result, "kind", "none"), "none");
 }
 
-static bool same_place(const cJSON *a, const cJSON *b)
+/* What is said of a citation's status beside its place. */
+static const char *remark_of(const cJSON *citation)
 {
-    static const char *const members[] = {"node", "file", "status"};
+    const char *status = json_get_text(citation, "status", "");
+    if (!strcmp(status, "unverified"))
+        return "  (not verified)";
+    return strcmp(status, "stored") ? "" : "  (its file is not here)";
+}
+
+/* Whether two citations have one line: of verified and repaired ones it reads
+ * the same. */
+static bool same_line(const cJSON *a, const cJSON *b)
+{
+    static const char *const members[] = {"node", "file"};
     for (size_t i = 0; b && i < sizeof members / sizeof *members; i++)
         if (strcmp(json_get_text(a, members[i], ""),
                    json_get_text(b, members[i], "")) != 0)
             return false;
-    return b != NULL;
+    return b && !strcmp(remark_of(a), remark_of(b));
 }
 
 /* "[1] ", "[1-3] ": the citations of a section that follow one another. */
@@ -112,7 +123,7 @@ static void print_citations(struct cli *cli, const cJSON *result)
          citation = citation->next) {
         const cJSON *first = citation;
         struct buf line = {0};
-        while (same_place(first, citation->next))
+        while (same_line(first, citation->next))
             citation = citation->next;
         fputs(before, stdout);
         before = "";
@@ -122,10 +133,7 @@ static void print_citations(struct cli *cli, const cJSON *result)
                               cJSON_GetObjectItemCaseSensitive(first, "path"));
         buf_put_text(&line, "  ");
         emphasis_put_place(cli, &line, first);
-        if (!strcmp(json_get_text(first, "status", ""), "unverified"))
-            buf_put_text(&line, "  (not verified)");
-        if (!strcmp(json_get_text(first, "status", ""), "stored"))
-            buf_put_text(&line, "  (its file is not here)");
+        buf_put_text(&line, remark_of(first));
         output_dim_line(cli, &line, "    ");
         buf_free(&line);
         for (; written && first != citation->next; first = first->next)

@@ -97,15 +97,18 @@ static int put_params(const cJSON *body, struct buf *out, struct err *err)
 static void put_citation(const cJSON *citation, struct buf *out)
 {
     const char *anchor = json_get_text(citation, "anchor", "");
-    const char *before = ": ";
+    const char *before = ": ", *above = "";
     const cJSON *title;
     buf_printf(out, "[%lld] %s", (long long)json_get_int(citation, "n", 0),
                json_get_text(citation, "manual", ""));
     cJSON_ArrayForEach (title,
                         cJSON_GetObjectItemCaseSensitive(citation, "path")) {
-        buf_printf(out, "%s%s", before,
-                   cJSON_IsString(title) ? title->valuestring : "");
+        const char *text = cJSON_IsString(title) ? title->valuestring : "";
+        if (!strcmp(text, above))
+            continue;
+        buf_printf(out, "%s%s", before, text);
         before = " › ";
+        above = text;
     }
     buf_printf(out, "  %s%s%s\n", json_get_text(citation, "file", ""),
                anchor[0] ? "#" : "", anchor);

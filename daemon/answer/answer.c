@@ -5,8 +5,12 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "memory/lexical/sentences.h"
 
-enum { ROUTE_HITS = 5 /* shown under "route" */ };
+enum {
+    ROUTE_HITS = 5, /* shown under "route" */
+    MAX_LINES = 12  /* of a passage that are cited one by one */
+};
 
 static struct citation *add(struct answer *answer)
 {
@@ -98,6 +102,61 @@ static bool has_lines(const struct passage *passage)
            memchr(passage->text.data, '\n', passage->text.size);
 }
 
+static void drop_last(struct answer *answer)
+{
+    quote_free(&answer->citations[--answer->count].quote);
+}
+
+/* Cites the passage's lines one by one, if each stands in the file whole and they do
+ * not together, as a term and its definition with a sign between them that links
+ * to it; else nothing is changed.  ERR_CANCELLED. */
+static int cite_lines(const struct call *call, struct answer *answer,
+                      const struct passage *passage, struct err *err)
+{
+    const struct block block = {.kind = passage->kind, .text = passage->text};
+    size_t from = answer->count;
+    struct citation part = answer->citations[from - 1];
+    bool whole = !part.quote.whole && block.kind != BLOCK_CODE &&
+                 memchr(block.text.data, '\n', block.text.size);
+    int code = 0;
+    for (size_t at = 0; at < block.text.size && whole && !code;) {
+        struct passage line = *passage;
+        line.text = sentences_unmarked(&block, sentences_line(&block, &at));
+        if (!line.text.size)
+            continue;
+        line.at += (size_t)(line.text.data - passage->text.data);
+        code = answer_cite(call, answer, &line, CITE_VERIFIED, false, err);
+        whole = !code && answer->count - from <= MAX_LINES &&
+                answer->citations[answer->count - 1].quote.whole;
+    }
+    if (whole && answer->count > from) {
+        quote_free(&part.quote);
+        answer->count--;
+        memmove(&answer->citations[from - 1], &answer->citations[from],
+                (answer->count - from + 1) * sizeof *answer->citations);
+    } else {
+        while (answer->count > from)
+            drop_last(answer);
+    }
+    return code == ERR_CANCELLED ? code : 0;
+}
+
+/* Appends the citations from the `from`-th on, which are the passage's. */
+static void put_quotes(struct answer *answer, size_t from,
+                       const struct passage *passage)
+{
+    for (size_t i = from; i < answer->count; i++) {
+        const struct citation *citation = &answer->citations[i];
+        const struct quote *quote = &citation->quote;
+        bool laid_out = quote->whole && has_lines(&citation->passage);
+        const char *between = passage->kind == BLOCK_DEFINITION ? "\n  " : "\n";
+        buf_put_text(&answer->text, i > from ? between : i ? "\n\n" : "");
+        buf_put_slice(&answer->text, laid_out ? citation->passage.text
+                                              : buf_slice(&quote->text));
+        buf_printf(&answer->text, " [%zu]", i + 1);
+    }
+}
+
 int answer_from_passages(const struct call *call,
                          const struct passages *passages, size_t max,
                          struct answer *answer, struct err *err)
@@ -110,6 +169,7 @@ int answer_from_passages(const struct call *call,
         if (next && sections == max)
             break;
         struct err why = {.position = -1};
+        size_t before = answer->count;
         int code =
             answer_cite(call, answer, passage, CITE_VERIFIED, true, &why);
         if (answer_is_lost(code)) {
@@ -126,12 +186,11 @@ int answer_from_passages(const struct call *call,
             continue;
         }
         sections += next;
-        const struct quote *quote = &answer->citations[answer->count - 1].quote;
-        bool laid_out = quote->whole && has_lines(passage);
-        buf_put_text(&answer->text, answer->count > 1 ? "\n\n" : "");
-        buf_put_slice(&answer->text,
-                      laid_out ? passage->text : buf_slice(&quote->text));
-        buf_printf(&answer->text, " [%zu]", answer->count);
+        if (cite_lines(call, answer, passage, &why)) {
+            *err = why;
+            return ERR_CANCELLED;
+        }
+        put_quotes(answer, before, passage);
     }
     if (answer->count || !failure.code)
         return 0;

@@ -157,7 +157,8 @@ static bool find_longest(const struct reading *reading, struct slice text,
 static bool find_part(const struct reading *reading, struct slice text,
                       struct quote *quote)
 {
-    return find_longest(reading, text, quote_part_end, MIN_PART, quote) ||
+    return find_longest(reading, text, line_end, MIN_PART, quote) ||
+           find_longest(reading, text, quote_part_end, MIN_PART, quote) ||
            find_longest(reading, text, line_end, 1, quote) ||
            find_longest(reading, text, quote_part_end, 1, quote);
 }

@@ -21,7 +21,7 @@ static inline bool quote_is_away(const struct view *view)
 }
 
 /* Looks in the file, as it is now, for the passage, or else for the longest
- * of its sentences that is there.  ERR_NOT_FOUND, ERR_STALE or ERR_IO: nothing
+ * of its lines or sentences that is there.  ERR_NOT_FOUND, ERR_STALE or ERR_IO: nothing
  * of it can be shown to stand there.  Where the files are away the quote is the
  * passage as the store has it. */
 int quote_check(struct parser *parser, const struct passage *passage,

@@ -154,6 +154,24 @@ def a_caption_does_not_stand_alone():
 
 
 @test
+def a_definition_is_quoted_line_by_line_where_a_sign_parts_it():
+    """A link's sign that is no part of the text stands between the term and what it means."""
+    said = "Limits the flow to litres an hour. A throttle of nothing shuts the valve."
+    with house() as h:
+        h.write("m/a.html", page("Pumps", PADDING + f"<dl><dt id='t'>--throttle<a class='headerlink' href='#t'>\uf0c1</a></dt><dd><p>{said}</p></dd></dl>"
+                                 "<p>Filler.</p><dl><dt>--vent<a class='headerlink' href='#v'>\uf0c1</a></dt><dd>Vents the throttle<a class='headerlink' href='#w'>"
+                                 "\uf0c1</a> of the flow before it limits some litres.</dd></dl>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        answer = h.json("ask", "limit the flow to some litres with a throttle")
+        found = {c["quote"]: c["status"] for c in answer["citations"]}
+        check(found.get("--throttle") == found.get(said) == "verified", answer)
+        check("--throttle [" in answer["answer"] and f"\n  {said} [" in answer["answer"], answer["answer"])
+        check("repaired" in found.values(), found)
+        plain = h.run("ask", "limit the flow to some litres with a throttle").stdout
+        check(len(re.findall(r"^\[1-\d+\] ", plain, re.M)) == len(re.findall(r"^\[", plain, re.M)) == 1, plain)
+
+
+@test
 def a_quote_is_verified_in_the_file_as_it_is():
     """The verb `quote` of the socket: a claim of somebody else, looked for in one section."""
     with house() as h:

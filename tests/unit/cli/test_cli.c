@@ -377,6 +377,18 @@ static void a_device_is_said_with_why(void **state)
                  "nothing waits for it");
 }
 
+/* A book whose first chapter is called as itself. */
+static void a_title_stands_once_in_a_path(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    cJSON *path = cJSON_Parse("[\"Pumps\",\"Pumps\",\"Valves\",\"Pumps\"]");
+    output_put_title_path(&out, path);
+    assert_string_equal(out.data, "Pumps › Valves › Pumps");
+    cJSON_Delete(path);
+    buf_free(&out);
+}
+
 static void text_for_people(void **state)
 {
     (void)state;
@@ -748,6 +760,7 @@ int main(void)
         cmocka_unit_test(a_daemon_that_ends_at_once_is_told),
         cmocka_unit_test(addresses_are_encoded),
         cmocka_unit_test(a_device_is_said_with_why),
+        cmocka_unit_test(a_title_stands_once_in_a_path),
         cmocka_unit_test(text_for_people),
         cmocka_unit_test(lines_fit_the_terminal),
         cmocka_unit_test(quotes_stay_quotes),

@@ -282,7 +282,10 @@ static void what_stands_there_is_quoted(void **state)
           "Red apples are ripe. Green ones");
     quote(b, "a.html", "Brown bears sleep all winter. In a cave?",
           BLOCK_PARAGRAPH, "Brown bears sleep all winter.");
-    /* Of what is left the longest sentence, then a line, then what is short. */
+    /* Of what is left the longest line, then a sentence, then what is short. */
+    quote(b, "a.html",
+          "Term\n  Brown bears sleep all winter. In a den?\n  None such here.",
+          BLOCK_DEFINITION, "Brown bears sleep all winter. In a den?");
     quote(b, "a.html", "None such here.\nGreen ones", BLOCK_PARAGRAPH,
           "Green ones");
     quote(b, "a.html", "In a den? Yes", BLOCK_PARAGRAPH, "In a den?");
