@@ -15,6 +15,8 @@ struct tree *assemble_skeleton(const struct tree *tree)
                       .title = tree_copy_text(summary, tree->page.title),
                       .up = tree_copy_text(summary, tree->page.up),
                       .trail = tree->page.trail,
+                      .above = tree_copy_text(summary, tree->page.above),
+                      .home = tree_copy_text(summary, tree->page.home),
                       .prev = tree_copy_text(summary, tree->page.prev),
                       .next = tree_copy_text(summary, tree->page.next),
                       .contents = tree->page.contents,

@@ -340,6 +340,28 @@ static void test_trails(void **state)
                  "up.html", false);
 }
 
+static void expect_above(const char *html, const char *above, const char *home)
+{
+    struct tree *tree = parse(html);
+    assert_true(slice_is(tree->page.above, above));
+    assert_true(slice_is(tree->page.home, home));
+    tree_free(tree);
+}
+
+/* MadCap Flare names the pages above without links; what it calls a name is a variable
+ * where only the program that shows the page knows it. */
+static void test_names_above(void **state)
+{
+    (void)state;
+    expect_above("<html data-mc-path-to-help-system='../' data-mc-toc-path='"
+                 "Use |  The views'><h1>A</h1>",
+                 "Use|The views", "../");
+    expect_above("<html data-mc-toc-path='Use|[%=System.LinkedTitle%]|Views'>",
+                 "Use", "");
+    expect_above("<html data-mc-toc-path='||A||'><h1>A</h1>", "A", "");
+    expect_above("<html data-mc-toc-path=''><h1>A</h1>", "", "");
+}
+
 /* gi-docgen: what stands between the parts of a name is drawn. */
 static void test_names_in_parts(void **state)
 {
@@ -642,6 +664,7 @@ int main(void)
         TEST(test_panels),
         TEST(test_hevea),
         TEST(test_trails),
+        TEST(test_names_above),
         TEST(test_names_in_parts),
         TEST(test_lists_of_members),
         TEST(test_doxygen_more),
