@@ -142,6 +142,13 @@ static bool put_name(struct buf *names, struct slice name)
     return true;
 }
 
+/* What Flare makes besides its topics: the frame that shows them, a page to search. */
+static bool is_no_topic(const xmlNode *html)
+{
+    const char *type = dom_attribute(html, "data-mc-runtime-file-type");
+    return type && !strstr(type, "Topic");
+}
+
 static void read_names(struct dom *dom, const xmlNode *html,
                        struct page_facts *facts)
 {
@@ -217,7 +224,10 @@ void page_read(struct dom *dom, struct page_facts *ret)
         if (kind)
             trail = end_of_trail(at, kind);
         switch (dom_tag(at)) {
-        case GUMBO_TAG_HTML: read_names(dom, at, ret); break;
+        case GUMBO_TAG_HTML:
+            read_names(dom, at, ret);
+            ret->frames = is_no_topic(at);
+            break;
         case GUMBO_TAG_TITLE:
             if (!ret->title.size && dom_tag(at->parent) == GUMBO_TAG_HEAD)
                 read_title(dom, at, ret);
@@ -294,8 +304,8 @@ int page_role(const struct page_facts *facts)
     if (facts->asks && facts->text < MAX_SEARCH &&
         title_is(facts, is_search_title))
         return PAGE_SEARCH;
-    if (facts->lists)
-        return PAGE_MADE; /* a source */
+    if (facts->lists || facts->frames)
+        return PAGE_MADE; /* a source; a frame */
     if (is_letter(facts->first_heading) && facts->linked &&
         8 * facts->linked >= facts->text)
         return PAGE_MADE;

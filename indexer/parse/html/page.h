@@ -13,6 +13,7 @@ struct page_facts {
     struct slice above, home; /* as in struct page */
     bool trail;               /* up ends the trail that leads here */
     bool refreshes;           /* to another page */
+    bool frames;              /* its program shows other pages in it: Flare's */
     bool asks;                /* there is something to fill in */
     bool lists; /* it is a source, which tools list besides the text */
 

@@ -340,6 +340,25 @@ static void test_trails(void **state)
                  "up.html", false);
 }
 
+static void expect_role(const char *html, int role)
+{
+    struct tree *tree = parse(html);
+    assert_int_equal(tree->page.role, role);
+    tree_free(tree);
+}
+
+/* The frame in which Flare's program shows its topics. */
+static void test_flare_frames(void **state)
+{
+    (void)state;
+    expect_role("<html data-mc-runtime-file-type='Default;TriPane'><title>Help"
+                "</title><h1>Logo</h1><h1>Your search returned</h1>",
+                PAGE_MADE);
+    expect_role("<html data-mc-runtime-file-type='Topic;Search;Default'><h1>A"
+                "</h1><p>a",
+                PAGE_CONTENT);
+}
+
 static void expect_above(const char *html, const char *above, const char *home)
 {
     struct tree *tree = parse(html);
@@ -689,6 +708,7 @@ int main(void)
         TEST(test_hevea),
         TEST(test_trails),
         TEST(test_names_above),
+        TEST(test_flare_frames),
         TEST(test_flare),
         TEST(test_names_in_parts),
         TEST(test_lists_of_members),
