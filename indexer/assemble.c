@@ -15,6 +15,8 @@ struct tree *assemble_skeleton(const struct tree *tree)
                       .title = tree_copy_text(summary, tree->page.title),
                       .up = tree_copy_text(summary, tree->page.up),
                       .trail = tree->page.trail,
+                      .above = tree_copy_text(summary, tree->page.above),
+                      .home = tree_copy_text(summary, tree->page.home),
                       .prev = tree_copy_text(summary, tree->page.prev),
                       .next = tree_copy_text(summary, tree->page.next),
                       .contents = tree->page.contents,
@@ -74,7 +76,8 @@ uint32_t assemble_find(const struct piece *pieces, uint32_t count,
 struct assembly {
     const struct piece *pieces;
     uint32_t count;
-    struct place *places;
+    struct place *places; /* [total] */
+    uint32_t total;
     struct tree *outline;
     struct repeated blocks, titles, banners;
 };
@@ -170,24 +173,29 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
     return first;
 }
 
-/* A heading that a page of contents sorts others under. */
-static uint32_t add_group(struct assembly *assembly, const struct place *place,
-                          uint32_t parent)
+static uint32_t add_heading(struct tree *outline, struct slice title,
+                            uint32_t parent)
 {
-    struct tree *outline = assembly->outline;
-    const struct page *page = &assembly->pieces[place->parent].skeleton->page;
-    struct slice title = page->links[place->group].title;
     uint32_t index =
         tree_add_node(outline, parent, 0, title, (struct slice){"", 0});
     outline->nodes[index].own = hash_bytes(title.data, title.size);
     return index;
 }
 
-/* Depth first over the pages, by parent links alone: no recursion. */
+/* A heading that a page of contents sorts others under. */
+static uint32_t add_group(struct assembly *assembly, const struct place *place,
+                          uint32_t parent)
+{
+    const struct page *page = &assembly->pieces[place->parent].skeleton->page;
+    return add_heading(assembly->outline, page->links[place->group].title,
+                       parent);
+}
+
+/* Depth first over the places, by parent links alone: no recursion. */
 static void add_pages(struct assembly *assembly, uint32_t first_top)
 {
-    uint32_t *roots = mem_alloc(assembly->count * sizeof *roots);
-    uint32_t *groups = mem_alloc(assembly->count * sizeof *groups);
+    uint32_t *roots = mem_alloc(assembly->total * sizeof *roots);
+    uint32_t *groups = mem_alloc(assembly->total * sizeof *groups);
     uint32_t page = first_top, before = TREE_NONE;
     while (page != TREE_NONE) {
         const struct place *place = &assembly->places[page];
@@ -200,7 +208,9 @@ static void add_pages(struct assembly *assembly, uint32_t first_top)
                 goes_on ? groups[before] : add_group(assembly, place, above);
             above = groups[page];
         }
-        roots[page] = add_page(assembly, page, above);
+        roots[page] = page < assembly->count
+                          ? add_page(assembly, page, above)
+                          : add_heading(assembly->outline, place->title, above);
         before = TREE_NONE;
         if (place->child != TREE_NONE) {
             page = place->child;
@@ -250,8 +260,8 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
 {
     struct assembly assembly = {
         .pieces = pieces, .count = count, .outline = tree_new(true)};
-    assembly.places = mem_alloc(count * sizeof *assembly.places);
-    uint32_t first = place_pages(pieces, count, assembly.places);
+    uint32_t first =
+        place_pages(pieces, count, &assembly.places, &assembly.total);
     repeated_blocks(pieces, assembly.places, count, &assembly.blocks);
     repeated_titles(pieces, assembly.places, count, &assembly.titles);
     repeated_banners(pieces, assembly.places, count, &assembly.banners);

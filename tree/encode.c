@@ -3,10 +3,12 @@
  *
  *   "LT"  version  flags          4 bytes; flags bit 0: outline; bit 1: its
  *                                 nodes were given their aliases; bit 2: the
- *                                 page's up ends a trail
+ *                                 page's up ends a trail; bit 3: names of the
+ *                                 pages above are there
  *   files:   string path ...
  *   outline: varint why it is left out, for each file
- *   page:    varint role, varint encoding, string title, up, prev, next
+ *   page:    varint role, varint encoding, string title, up, prev, next;
+ *            with bit 3: string above, home
  *     links: varint kind of contents, string url, varint depth, string
  *            title ...
  *     aliases: string text, string url ...
@@ -39,7 +41,8 @@ enum {
     OLDEST_VERSION = 2,
     FLAG_OUTLINE = 1,
     FLAG_ALIASES = 2,
-    FLAG_TRAIL = 4
+    FLAG_TRAIL = 4,
+    FLAG_ABOVE = 8
 };
 
 /* Bytes that the smallest of each takes, so that a count is believed only as
@@ -124,13 +127,20 @@ static void put_links(const struct page *page, struct buf *out)
     }
 }
 
+static bool has_above(const struct page *page)
+{
+    return page->above.size || page->home.size;
+}
+
 static void put_head(const struct tree *tree, struct buf *out)
 {
+    bool above = has_above(&tree->page);
     buf_put_text(out, "LT");
     buf_put_byte(out, VERSION);
     buf_put_byte(out, (tree->outline ? FLAG_OUTLINE : 0) |
                           (tree->has_aliases ? FLAG_ALIASES : 0) |
-                          (tree->page.trail ? FLAG_TRAIL : 0));
+                          (tree->page.trail ? FLAG_TRAIL : 0) |
+                          (above ? FLAG_ABOVE : 0));
     buf_put_varint(out, tree->file_count);
     for (uint32_t i = 0; i < tree->file_count; i++)
         buf_put_string(out, tree->files[i]);
@@ -142,6 +152,10 @@ static void put_head(const struct tree *tree, struct buf *out)
     buf_put_string(out, tree->page.up);
     buf_put_string(out, tree->page.prev);
     buf_put_string(out, tree->page.next);
+    if (above) {
+        buf_put_string(out, tree->page.above);
+        buf_put_string(out, tree->page.home);
+    }
     put_links(&tree->page, out);
     buf_put_varint(out, tree->count);
 }
@@ -182,6 +196,7 @@ struct decoding {
     struct tree_limits left;
     int version;
     bool part;     /* nodes' parents may be missing */
+    bool named;    /* the page has names of those above */
     uint64_t last; /* end of the span decoded last */
 };
 
@@ -370,6 +385,10 @@ static void take_head(struct decoding *d)
     tree->page.up = tree_copy_text(tree, read_string(in));
     tree->page.prev = tree_copy_text(tree, read_string(in));
     tree->page.next = tree_copy_text(tree, read_string(in));
+    if (d->named) {
+        tree->page.above = tree_copy_text(tree, read_string(in));
+        tree->page.home = tree_copy_text(tree, read_string(in));
+    }
     if (d->version > 2)
         take_links(d);
     if (!in->failed && d->version > 3)
@@ -399,12 +418,13 @@ static int begin(struct decoding *d, struct err *err)
         return err_set(err, ERR_FORMAT, "not an encoded tree");
     d->version = magic[2];
     if (d->version < OLDEST_VERSION || d->version > VERSION ||
-        magic[3] > (FLAG_OUTLINE | FLAG_ALIASES | FLAG_TRAIL))
+        magic[3] > (FLAG_OUTLINE | FLAG_ALIASES | FLAG_TRAIL | FLAG_ABOVE))
         return err_set(err, ERR_FORMAT, "a tree of encoding %d, not %d",
                        d->version, VERSION);
     d->tree = tree_new(magic[3] & FLAG_OUTLINE);
     d->tree->has_aliases = magic[3] & FLAG_ALIASES;
     d->tree->page.trail = magic[3] & FLAG_TRAIL;
+    d->named = magic[3] & FLAG_ABOVE;
     return 0;
 }
 

@@ -205,8 +205,11 @@ struct page {
     struct slice title;          /* <title> */
     struct slice up, prev, next; /* URLs as written, or empty */
     bool trail;                  /* up is the end of a trail of links */
-    int contents;                /* enum page_contents */
-    struct page_link *links;     /* [link_count] in order */
+    struct slice above;          /* names of the pages above, "A|B", outermost
+                                    first, or empty */
+    struct slice home; /* URL of the folder whose pages have these names */
+    int contents;      /* enum page_contents */
+    struct page_link *links; /* [link_count] in order */
     uint32_t link_count;
     struct page_alias *aliases; /* [alias_count] in order */
     uint32_t alias_count;

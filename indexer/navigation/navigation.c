@@ -224,6 +224,9 @@ static uint32_t choose_parent(const struct navigation *p, uint32_t page)
 {
     const struct offer *offer = &p->pages[page].offer;
     uint32_t parent = navigation_follow(p, page, navigation_page(p, page)->up);
+    if (p->pages[page].by_name &&
+        (navigation_page(p, page)->trail || parent == TREE_NONE))
+        return p->pages[page].named;
     if (navigation_page(p, page)->trail && parent != TREE_NONE &&
         (p->pages[parent].through || p->places[parent].excluded ||
          is_listed_surely(p, page)))
@@ -240,8 +243,8 @@ static uint32_t choose_parent(const struct navigation *p, uint32_t page)
  * the root. */
 static void cut_circles(struct navigation *p)
 {
-    uint32_t *mark = mem_alloc(p->count * sizeof *mark);
-    for (uint32_t i = 0; i < p->count; i++) {
+    uint32_t *mark = mem_alloc(p->total * sizeof *mark);
+    for (uint32_t i = 0; i < p->total; i++) {
         uint32_t page = i;
         while (page != TREE_NONE && !mark[page]) {
             mark[page] = i + 1;
@@ -268,7 +271,7 @@ static void open_menus(struct navigation *p)
     }
     for (uint32_t i = 0; i < p->count; i++) {
         struct place *place = &p->places[i];
-        while (place->parent != TREE_NONE && p->pages[place->parent].through) {
+        while (place->parent < p->count && p->pages[place->parent].through) {
             const struct page_place *menu = &p->pages[place->parent];
             uint64_t own = p->pages[i].listed >> 20;
             if (menu->listed != UINT64_MAX && own < 1 << 20)
@@ -306,14 +309,16 @@ static void find_parents(struct navigation *p)
 /* ---- All of it ---- */
 
 uint32_t place_pages(const struct piece *pieces, uint32_t count,
-                     struct place *places)
+                     struct place **ret_places, uint32_t *ret_total)
 {
-    struct navigation p = {.pieces = pieces, .count = count, .places = places};
+    struct navigation p = {.pieces = pieces, .count = count, .total = count};
+    p.places = mem_alloc(count * sizeof *p.places);
     p.pages = mem_alloc(count * sizeof *p.pages);
     p.targets = mem_alloc(count * sizeof *p.targets);
     look_at(&p);
     navigation_measure_ways(&p);
     navigation_read_lists(&p);
+    navigation_read_names(&p);
     find_parents(&p);
     navigation_read_in_order(&p);
     uint32_t first = navigation_link_children(&p);
@@ -321,5 +326,7 @@ uint32_t place_pages(const struct piece *pieces, uint32_t count,
         free(p.targets[i]);
     free(p.targets);
     free(p.pages);
+    *ret_places = p.places;
+    *ret_total = p.total;
     return first;
 }

@@ -3,6 +3,8 @@
  *
  * A page's parent is, the first that there is:
  *   - the page that its "up" link names (Texinfo, DocBook, LaTeX2HTML);
+ *   - the page that is called as it says that what is above is called ("Use|Views":
+ *     MadCap Flare); where none is, a heading becomes a node there;
  *   - the page under which a generator's list of contents has it (Sphinx,
  *     mdBook, Doxygen, rustdoc, javadoc), or the frame around it;
  *   - the last page of the trail that leads to it ("Home > Use > This");
@@ -35,11 +37,13 @@ struct place {
     uint32_t same;           /* piece of the same content that stands for it,
                                 or itself */
     int excluded;            /* enum excluded */
+    struct slice title;      /* of a heading that is no page, else empty */
 };
 
-/* places: [count].  Returns the first page below the root; TREE_NONE: there is
- * none. */
+/* ret_places: [ret_total], to be freed: those of the pieces, then those of headings
+ * that pages stand below; their titles live as long as the pieces.  Returns the first
+ * place below the root; TREE_NONE: there is none. */
 uint32_t place_pages(const struct piece *pieces, uint32_t count,
-                     struct place *places);
+                     struct place **ret_places, uint32_t *ret_total);
 
 #endif

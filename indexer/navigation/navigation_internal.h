@@ -22,14 +22,17 @@ struct page_place {
     uint32_t distance; /* lists between the top and it; NOT_PLACED: no way */
     uint64_t listed;   /* order among siblings by lists; UINT64_MAX: none */
     struct offer offer;
-    bool surely; /* listed so by its generator */
+    uint32_t named; /* with by_name: the place above; TREE_NONE: the root */
+    bool by_name;   /* names say where it stands */
+    bool surely;    /* listed so by its generator */
     bool is_index, through;
 };
 
 struct navigation {
     const struct piece *pieces;
     uint32_t count;
-    struct place *places;
+    struct place *places; /* [total] of the pieces, then of headings */
+    uint32_t total;
     struct page_place *pages;
     uint32_t **targets; /* [count][link_count] pieces that links lead to */
 };
@@ -69,6 +72,12 @@ void navigation_measure_ways(struct navigation *p);
 
 /* The best offer for each page; which pages only tell where others are. */
 void navigation_read_lists(struct navigation *p);
+
+/* ---- navigation_names.c ---- */
+
+/* What stands above the pages that names say it of; adds the headings that are
+ * missing, each behind the one that it is below. */
+void navigation_read_names(struct navigation *p);
 
 /* ---- navigation_order.c ---- */
 

@@ -91,6 +91,7 @@ void navigation_nest_by_number(struct navigation *p)
         uint32_t page = above.piece;
         const struct offer *offer = &p->pages[page].offer;
         bool confident =
+            p->pages[page].by_name ||
             navigation_follow(p, page, navigation_page(p, page)->up) !=
                 TREE_NONE ||
             (offer->lister != TREE_NONE &&
@@ -179,16 +180,9 @@ static bool is_head(const struct navigation *p, uint32_t page)
            navigation_folder_index(p, page) == TREE_NONE;
 }
 
-static int by_place(const void *a, const void *b, void *context)
+static int compare_pages(const struct navigation *p, uint32_t i, uint32_t j)
 {
-    const struct navigation *p = context;
-    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
     const struct page_place *x = &p->pages[i], *y = &p->pages[j];
-    const struct place *a_place = &p->places[i], *b_place = &p->places[j];
-    if (a_place->parent != b_place->parent)
-        return a_place->parent < b_place->parent ? -1 : 1;
-    if (a_place->group != b_place->group)
-        return a_place->group + 1 < b_place->group + 1 ? -1 : 1;
     uint64_t first = x->surely ? x->listed : UINT64_MAX,
              second = y->surely ? y->listed : UINT64_MAX;
     if (first != second)
@@ -205,25 +199,68 @@ static int by_place(const void *a, const void *b, void *context)
     return order ? order : i < j ? -1 : i > j;
 }
 
+struct ordered {
+    uint32_t place;
+    uint32_t page; /* itself, or the first below a heading; TREE_NONE */
+};
+
+static int by_place(const void *a, const void *b, void *context)
+{
+    const struct navigation *p = context;
+    const struct ordered *x = a, *y = b;
+    const struct place *a_place = &p->places[x->place],
+                       *b_place = &p->places[y->place];
+    if (a_place->parent != b_place->parent)
+        return a_place->parent < b_place->parent ? -1 : 1;
+    if (a_place->group != b_place->group)
+        return a_place->group + 1 < b_place->group + 1 ? -1 : 1;
+    if (x->page == TREE_NONE || y->page == TREE_NONE)
+        return x->place < y->place ? -1 : x->place > y->place;
+    return compare_pages(p, x->page, y->page);
+}
+
+/* A heading stands where the first page below it would. */
+static void raise_first(const struct navigation *p, struct ordered *order,
+                        uint32_t from)
+{
+    uint32_t parent = p->places[from].parent, page = order[from].page;
+    if (parent == TREE_NONE || parent < p->count || page == TREE_NONE ||
+        p->places[from].excluded)
+        return;
+    uint32_t *first = &order[parent].page;
+    if (*first == TREE_NONE || compare_pages(p, page, *first) < 0)
+        *first = page;
+}
+
+static struct ordered *order_places(struct navigation *p)
+{
+    struct ordered *order = mem_alloc(p->total * sizeof *order);
+    for (uint32_t i = 0; i < p->total; i++)
+        order[i] = (struct ordered){i, i < p->count ? i : (uint32_t)TREE_NONE};
+    for (uint32_t i = 0; i < p->count; i++)
+        raise_first(p, order, i);
+    for (uint32_t i = p->total; i-- > p->count;)
+        raise_first(p, order, i);
+    if (p->total)
+        qsort_r(order, p->total, sizeof *order, by_place, p);
+    return order;
+}
+
 uint32_t navigation_link_children(struct navigation *p)
 {
-    uint32_t *order = mem_alloc(p->count * sizeof *order);
+    struct ordered *order = order_places(p);
     uint32_t first_top = TREE_NONE;
-    for (uint32_t i = 0; i < p->count; i++) {
-        order[i] = i;
+    for (uint32_t i = 0; i < p->total; i++)
         p->places[i].child = p->places[i].sibling = TREE_NONE;
-    }
-    if (p->count)
-        qsort_r(order, p->count, sizeof *order, by_place, p);
-    for (uint32_t at = p->count; at-- > 0;) {
-        struct place *place = &p->places[order[at]];
-        if (place->excluded)
+    for (uint32_t at = p->total; at-- > 0;) {
+        struct place *place = &p->places[order[at].place];
+        if (place->excluded || order[at].page == TREE_NONE)
             continue;
         uint32_t *first = place->parent == TREE_NONE
                               ? &first_top
                               : &p->places[place->parent].child;
         place->sibling = *first;
-        *first = order[at];
+        *first = order[at].place;
     }
     free(order);
     return first_top;

@@ -102,6 +102,7 @@ static void put_tree(struct json *json, const struct tree *tree)
     json_field_string(json, "title", page->title);
     json_field_string(json, "up", page->up);
     json_field_bool(json, "trail", page->trail);
+    json_field_string(json, "above", page->above);
     json_field_string(json, "prev", page->prev);
     json_field_string(json, "next", page->next);
     put_aliases(json, page);

@@ -182,7 +182,8 @@ static const struct class_rule classes[] = {
     SKIP("signature-attributes", ON_INLINE, "label"), /* JSDoc */
     SECTION("simplesect"),
     SKIP("skip-link", ON_ALL, "navigation"),
-    SKIP("source_code", ON_TABLE, "hidden"), /* YARD */
+    SKIP("skip-to-content", ON_ALL, "navigation"), /* MadCap Flare */
+    SKIP("source_code", ON_TABLE, "hidden"),       /* YARD */
     SKIP("sphinxsidebar", ON_BOX, "navigation"),
     SKIP("sphinxsidebarwrapper", ON_BOX, "navigation"),
     SKIP("srclink", ON_INLINE, "control"), /* gi-docgen */

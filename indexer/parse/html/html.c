@@ -50,6 +50,8 @@ static int make_tree(struct dom *dom, bool boilerplate, struct tree **ret_tree,
     tree->page.title = tree_copy_text(tree, facts.title);
     tree->page.up = tree_copy_text(tree, facts.up);
     tree->page.trail = facts.trail;
+    tree->page.above = tree_copy_text(tree, facts.above);
+    tree->page.home = tree_copy_text(tree, facts.home);
     tree->page.prev = tree_copy_text(tree, facts.prev);
     tree->page.next = tree_copy_text(tree, facts.next);
     contents_read(dom, &facts, tree);

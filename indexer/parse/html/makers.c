@@ -197,6 +197,49 @@ static bool is_jsdoc_label(const xmlNode *heading)
            classes_has(before, "name");
 }
 
+/* ---- MadCap Flare: what it makes besides the text has classes of its own ---- */
+
+/* "MCMiniTocBox_0": behind the name stands that of the style. */
+static bool has_flare_class(const xmlNode *element, const char *name)
+{
+    const char *rest = dom_attribute(element, "class");
+    for (struct slice word; rest && (word = classes_next(&rest)).size;)
+        if (slice_starts(word, slice_of(name)))
+            return true;
+    return false;
+}
+
+/* Its names are those of page.above. */
+static bool is_flare_trail(const xmlNode *element)
+{
+    return dom_tag(element) == GUMBO_TAG_DIV &&
+           has_flare_class(element, "MCBreadcrumbsBox");
+}
+
+/* The pages below this one. */
+static bool is_flare_contents(const xmlNode *element)
+{
+    return dom_tag(element) == GUMBO_TAG_DIV &&
+           has_flare_class(element, "MCMiniTocBox");
+}
+
+/* The arrow of a text that opens where it is clicked, called "Closed". */
+static bool is_flare_arrow(const xmlNode *element)
+{
+    static const char *const icons[] = {"MCDropDown_Image_Icon",
+                                        "MCExpanding_Image_Icon",
+                                        "MCToggler_Image_Icon", NULL};
+    return dom_tag(element) == GUMBO_TAG_IMG && has_one_of(element, icons);
+}
+
+static void flare(const xmlNode *element, struct rule *rule)
+{
+    if (is_flare_trail(element))
+        rules_skip(rule, "navigation");
+    else if (is_flare_arrow(element))
+        rules_skip(rule, "control");
+}
+
 /* ---- LinuxDoc: h2 is a section and what is below it, told by their anchors ---- */
 
 /* The number in the anchor, "3.1" of "ss3.1", where that is also what it shows. */
@@ -241,7 +284,7 @@ bool makers_is_contents(const xmlNode *element)
     int tag = dom_tag(element);
     const xmlNode *first =
         tag == GUMBO_TAG_UL ? element_from(element->children) : NULL;
-    return is_bare_div(element, "module-list") ||
+    return is_bare_div(element, "module-list") || is_flare_contents(element) ||
            (tag == GUMBO_TAG_H2 && number_in(element, "toc")) ||
            (first && dom_tag(first) == GUMBO_TAG_LI && number_in(first, "toc"));
 }
@@ -337,6 +380,8 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         ldoc(element, rule);
     if (element->properties || rule->part == PART_TABLE)
         haddock(element, rule);
+    if (element->properties)
+        flare(element, rule);
     if (heading && (is_docfx_label(element) || is_typedoc_label(element) ||
                     is_jsdoc_label(element)))
         rule->part = PART_BLOCK;

@@ -1,5 +1,5 @@
 /* What single tools that make references write in ways of their own, where a class name
- * alone does not tell it: LDoc, Haddock, Natural Docs, DocFX, TypeDoc, JSDoc, LinuxDoc. */
+ * alone does not tell it: LDoc, Haddock, Natural Docs, DocFX, TypeDoc, JSDoc, MadCap Flare, LinuxDoc. */
 #ifndef INDEXER_PARSE_HTML_MAKERS_H
 #define INDEXER_PARSE_HTML_MAKERS_H
 
@@ -14,7 +14,8 @@ int makers_level(const xmlNode *heading);
 /* Is each term of the <dl> the signature of a function or a field: LDoc's? */
 bool makers_is_signatures(const xmlNode *list, const xmlNode *first_term);
 
-/* Printed contents: LinuxDoc's headings and lists of links, Haddock's modules. */
+/* Printed contents: LinuxDoc's headings and lists of links, Haddock's modules,
+ * Flare's pages below. */
 bool makers_is_contents(const xmlNode *element);
 
 /* A page that is nothing but a program's source: Haddock's. */

@@ -125,6 +125,51 @@ static struct slice end_of_trail(const xmlNode *trail, enum trail kind)
     return named ? last : (struct slice){"", 0};
 }
 
+/* ---- Names of the pages above: MadCap Flare's, on <html> ---- */
+
+/* False: the name is a variable, which only the program that shows the page knows. */
+static bool put_name(struct buf *names, struct slice name)
+{
+    if (memmem(name.data, name.size, "[%=", 3))
+        return false;
+    size_t before = names->size;
+    if (before)
+        buf_put_byte(names, '|');
+    size_t start = names->size;
+    text_fold_space(names, name);
+    if (names->size == start)
+        names->size = before;
+    return true;
+}
+
+/* What Flare makes besides its topics: the frame that shows them, a page to search. */
+static bool is_no_topic(const xmlNode *html)
+{
+    const char *type = dom_attribute(html, "data-mc-runtime-file-type");
+    return type && !strstr(type, "Topic");
+}
+
+static void read_names(struct dom *dom, const xmlNode *html,
+                       struct page_facts *facts)
+{
+    enum { MAX_NAMES = 16, MAX_BYTES = 1000 };
+    const char *path = dom_attribute(html, "data-mc-toc-path");
+    const char *home = dom_attribute(html, "data-mc-path-to-help-system");
+    struct buf names = {0};
+    for (int left = MAX_NAMES; path && *path && left > 0; left--) {
+        struct slice name = {path, strcspn(path, "|")};
+        if (names.size + name.size > MAX_BYTES || !put_name(&names, name))
+            break;
+        path += name.size + (path[name.size] == '|');
+    }
+    if (home)
+        facts->home = slice_of(home);
+    facts->above = (struct slice){
+        arena_copy(&dom->arena, buf_slice(&names).data, names.size),
+        names.size};
+    buf_free(&names);
+}
+
 static void read_meta(const xmlNode *element, struct page_facts *facts)
 {
     const char *name = dom_attribute(element, "http-equiv");
@@ -167,6 +212,8 @@ void page_read(struct dom *dom, struct page_facts *ret)
                                .up = {"", 0},
                                .prev = {"", 0},
                                .next = {"", 0},
+                               .above = {"", 0},
+                               .home = {"", 0},
                                .first_heading = {"", 0}};
     const xmlNode *top = (const xmlNode *)dom->doc;
     struct slice trail = {"", 0};
@@ -177,6 +224,10 @@ void page_read(struct dom *dom, struct page_facts *ret)
         if (kind)
             trail = end_of_trail(at, kind);
         switch (dom_tag(at)) {
+        case GUMBO_TAG_HTML:
+            read_names(dom, at, ret);
+            ret->frames = is_no_topic(at);
+            break;
         case GUMBO_TAG_TITLE:
             if (!ret->title.size && dom_tag(at->parent) == GUMBO_TAG_HEAD)
                 read_title(dom, at, ret);
@@ -253,8 +304,8 @@ int page_role(const struct page_facts *facts)
     if (facts->asks && facts->text < MAX_SEARCH &&
         title_is(facts, is_search_title))
         return PAGE_SEARCH;
-    if (facts->lists)
-        return PAGE_MADE; /* a source */
+    if (facts->lists || facts->frames)
+        return PAGE_MADE; /* a source; a frame */
     if (is_letter(facts->first_heading) && facts->linked &&
         8 * facts->linked >= facts->text)
         return PAGE_MADE;

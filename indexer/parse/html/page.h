@@ -10,10 +10,12 @@ struct page_facts {
     struct slice title; /* <title>, white space folded; in the DOM's arena */
     struct span span;   /* where it stands; 0, 0: there is none */
     struct slice up, prev, next;
-    bool trail;     /* up ends the trail that leads here */
-    bool refreshes; /* to another page */
-    bool asks;      /* there is something to fill in */
-    bool lists;     /* it is a source, which tools list besides the text */
+    struct slice above, home; /* as in struct page */
+    bool trail;               /* up ends the trail that leads here */
+    bool refreshes;           /* to another page */
+    bool frames;              /* its program shows other pages in it: Flare's */
+    bool asks;                /* there is something to fill in */
+    bool lists; /* it is a source, which tools list besides the text */
 
     /* Counted while the page is read. */
     uint64_t text;        /* bytes of text */

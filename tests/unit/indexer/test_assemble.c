@@ -5,7 +5,8 @@
 #include "indexer/assemble.h"
 
 struct page_of {
-    const char *path, *title, *up, *next; /* up: "~x.html" ends a trail */
+    const char *path, *title, *up, *next; /* up: "~x.html" ends a trail;
+                                            "=A|B": names of what is above */
     int role, contents;
     const char
         *links; /* "a.html >b.html": ">" for every level; "=A" a heading */
@@ -37,7 +38,13 @@ static struct tree *page(const struct page_of *p)
     tree_add_file(tree, slice_of(""));
     tree->page.role = p->role;
     tree->page.trail = p->up[0] == '~';
-    tree->page.up = tree_copy_text(tree, slice_of(p->up + tree->page.trail));
+    if (p->up[0] == '=')
+        tree->page.above = tree_copy_text(tree, slice_of(p->up + 1));
+    else
+        tree->page.up =
+            tree_copy_text(tree, slice_of(p->up + tree->page.trail));
+    if (strchr(p->path, '/'))
+        tree->page.home = tree_copy_text(tree, slice_of("../"));
     tree->page.next = tree_copy_text(tree, slice_of(p->next));
     tree->page.contents = p->contents;
     add_links(tree, p->links);
@@ -135,6 +142,49 @@ static void trails_lead_to_pages(void **state)
     assert_shape(pages, "M(Home(Notes,Classes(Notes,A(Notes)),Text(Notes)),"
                         "Part(Notes,X(Notes)),Y(Notes))");
     assert_shape(moved, "M(List(Notes,X(Notes)))");
+}
+
+/* Where no page is called so, a heading is made, in the place of the first below it. */
+static void names_lead_to_pages(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"c/a.html", "A", "=Use|Views", "", 0, 0, ""},
+        {"c/b.html", "Views", "=use", "", 0, 0, ""},
+        {"c/c.html", "C", "=Use|Lists|Long ones", "", 0, 0, ""},
+        {"c/d.html", "D", "=Use|Lists", "", 0, 0, ""},
+        {"c/e.html", "E", "=Use", "", 0, 0, ""},
+        {"c/f.html", "Lists", "", "", 0, 0, ""},
+        {"c/u.html", "Use", "", "", 0, CONTENTS_GUESS, "a.html"},
+        {"c/z.html", "Z", "=Views", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    /* Of two helps in one manual each has its own names; an index page of a folder is
+     * above those that name nothing. */
+    static const struct page_of two[] = {
+        {"a/index.html", "Top", "=Use", "", 0, 0, ""},
+        {"b/c/x.html", "X", "=Use", "", 0, 0, ""},
+        {"c/use.html", "Use", "", "", 0, 0, ""},
+        {"index.html", "Home", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Lists(Notes),Use(Notes,Views(Notes,A(Notes)),"
+                        "Lists(Long ones(C(Notes)),D(Notes)),E(Notes)),"
+                        "Views(Z(Notes)))");
+    assert_shape(two, "M(Home(Notes,Use(X(Notes)),"
+                      "Use(Notes,Top(Notes))))");
+}
+
+/* The page that heads the folder stands below a heading that its own name makes. */
+static void names_make_no_circles(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "=B", "", 0, 0, ""},
+        {"b.html", "B", "=A", "", 0, 0, ""},
+        {"index.html", "Top", "=Start", "", 0, CONTENTS_GUESS, "a.html"},
+        {"s.html", "S", "=Start|Top|S", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Start(Top(Notes,S(S(Notes)))),B(A(Notes)),"
+                        "A(B(Notes)))");
 }
 
 static void folders_have_index_pages(void **state)
@@ -765,6 +815,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(up_and_next_links_decide),
         cmocka_unit_test(trails_lead_to_pages),
+        cmocka_unit_test(names_lead_to_pages),
+        cmocka_unit_test(names_make_no_circles),
         cmocka_unit_test(folders_have_index_pages),
         cmocka_unit_test(generators_list_contents),
         cmocka_unit_test(whole_lists_nest),

@@ -372,6 +372,71 @@ static void test_trails(void **state)
                  "up.html", false);
 }
 
+static void expect_role(const char *html, int role)
+{
+    struct tree *tree = parse(html);
+    assert_int_equal(tree->page.role, role);
+    tree_free(tree);
+}
+
+/* The frame in which Flare's program shows its topics. */
+static void test_flare_frames(void **state)
+{
+    (void)state;
+    expect_role("<html data-mc-runtime-file-type='Default;TriPane'><title>Help"
+                "</title><h1>Logo</h1><h1>Your search returned</h1>",
+                PAGE_MADE);
+    expect_role("<html data-mc-runtime-file-type='Topic;Search;Default'><h1>A"
+                "</h1><p>a",
+                PAGE_CONTENT);
+}
+
+static void expect_above(const char *html, const char *above, const char *home)
+{
+    struct tree *tree = parse(html);
+    assert_true(slice_is(tree->page.above, above));
+    assert_true(slice_is(tree->page.home, home));
+    tree_free(tree);
+}
+
+/* MadCap Flare names the pages above without links; what it calls a name is a variable
+ * where only the program that shows the page knows it. */
+static void test_names_above(void **state)
+{
+    (void)state;
+    expect_above("<html data-mc-path-to-help-system='../' data-mc-toc-path='"
+                 "Use |  The views'><h1>A</h1>",
+                 "Use|The views", "../");
+    expect_above("<html data-mc-toc-path='Use|[%=System.LinkedTitle%]|Views'>",
+                 "Use", "");
+    expect_above("<html data-mc-toc-path='||A||'><h1>A</h1>", "A", "");
+    expect_above("<html data-mc-toc-path=''><h1>A</h1>", "", "");
+}
+
+/* Flare's trail and its list of pages below are no text; what opens where it is
+ * clicked is. */
+static void test_flare(void **state)
+{
+    (void)state;
+    static const char page[] =
+        "<a class='skip-to-content fluid-skip' href='#'>Skip To Main Content"
+        "</a><div class=MCBreadcrumbsBox_0><span class=MCBreadcrumbsPrefix>You "
+        "are here: </span><a class=MCBreadcrumbsLink href=u.htm>Use</a></div>"
+        "<h1>A</h1><p>a<div class='MCDropDown MCDropDown_Open dropDown'><span "
+        "class='MCDropDownHead dropDownHead'><a class=MCDropDownHotSpot href="
+        "'javascript:void(0);'><img class=MCDropDown_Image_Icon alt=Closed src="
+        "x.gif>Inputs</a></span><div class='MCDropDownBody dropDownBody'><p>b"
+        "</div></div><div class=MCMiniTocBox_0><p class=MiniTOC1_0><a class="
+        "MiniTOC1 href=y.htm>Y</a><p class=MiniTOC1_0><a class=MiniTOC1 href="
+        "x.htm>X</a></div>";
+    expect(page, "# A\nparagraph: a\nparagraph: Inputs\nparagraph: b\n");
+    struct tree *tree = parse(page);
+    assert_int_equal(tree->page.contents, CONTENTS_BELOW);
+    assert_int_equal(tree->page.link_count, 2);
+    assert_true(slice_is(tree->page.links[0].url, "y.htm"));
+    tree_free(tree);
+}
+
 /* gi-docgen: what stands between the parts of a name is drawn. */
 static void test_names_in_parts(void **state)
 {
@@ -675,6 +740,9 @@ int main(void)
         TEST(test_panels),
         TEST(test_hevea),
         TEST(test_trails),
+        TEST(test_names_above),
+        TEST(test_flare_frames),
+        TEST(test_flare),
         TEST(test_names_in_parts),
         TEST(test_lists_of_members),
         TEST(test_doxygen_more),

@@ -73,6 +73,10 @@ static struct tree *random_tree(uint64_t seed, bool outline)
     tree->page.encoding = (int)unit_below(&seed, ENCODINGS);
     tree->page.up = tree_copy_text(tree, random_text(&seed, room, 20));
     tree->page.trail = unit_below(&seed, 2);
+    if (unit_below(&seed, 2)) {
+        tree->page.above = tree_copy_text(tree, random_text(&seed, room, 20));
+        tree->page.home = tree_copy_text(tree, random_text(&seed, room, 5));
+    }
     add_links(tree, &seed);
     if (outline)
         add_reasons(tree, &seed);
@@ -175,6 +179,8 @@ static void encoding_is_the_identity(void **state)
         assert_int_equal(tree->page.encoding, again->page.encoding);
         assert_same_text(tree->page.up, again->page.up);
         assert_int_equal(tree->page.trail, again->page.trail);
+        assert_same_text(tree->page.above, again->page.above);
+        assert_same_text(tree->page.home, again->page.home);
         assert_int_equal(tree->page.contents, again->page.contents);
         assert_int_equal(tree->page.link_count, again->page.link_count);
         for (uint32_t i = 0; i < tree->page.link_count; i++) {

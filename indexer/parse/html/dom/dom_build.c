@@ -9,7 +9,8 @@
 static const char *const attributes['z' - 'a' + 1][6] = {
     ['a' - 'a'] = {"accesskey", "alt", "alttext", "aria-hidden", "aria-label"},
     ['c' - 'a'] = {"class", "colspan", "content"},
-    ['d' - 'a'] = {"display"},
+    ['d' - 'a'] = {"display", "data-mc-toc-path", "data-mc-path-to-help-system",
+                   "data-mc-runtime-file-type"},
     ['e' - 'a'] = {"encoding"},
     ['h' - 'a'] = {"href", "http-equiv", "hidden"},
     ['i' - 'a'] = {"id"},
