@@ -100,6 +100,7 @@ static enum card_field headed(struct slice cell)
 
 struct reading {
     struct card *card;
+    struct slice title;
     const struct node *node;
     uint32_t block; /* the present one */
     struct card_piece pieces[CARD_PIECES];
@@ -205,17 +206,68 @@ static void read_table(struct reading *reading, struct slice text)
 
 /* ---- Prose ---- */
 
+/* The option's name, with which a title begins. */
+static struct slice name_in(struct slice title)
+{
+    size_t size = 0;
+    while (size < title.size && !strchr(" ,(<[=", title.data[size]))
+        size++;
+    return (struct slice){title.data, size};
+}
+
 /* A sentence of words, none of a program, nor "Tags: server". */
-static bool is_prose(struct slice text)
+static bool is_prose(struct slice title, struct slice text)
 {
     size_t letters = 0;
+    struct slice name = name_in(title);
     if (text.size < MIN_ABOUT || memchr(text.data, '{', text.size) ||
         memchr(text.data, ';', text.size))
         return false;
     while (letters < text.size && isalpha((unsigned char)text.data[letters]))
         letters++;
-    return (isupper((unsigned char)text.data[0]) || text.data[0] == '"') &&
+    return (isupper((unsigned char)text.data[0]) || text.data[0] == '"' ||
+            (name.size && slice_starts(text, name))) &&
            text.data[letters] != ':';
+}
+
+static bool begins(struct slice text, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text.size > strlen(words[i]) &&
+            !strncasecmp(text.data, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
+/* What it says holds of a case of the manual's choice. */
+static bool is_example(struct slice sentence)
+{
+    static const char *const words[] = {
+        "for example", "for instance", "e.g.", "example", "suppose", "imagine"};
+    return begins(sentence, words, sizeof words / sizeof *words);
+}
+
+/* Whether the words before `at` make what is said there a condition or a reference
+ * to it: "when the default is the opposite". */
+static bool is_supposed(struct slice sentence, const char *at)
+{
+    static const char *const words[] = {"when",    "if",   "unless",  "where",
+                                        "because", "than", "although"};
+    const char *clause = at;
+    while (clause > sentence.data && !strchr(",;:(.", clause[-1]))
+        clause--;
+    while (clause < at && *clause == ' ')
+        clause++;
+    struct slice before = {clause, (size_t)(at - clause)};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t size = strlen(words[i]);
+        for (size_t w = 0; w + size < before.size; w++)
+            if ((!w || before.data[w - 1] == ' ') &&
+                before.data[w + size] == ' ' &&
+                !strncasecmp(before.data + w, words[i], size))
+                return true;
+    }
+    return false;
 }
 
 /* Ends as a sentence does that leads in to nothing. */
@@ -246,7 +298,9 @@ static void read_sentence(struct reading *reading, struct slice sentence)
 {
     for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++) {
         enum card_field field = phrases[i].field;
-        if (reading->said[field] || !find_text(sentence, phrases[i].text))
+        const char *at = find_text(sentence, phrases[i].text);
+        if (reading->said[field] || !at ||
+            (field == CARD_DEFAULT && is_supposed(sentence, at)))
             continue;
         if (is_whole(sentence))
             take(reading, field, sentence);
@@ -258,14 +312,16 @@ static void read_sentence(struct reading *reading, struct slice sentence)
     }
 }
 
+/* What it is about is said at the beginning of a text, the first that says anything. */
 static void read_prose(struct reading *reading, struct slice text)
 {
     for (size_t at = 0; at < text.size;) {
         size_t end = sentence_end(text, at);
         struct slice sentence = {text.data + at, end - at};
-        if (sentence.size)
+        if (sentence.size && !is_example(sentence))
             read_sentence(reading, sentence);
-        if (!reading->of_field[CARD_ABOUT] && is_prose(sentence) &&
+        if (!at && !reading->of_field[CARD_ABOUT] && !is_example(sentence) &&
+            is_prose(reading->title, sentence) &&
             sentence.data[sentence.size - 1] != ':' &&
             !find_text(sentence, "new in version"))
             take(reading, CARD_ABOUT, sentence);
@@ -291,7 +347,7 @@ static void read_code(struct reading *reading, struct slice text)
 {
     for (size_t at = 0; at < text.size;) {
         struct slice piece = sentences_piece(text, &at);
-        if (is_prose(piece))
+        if (is_prose(reading->title, piece))
             read_prose(reading, piece);
     }
 }
@@ -308,7 +364,7 @@ static void read_block(struct reading *reading, const struct block *block)
 
 bool card_read(struct slice title, const struct node *content, struct card *ret)
 {
-    struct reading reading = {.card = ret, .node = content};
+    struct reading reading = {.card = ret, .title = title, .node = content};
     bool says = find_text(title, "default:") != NULL;
     reading.said[CARD_DEFAULT] = says;
     for (uint32_t b = 0; b < content->block_count && b < NEAR; b++) {

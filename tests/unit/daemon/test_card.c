@@ -108,6 +108,39 @@ static void sentences_tell(void **state)
     assert_int_equal(piece(&card, CARD_VALUES, 0).size, 0);
 }
 
+/* What holds of an example, or on a condition, is no default; what follows in a
+ * text is not what the option is about. */
+static void what_is_not_sure_is_left_out(void **state)
+{
+    (void)state;
+    static const struct given examples[] = {
+        {BLOCK_PARAGRAPH,
+         "Sets how tiles burn. Valid values are on (the default) and off. For "
+         "example, the default is off in a cold kiln. When the default is the "
+         "opposite, say so. To burn them where none is the default, say on."},
+        {0, NULL}};
+    struct card card = read_entry("tile_burn", examples, true);
+    assert_int_equal(piece(&card, CARD_DEFAULT, 0).size, 0);
+    assert_piece(&card, CARD_ABOUT, 0, "Sets how tiles burn.");
+
+    static const struct given named[] = {
+        {BLOCK_PARAGRAPH,
+         "tile_burn tells how long tiles burn. The default is 20, which is "
+         "enough when they are wet. Finally, a kiln adds heat to them."},
+        {0, NULL}};
+    card = read_entry("tile_burn (integer)", named, true);
+    assert_piece(&card, CARD_ABOUT, 0, "tile_burn tells how long tiles burn.");
+    assert_piece(&card, CARD_DEFAULT, 0,
+                 "The default is 20, which is enough when they are wet.");
+
+    static const struct given later[] = {
+        {BLOCK_PARAGRAPH,
+         "in a kiln, burns. The default is 20. Finally, a kiln adds heat."},
+        {0, NULL}};
+    card = read_entry("tile_burn", later, true);
+    assert_int_equal(piece(&card, CARD_ABOUT, 0).size, 0);
+}
+
 static void items_tell(void **state)
 {
     (void)state;
@@ -184,6 +217,7 @@ int main(void)
         cmocka_unit_test(another_option_has_no_card),
         cmocka_unit_test(titles_of_one_name_are_rivals),
         cmocka_unit_test(sentences_tell),
+        cmocka_unit_test(what_is_not_sure_is_left_out),
         cmocka_unit_test(items_tell),
         cmocka_unit_test(tables_tell),
         cmocka_unit_test(what_values_are_listed_is_told),
