@@ -48,6 +48,16 @@ def code_stands_with_what_leads_in_to_it():
 
 
 @test
+def a_sentence_goes_on_after_an_example():
+    parts = ["The order of the valves of a strainer is significant. For instance, the call", "vent &gt; prime", "opens both, while the call",
+             "prime &gt; vent", "opens but the latter."]
+    tags = ("p", "pre", "p", "pre", "p")
+    with house() as h:
+        found = quotes(h, "".join(f"<{tag}>{part}</{tag}>" for tag, part in zip(tags, parts)), "order of the valves of a strainer", "--brief")
+        check(found == [part.replace("&gt;", ">") for part in parts], found)
+
+
+@test
 def a_short_section_is_quoted_whole():
     with house() as h:
         h.write("m/b.html", page("Gasket", "<p>A gasket seals a flange.</p><p>Replace it each year.</p>"
