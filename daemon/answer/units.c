@@ -19,8 +19,8 @@ enum {
 };
 
 /* Share of the question in a section's title from which the section is about it, so
- * that its first lines are an answer. */
-static const double ABOUT = 0.6;
+ * that its first lines are an answer, and from which nothing else is asked. */
+static const double ABOUT = 0.6, NAMED = 0.95;
 
 /* Sections that are weaker, beside the best, are not quoted, though a model may read
  * them (docs/log/people.md). */
@@ -314,7 +314,7 @@ static bool cut_whole(const struct cutting *cutting)
 }
 
 /* The first lines of a section that is called as what is asked about. */
-static void put_first_lines(const struct cutting *cutting)
+static bool put_first_lines(const struct cutting *cutting)
 {
     const struct node *node = cutting->content->node;
     const struct block *first = node->block_count ? &node->blocks[0] : NULL;
@@ -322,8 +322,9 @@ static void put_first_lines(const struct cutting *cutting)
         first->text.size < MIN_LEAD ||
         (first->kind != BLOCK_PARAGRAPH &&
          !(first->kind == BLOCK_CODE && unit_is_prose(first->text))))
-        return;
+        return false;
     put_around(cutting, 0, 0, 0);
+    return true;
 }
 
 static void cut(const struct cutting *cutting, bool best)
@@ -335,10 +336,11 @@ static void cut(const struct cutting *cutting, bool best)
     }
     if (best && cut_whole(cutting))
         return;
-    if (best && cutting->extent != EXTENT_BRIEF)
-        put_first_lines(cutting);
-    put_around(cutting, (uint32_t)index, cutting->passage->at,
-               cutting->passage->text.size);
+    bool defined = best && put_first_lines(cutting);
+    if (!defined || cutting->extent != EXTENT_BRIEF ||
+        cutting->passage->about < NAMED || !cutting->ret->count)
+        put_around(cutting, (uint32_t)index, cutting->passage->at,
+                   cutting->passage->text.size);
 }
 
 int units_of(const struct snapshot *snapshot, const struct passages *passages,

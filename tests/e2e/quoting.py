@@ -104,6 +104,15 @@ def a_row_of_a_table_is_quoted_whole():
 
 
 @test
+def brief_answers_define_what_is_named():
+    first = "Cavitation is vapour that forms where the pressure falls below the boiling point."
+    with house() as h:
+        h.write("m/b.html", page("Cavitation", f"<p>{first}</p>{PADDING}<p>Cavitation, cavitation: what it is "
+                                               "that it harms first is the blade of the impeller.</p>"))
+        check(quotes(h, "", "cavitation", "--brief") == [first], "named")
+
+
+@test
 def as_much_is_quoted_as_is_asked_for():
     section = "<p>A gasket seals a flange.</p><p>Paper gaskets are replaced each year.</p><p>Cork gaskets last for three.</p>"
     with house() as h:
