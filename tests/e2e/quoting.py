@@ -48,6 +48,21 @@ def code_stands_with_what_leads_in_to_it():
 
 
 @test
+def what_is_cut_says_so():
+    """In the answer by "…", in the citation by `cut`; what is quoted stands in the file all the same."""
+    with house() as h:
+        h.write("m/a.html", page("Pumps", PADDING + "<p>To flush the strainer, one of these is to be run as the operator:</p>"
+                                 f"<pre>{'pump --reverse --rinse --again' * 2}\n" + "pump --rinse\n" * 200 + "</pre><p>Wait for it.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        answer = h.json("ask", "flush the strainer as the operator")
+        cuts = {c["quote"][:9]: c.get("cut") for c in answer["citations"]}
+        check(cuts["To flush "] is None and cuts["pump --re"] == "end", cuts)
+        check(all(c["status"] == "verified" for c in answer["citations"]), answer)
+        number = next(c["n"] for c in answer["citations"] if c.get("cut"))
+        check(f"pump --rinse … [{number}]" in answer["answer"], answer["answer"])
+
+
+@test
 def a_sentence_goes_on_after_an_example():
     parts = ["The order of the valves of a strainer is significant. For instance, the call", "vent &gt; prime", "opens both, while the call",
              "prime &gt; vent", "opens but the latter."]
