@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "memory/lexical/sentences.h"
 
 enum {
@@ -16,6 +17,22 @@ static struct citation *add(struct answer *answer)
 {
     MEM_RESERVE(answer->citations, &answer->capacity, answer->count + 1);
     return &answer->citations[answer->count++];
+}
+
+/* Where the passage is cut, of which only the quote was found. */
+static unsigned cut_of(const struct passage *passage, const struct quote *quote)
+{
+    struct buf whole = {0};
+    struct slice found = buf_slice(&quote->text);
+    text_fold_space(&whole, passage->text);
+    unsigned cut = passage->cut;
+    if (!slice_starts(buf_slice(&whole), found))
+        cut |= CUT_BEGIN;
+    if (whole.size < found.size || memcmp(whole.data + whole.size - found.size,
+                                          found.data, found.size) != 0)
+        cut |= CUT_END;
+    buf_free(&whole);
+    return cut;
 }
 
 int answer_cite(const struct call *call, struct answer *answer,
@@ -38,7 +55,10 @@ int answer_cite(const struct call *call, struct answer *answer,
         status = CITE_REPAIRED;
     if (quote_is_away(passage->view))
         status = CITE_STORED;
-    *add(answer) = (struct citation){*passage, quote, status};
+    struct citation *citation = add(answer);
+    *citation = (struct citation){*passage, quote, status};
+    if (!quote.whole)
+        citation->passage.cut = cut_of(passage, &quote);
     return 0;
 }
 
@@ -125,6 +145,7 @@ static int cite_lines(const struct call *call, struct answer *answer,
         if (!line.text.size)
             continue;
         line.at += (size_t)(line.text.data - passage->text.data);
+        line.cut = 0;
         code = answer_cite(call, answer, &line, CITE_VERIFIED, false, err);
         whole = !code && answer->count - from <= MAX_LINES &&
                 answer->citations[answer->count - 1].quote.whole;
@@ -150,10 +171,12 @@ static void put_quotes(struct answer *answer, size_t from,
         const struct quote *quote = &citation->quote;
         bool laid_out = quote->whole && has_lines(&citation->passage);
         const char *between = passage->kind == BLOCK_DEFINITION ? "\n  " : "\n";
+        unsigned cut = citation->passage.cut;
         buf_put_text(&answer->text, i > from ? between : i ? "\n\n" : "");
+        buf_put_text(&answer->text, cut & CUT_BEGIN ? "… " : "");
         buf_put_slice(&answer->text, laid_out ? citation->passage.text
                                               : buf_slice(&quote->text));
-        buf_printf(&answer->text, " [%zu]", i + 1);
+        buf_printf(&answer->text, "%s [%zu]", cut & CUT_END ? " …" : "", i + 1);
     }
 }
 
@@ -218,6 +241,14 @@ static void put_made(struct json *json, const struct buf *made)
     json_end(json, ']');
 }
 
+static const char *cut_name(unsigned cut)
+{
+    static const char *const names[] = {[CUT_BEGIN] = "begin",
+                                        [CUT_END] = "end",
+                                        [CUT_BEGIN | CUT_END] = "both"};
+    return names[cut];
+}
+
 void answer_put_citation_members(struct json *json, const struct answer *answer,
                                  size_t index)
 {
@@ -238,6 +269,8 @@ void answer_put_citation_members(struct json *json, const struct answer *answer,
     json_key(json, "span");
     result_span(json, citation->quote.span);
     json_field_string(json, "quote", buf_slice(&citation->quote.text));
+    if (passage->cut)
+        json_field_text(json, "cut", cut_name(passage->cut));
     put_made(json, &citation->quote.made);
     json_field_text(json, "status", cite_status_name(citation->status));
 }

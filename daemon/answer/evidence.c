@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "daemon/answer/evidence_words.h"
-#include "daemon/answer/units.h"
+#include "daemon/answer/unit_text.h"
 #include "memory/lexical/analyze.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/sentences.h"
@@ -471,8 +471,9 @@ bool evidence_find(struct evidence_index *index, struct slice sentence,
         best = own;
         const struct block *block =
             &index->sources[piece->source].blocks[piece->block];
-        *ret = (struct evidence){piece->source, block,
-                                 unit_around(block, piece->at, piece->size)};
+        *ret =
+            (struct evidence){piece->source, block,
+                              unit_within(block, piece->at, piece->size).text};
     }
     return best > 0;
 }

@@ -3,24 +3,24 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "memory/lexical/sentences.h"
 #include "memory/snapshot/content.h"
 
 enum {
-    MAX_PROSE = 900,    /* bytes of a paragraph that is quoted whole */
-    MAX_CODE = 1500,    /* bytes of a piece of code */
     MAX_SECTION = 1200, /* bytes of the best section, if it is quoted whole */
     MAX_BLOCKS = 5,     /* of it */
     MIN_LEAD = 40,      /* bytes: "Examples:" leads in to nothing */
     MAX_LABEL = 100,    /* bytes of a caption */
-    UNITS_A_PASSAGE = MAX_BLOCKS,
+    MAX_QUESTION = 300, /* bytes of a question that a manual answers itself */
+    MAX_BEFORE = 5,     /* blocks with which a unit is to be read */
+    MAX_LED = 500,      /* bytes of definitions below a lead-in */
+    UNITS_A_PASSAGE = 2 * UNITS_AROUND,
     MAX_FULL = 30000, /* bytes of the best section, if all of it is asked for */
     MAX_FULL_BLOCKS = 300
 };
 
 /* Share of the question in a section's title from which the section is about it, so
- * that its first lines are an answer. */
-static const double ABOUT = 0.6;
+ * that its first lines are an answer, and from which nothing else is asked. */
+static const double ABOUT = 0.6, NAMED = 0.95;
 
 /* Sections that are weaker, beside the best, are not quoted, though a model may read
  * them (docs/log/people.md). */
@@ -33,14 +33,6 @@ struct cutting {
     enum extent extent;
     struct passages *ret;
 };
-
-static const struct block *block_at(const struct cutting *cutting,
-                                    int64_t index)
-{
-    const struct node *node = cutting->content->node;
-    return index >= 0 && index < node->block_count ? &node->blocks[index]
-                                                   : NULL;
-}
 
 /* The index of the passage's block in its node; -1: it is not there. */
 static int64_t index_of_block(const struct cutting *cutting)
@@ -60,139 +52,246 @@ static int64_t index_of_block(const struct cutting *cutting)
     return -1;
 }
 
-/* ---- The unit in a block's text ---- */
+/* ---- Around a unit ---- */
 
-/* The line that holds byte `at`, without its mark. */
-static struct slice line_at(const struct block *block, size_t at)
+enum lead {
+    LEAD_NONE,
+    LEAD_COLON,    /* says what comes next */
+    LEAD_LABEL,    /* a heading, a caption, or words before an example */
+    LEAD_QUESTION, /* what comes next answers */
+    LEAD_SENTENCE  /* goes on in the next block */
+};
+
+static bool is_text(const struct block *block)
 {
-    struct slice line = {block->text.data, 0};
-    for (size_t next = 0; next <= at && next < block->text.size;)
-        line = sentences_line(block, &next);
-    return sentences_unmarked(block, line);
+    return block->kind == BLOCK_PARAGRAPH || block->kind == BLOCK_QUOTE ||
+           block->kind == BLOCK_NOTE;
 }
 
-/* As many whole sentences after `text` in its line as fit. */
-static struct slice extend(struct slice line, struct slice text)
+static bool is_lines(const struct block *block)
 {
-    size_t from = (size_t)(text.data - line.data), end = from + text.size;
-    for (size_t next = sentence_next(line, end); next < line.size;
-         next = sentence_next(line, end)) {
-        size_t further = sentence_end(line, next);
-        if (further - from > MAX_PROSE || further <= end)
-            break;
-        end = further;
-    }
-    return (struct slice){text.data, end - from};
+    return block->kind == BLOCK_LIST || block->kind == BLOCK_DEFINITION;
 }
 
-/* A definition's line together with the one before it that is its term, or the
- * term with the line that defines it. */
-static struct slice with_term(const struct block *block, struct slice line)
+static bool ends_block(const struct block *block, struct slice text)
 {
-    const char *text = block->text.data, *end = text + block->text.size;
-    const char *from = line.data, *to = line.data + line.size;
-    const char *start = from;
-    while (start > text && start[-1] != '\n')
-        start--;
-    if (*start == ' ' && start > text) { /* defines: the term is above */
-        const char *above = start - 1;
-        while (above > text && above[-1] != '\n')
-            above--;
-        if (*above != ' ')
-            from = above;
-    } else if (*start != ' ' && to + 1 < end && *to == '\n' && to[1] == ' ') {
-        const char *below = memchr(to + 1, '\n', (size_t)(end - to - 1));
-        to = below ? below : end;
-    }
-    return to - from <= MAX_PROSE ? (struct slice){from, (size_t)(to - from)}
-                                  : line;
+    return text.data + text.size == block->text.data + block->text.size;
 }
 
-/* The row that holds the text, when it is not too long. */
-static struct slice row_at(const struct block *block, struct slice text)
+/* What a unit is to the block that follows it (NULL: none). */
+static enum lead lead_of(const struct block *block, struct slice text,
+                         const struct block *next)
 {
-    const char *from = text.data, *to = text.data + text.size;
-    const char *start = block->text.data, *end = start + block->text.size;
-    while (from > start && from[-1] != '\n')
-        from--;
-    while (to < end && *to != '\n')
-        to++;
-    return to - from <= MAX_PROSE ? (struct slice){from, (size_t)(to - from)}
-                                  : text;
-}
-
-struct slice unit_around(const struct block *block, size_t at, size_t size)
-{
-    struct slice text = {block->text.data + at, size};
-    if (block->kind == BLOCK_CODE)
-        return block->text.size <= MAX_CODE ? block->text : text;
-    if (block->kind == BLOCK_TABLE)
-        return row_at(block, text);
-    struct slice line = line_at(block, at);
-    if (text.data < line.data || text.data + size > line.data + line.size)
-        return text;
-    if (line.size > MAX_PROSE)
-        return extend(line, text);
-    return block->kind == BLOCK_DEFINITION ? with_term(block, line) : line;
-}
-
-/* ---- Around it ---- */
-
-/* A heading, a caption, or what ends in a colon: it says what comes next. */
-static bool announces(const struct block *block, struct slice text)
-{
-    if (!text.size || block->kind != BLOCK_PARAGRAPH)
-        return false;
+    if (!text.size || !ends_block(block, text) ||
+        (!is_text(block) && !is_lines(block)))
+        return LEAD_NONE;
     char last = text.data[text.size - 1];
-    return last == ':' || (text.size < MAX_LABEL && !strchr(".?!;)", last));
+    if (last == ':')
+        return LEAD_COLON;
+    if (block->kind == BLOCK_PARAGRAPH && text.size < MAX_LABEL &&
+        !strchr(".?!;)", last))
+        return LEAD_LABEL;
+    if (is_lines(block))
+        return LEAD_NONE;
+    if (last == '?' && text.size == block->text.size &&
+        text.size <= MAX_QUESTION)
+        return LEAD_QUESTION;
+    if (next && !unit_ends_sentence(text) &&
+        (is_text(next) ? unit_goes_on(next->text) : true))
+        return LEAD_SENTENCE;
+    return LEAD_NONE;
 }
 
-static bool is_shown(const struct block *block)
+static bool fits(const struct block *block)
 {
-    size_t max = block->kind == BLOCK_CODE ? MAX_CODE : MAX_PROSE;
-    return block->text.size && block->text.size <= max;
+    return block->text.size &&
+           block->text.size <=
+               (size_t)(block->kind == BLOCK_CODE ? UNIT_CODE : UNIT_PROSE);
 }
 
-/* Whether a unit so far holds all of this one. */
-static bool is_there(const struct passages *units, const struct passage *unit)
+static struct unit whole_unit(const struct node *node, uint32_t block)
 {
-    for (size_t i = 0; i < units->count; i++) {
-        const struct passage *other = &units->items[i];
-        if (slice_equal(other->text, unit->text) ||
-            (other->view == unit->view && other->node == unit->node &&
-             other->kind == unit->kind &&
-             other->block.file == unit->block.file &&
-             other->block.span.from == unit->block.span.from &&
-             other->block.span.to == unit->block.span.to &&
-             other->at <= unit->at &&
-             unit->at + unit->text.size <= other->at + other->text.size))
-            return true;
+    return (struct unit){.block = block, .text = node->blocks[block].text};
+}
+
+/* Whether the block goes on with a sentence that was left in the text before it, or
+ * before the example before it. */
+static bool resumes(const struct node *node, uint32_t block)
+{
+    const struct block *own = &node->blocks[block];
+    if (!block || !is_text(own) || !unit_goes_on(own->text))
+        return false;
+    uint32_t from = block - 1;
+    if (from && node->blocks[from].kind == BLOCK_CODE)
+        from--;
+    const struct block *before = &node->blocks[from];
+    return is_text(before) && before->text.size &&
+           before->text.data[before->text.size - 1] != ':' &&
+           !unit_ends_sentence(before->text);
+}
+
+/* Whether the block before it leads in to this one. */
+static bool is_led_in(const struct node *node, uint32_t block)
+{
+    const struct block *own = &node->blocks[block];
+    if (!block || is_text(own))
+        return false;
+    const struct block *before = &node->blocks[block - 1];
+    enum lead lead = lead_of(before, before->text, own);
+    return is_text(before) && before->text.size >= MIN_LEAD &&
+           (own->kind == BLOCK_CODE || lead == LEAD_COLON ||
+            lead == LEAD_LABEL);
+}
+
+/* The first of the blocks with which a unit from the beginning of `block` is to be
+ * read; *ret_cut: it begins within a sentence all the same. */
+static uint32_t first_of(const struct node *node, uint32_t block, bool *ret_cut)
+{
+    uint32_t first = block;
+    bool goes_back = true;
+    while (goes_back && block - first < MAX_BEFORE) {
+        goes_back = (resumes(node, first) || is_led_in(node, first)) &&
+                    fits(&node->blocks[first - 1]);
+        first -= goes_back;
     }
-    return false;
+    *ret_cut = resumes(node, first);
+    return first;
 }
 
-static void add(struct passages *units, const struct passage *unit)
+/* What the last unit leads on to; none, or cut: its text field is empty. */
+static struct unit next_unit(const struct node *node, const struct unit *last,
+                             enum lead *lead, size_t *led)
 {
-    if (is_there(units, unit))
-        return;
+    const struct block *block = &node->blocks[last->block];
+    const struct block *next =
+        last->block + 1 < node->block_count ? block + 1 : NULL;
+    enum lead own = lead_of(block, last->text, next);
+    bool goes_on = own || (next && ends_block(block, last->text) &&
+                           resumes(node, last->block + 1));
+    bool listed = !own && *lead == LEAD_COLON && next &&
+                  block->kind == BLOCK_DEFINITION && next->kind == block->kind;
+    struct unit none = {.block = last->block};
+    if (own)
+        *led = 0;
+    if (!goes_on && !listed)
+        return none;
+    if (own)
+        *lead = own;
+    if (!next || !next->text.size || (listed && *led > MAX_LED)) {
+        none.cut = *lead == LEAD_COLON ? CUT_END : 0;
+        return none;
+    }
+    struct unit found = unit_beginning(next);
+    found.block = last->block + 1;
+    *led += found.text.size;
+    return found;
+}
+
+size_t units_around(const struct node *node, uint32_t block, size_t at,
+                    size_t size, struct unit ret[UNITS_AROUND])
+{
+    size_t count = 0, led = 0;
+    bool cut = false;
+    struct unit own = unit_within(&node->blocks[block], at, size);
+    own.block = block;
+    uint32_t first = block;
+    if (own.text.data == node->blocks[block].text.data ||
+        (node->blocks[block].kind == BLOCK_CODE && !own.cut) ||
+        is_lines(&node->blocks[block]))
+        first = first_of(node, block, &cut);
+    for (uint32_t b = first; b < block; b++)
+        ret[count++] = whole_unit(node, b);
+    ret[count++] = own;
+    if (cut)
+        ret[0].cut |= CUT_BEGIN;
+    enum lead lead = LEAD_NONE;
+    while (count < UNITS_AROUND && !(ret[count - 1].cut & CUT_END)) {
+        struct unit next = next_unit(node, &ret[count - 1], &lead, &led);
+        if (!next.text.size) {
+            ret[count - 1].cut |= next.cut;
+            break;
+        }
+        ret[count++] = next;
+    }
+    return count;
+}
+
+/* ---- Gathering ---- */
+
+static bool same_block(const struct passage *a, const struct passage *b)
+{
+    return a->view == b->view && a->node == b->node && a->kind == b->kind &&
+           a->block.file == b->block.file &&
+           a->block.span.from == b->block.span.from &&
+           a->block.span.to == b->block.span.to;
+}
+
+/* One unit of two of a block that overlap, in the place of the first. */
+static bool join(struct passages *units, struct passage *one,
+                 const struct passage *other, const struct block *block)
+{
+    size_t from = one->at < other->at ? one->at : other->at;
+    size_t one_end = one->at + one->text.size;
+    size_t other_end = other->at + other->text.size;
+    size_t end = one_end > other_end ? one_end : other_end;
+    if (!same_block(one, other) || one->at > other_end || other->at > one_end)
+        return false;
+    unsigned begin = (one->at == from ? one : other)->cut & CUT_BEGIN;
+    one->cut = begin | ((one_end == end ? one : other)->cut & CUT_END);
+    if (from != one->at || end != one_end)
+        one->text = (struct slice){
+            arena_copy(&units->arena, block->text.data + from, end - from),
+            end - from};
+    one->at = from;
+    return true;
+}
+
+static void add(struct passages *units, const struct passage *unit,
+                const struct block *block)
+{
+    for (size_t i = 0; i < units->count; i++)
+        if (slice_equal(units->items[i].text, unit->text) ||
+            (block && join(units, &units->items[i], unit, block)))
+            return;
     struct passage own = *unit;
     own.text.data = arena_copy(&units->arena, unit->text.data, unit->text.size);
     units->items[units->count++] = own;
 }
 
-static void put(const struct cutting *cutting, const struct block *block,
-                struct slice text)
+static void put(const struct cutting *cutting, struct unit found)
 {
+    const struct block *block = &cutting->content->node->blocks[found.block];
     if (cutting->kinds && !(cutting->kinds & kind_bit(block->kind)))
         return;
     struct passage unit = *cutting->passage;
-    unit.text = text;
-    unit.at = (size_t)(text.data - block->text.data);
+    unit.text = found.text;
+    unit.at = (size_t)(found.text.data - block->text.data);
     unit.block = block->origin;
     unit.block.file =
         content_file(cutting->content, unit.view, unit.node, block);
     unit.kind = block->kind;
-    add(cutting->ret, &unit);
+    unit.cut = found.cut;
+    add(cutting->ret, &unit, block);
+}
+
+/* A lead-in to nothing that stands here is not quoted beside other text. */
+static bool leads_nowhere(const struct cutting *cutting,
+                          const struct unit *units, size_t count)
+{
+    const struct unit *last = &units[count - 1];
+    return count == 1 && cutting->ret->count && last->cut == CUT_END &&
+           last->text.data[last->text.size - 1] == ':';
+}
+
+static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
+                       size_t size)
+{
+    struct unit units[UNITS_AROUND];
+    size_t count = units_around(cutting->content->node, block, at, size, units);
+    if (leads_nowhere(cutting, units, count))
+        return;
+    for (size_t i = 0; i < count; i++)
+        put(cutting, units[i]);
 }
 
 /* All of a short section; false: it is none. */
@@ -210,43 +309,38 @@ static bool cut_whole(const struct cutting *cutting)
         return false;
     for (uint32_t b = 0; b < node->block_count; b++)
         if (node->blocks[b].text.size)
-            put(cutting, &node->blocks[b], node->blocks[b].text);
+            put(cutting, whole_unit(node, b));
     return true;
 }
 
-static void put_first_lines(const struct cutting *cutting)
+/* The first lines of a section that is called as what is asked about. */
+static bool put_first_lines(const struct cutting *cutting)
 {
-    const struct block *first = block_at(cutting, 0);
-    if (cutting->passage->about >= ABOUT && first &&
-        first->kind == BLOCK_PARAGRAPH && first->text.size >= MIN_LEAD)
-        put(cutting, first, unit_around(first, 0, 0));
+    const struct node *node = cutting->content->node;
+    const struct block *first = node->block_count ? &node->blocks[0] : NULL;
+    if (cutting->passage->about < ABOUT || !first ||
+        first->text.size < MIN_LEAD ||
+        (first->kind != BLOCK_PARAGRAPH &&
+         !(first->kind == BLOCK_CODE && unit_is_prose(first->text))))
+        return false;
+    put_around(cutting, 0, 0, 0);
+    return true;
 }
 
 static void cut(const struct cutting *cutting, bool best)
 {
     int64_t index = index_of_block(cutting);
     if (index < 0) {
-        add(cutting->ret, cutting->passage);
+        add(cutting->ret, cutting->passage, NULL);
         return;
     }
     if (best && cut_whole(cutting))
         return;
-    if (best && cutting->extent != EXTENT_BRIEF)
-        put_first_lines(cutting);
-    const struct block *block = block_at(cutting, index);
-    const struct block *before = block_at(cutting, index - 1);
-    const struct block *after = block_at(cutting, index + 1);
-    struct slice unit =
-        unit_around(block, cutting->passage->at, cutting->passage->text.size);
-    if (before && before->kind == BLOCK_PARAGRAPH && is_shown(before) &&
-        before->text.size >= MIN_LEAD && block->kind != BLOCK_PARAGRAPH &&
-        (block->kind == BLOCK_CODE || announces(before, before->text)))
-        put(cutting, before, before->text);
-    put(cutting, block, unit);
-    if (after && announces(block, unit) && is_shown(after))
-        put(cutting, after, after->text);
-    else if (after && announces(block, unit) && after->kind == BLOCK_PARAGRAPH)
-        put(cutting, after, unit_around(after, 0, 0));
+    bool defined = best && put_first_lines(cutting);
+    if (!defined || cutting->extent != EXTENT_BRIEF ||
+        cutting->passage->about < NAMED || !cutting->ret->count)
+        put_around(cutting, (uint32_t)index, cutting->passage->at,
+                   cutting->passage->text.size);
 }
 
 int units_of(const struct snapshot *snapshot, const struct passages *passages,

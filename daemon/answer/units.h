@@ -4,7 +4,7 @@
 #ifndef DAEMON_ANSWER_UNITS_H
 #define DAEMON_ANSWER_UNITS_H
 
-#include "memory/routing/passage.h"
+#include "daemon/answer/unit_text.h"
 
 /* How much is quoted. */
 enum extent {
@@ -23,9 +23,14 @@ int units_of(const struct snapshot *snapshot, const struct passages *passages,
              kind_set kinds, enum extent extent, const atomic_bool *cancel,
              struct passages *ret, struct err *err);
 
-/* Returns the unit of a block's text that holds `size` bytes from `at` on: the
- * paragraph, item, definition with its term, or piece of code; of a long one the
- * sentences that follow. */
-struct slice unit_around(const struct block *block, size_t at, size_t size);
+/* A passage's unit with what leads in to it and what it leads in to. */
+enum { UNITS_AROUND = 16 };
+
+/* Cuts the unit that holds `size` bytes from `at` on of a block of the node, what it
+ * goes on from or is led in to by, and what it announces or goes on in, up to a limit:
+ * in the order of the node.  What is cut within a sentence, a statement or what was
+ * announced says so.  Returns how many. */
+size_t units_around(const struct node *node, uint32_t block, size_t at,
+                    size_t size, struct unit ret[UNITS_AROUND]);
 
 #endif

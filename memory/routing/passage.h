@@ -7,6 +7,9 @@
 
 #include "memory/routing/route.h"
 
+/* Where a passage is cut within its sentence, statement or list. */
+enum passage_cut { CUT_BEGIN = 1, CUT_END = 2 };
+
 struct passage {
     const struct view *view;
     uint32_t node;       /* in the outline */
@@ -19,6 +22,7 @@ struct passage {
     double score;
     double share; /* of the best hit's score, its section's */
     double about; /* share of the question that its section's title holds */
+    unsigned cut; /* enum passage_cut, of units; 0: nowhere */
 };
 
 struct passages {

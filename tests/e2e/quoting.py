@@ -48,6 +48,31 @@ def code_stands_with_what_leads_in_to_it():
 
 
 @test
+def what_is_cut_says_so():
+    """In the answer by "…", in the citation by `cut`; what is quoted stands in the file all the same."""
+    with house() as h:
+        h.write("m/a.html", page("Pumps", PADDING + "<p>To flush the strainer, one of these is to be run as the operator:</p>"
+                                 f"<pre>{'pump --reverse --rinse --again' * 2}\n" + "pump --rinse\n" * 200 + "</pre><p>Wait for it.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        answer = h.json("ask", "flush the strainer as the operator")
+        cuts = {c["quote"][:9]: c.get("cut") for c in answer["citations"]}
+        check(cuts["To flush "] is None and cuts["pump --re"] == "end", cuts)
+        check(all(c["status"] == "verified" for c in answer["citations"]), answer)
+        number = next(c["n"] for c in answer["citations"] if c.get("cut"))
+        check(f"pump --rinse … [{number}]" in answer["answer"], answer["answer"])
+
+
+@test
+def a_sentence_goes_on_after_an_example():
+    parts = ["The order of the valves of a strainer is significant. For instance, the call", "vent &gt; prime", "opens both, while the call",
+             "prime &gt; vent", "opens but the latter."]
+    tags = ("p", "pre", "p", "pre", "p")
+    with house() as h:
+        found = quotes(h, "".join(f"<{tag}>{part}</{tag}>" for tag, part in zip(tags, parts)), "order of the valves of a strainer", "--brief")
+        check(found == [part.replace("&gt;", ">") for part in parts], found)
+
+
+@test
 def a_short_section_is_quoted_whole():
     with house() as h:
         h.write("m/b.html", page("Gasket", "<p>A gasket seals a flange.</p><p>Replace it each year.</p>"
@@ -91,6 +116,15 @@ def a_row_of_a_table_is_quoted_whole():
     with house() as h:
         found = quotes(h, f"<table><tr><th>Code</th><th>Name</th><th>Remedy</th></tr>{rows}</table>", "fault 508")
         check(any("508" in quote and "Look at part 508." in quote for quote in found), found)
+
+
+@test
+def brief_answers_define_what_is_named():
+    first = "Cavitation is vapour that forms where the pressure falls below the boiling point."
+    with house() as h:
+        h.write("m/b.html", page("Cavitation", f"<p>{first}</p>{PADDING}<p>Cavitation, cavitation: what it is "
+                                               "that it harms first is the blade of the impeller.</p>"))
+        check(quotes(h, "", "cavitation", "--brief") == [first], "named")
 
 
 @test

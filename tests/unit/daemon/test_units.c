@@ -1,0 +1,224 @@
+/* Units: what is cut out of a manual around a passage. */
+#include "tests/unit/support/unit.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/answer/units.h"
+
+struct given {
+    int kind;
+    const char *text;
+};
+
+enum { MAX_BLOCKS = 12 };
+
+/* What stands around `wanted` in one of the blocks: the units with a line between,
+ * "~" where one is cut.  Valid until the next call. */
+static const char *around(const struct given *given, const char *wanted)
+{
+    static struct block blocks[MAX_BLOCKS];
+    static struct buf out;
+    struct node node = {.blocks = blocks};
+    struct unit units[UNITS_AROUND];
+    size_t count = 0;
+    buf_clear(&out);
+    for (; given[node.block_count].text; node.block_count++)
+        blocks[node.block_count] =
+            (struct block){.kind = given[node.block_count].kind,
+                           .text = slice_of(given[node.block_count].text)};
+    for (uint32_t b = 0; b < node.block_count && !count; b++) {
+        const char *at = strstr(given[b].text, wanted);
+        if (at)
+            count = units_around(&node, b, (size_t)(at - given[b].text),
+                                 strlen(wanted), units);
+    }
+    for (size_t i = 0; i < count; i++) {
+        buf_put_text(&out, i ? "\n|" : "");
+        buf_put_text(&out, units[i].cut & CUT_BEGIN ? "~" : "");
+        buf_put_slice(&out, units[i].text);
+        buf_put_text(&out, units[i].cut & CUT_END ? "~" : "");
+    }
+    return out.data;
+}
+
+static void a_sentence_that_goes_on_is_followed(void **state)
+{
+    (void)state;
+    static const struct given given[] = {
+        {BLOCK_PARAGRAPH, "Mills grind. A mill has two stones of granite."},
+        {BLOCK_PARAGRAPH,
+         "Note that the order of stones is significant. For example, the call"},
+        {BLOCK_CODE, "grind > flour"},
+        {BLOCK_PARAGRAPH, "grinds both kinds of grain at once, while the call"},
+        {BLOCK_CODE, "flour > grind"},
+        {BLOCK_PARAGRAPH, "grinds but one of them, since the other is flour."},
+        {BLOCK_PARAGRAPH, "millers know this."},
+        {0, NULL}};
+    static const char all[] =
+        "Note that the order of stones is significant. For example, the call\n"
+        "|grind > flour\n"
+        "|grinds both kinds of grain at once, while the call\n"
+        "|flour > grind\n"
+        "|grinds but one of them, since the other is flour.";
+    assert_string_equal(around(given, "order of stones"), all);
+    assert_string_equal(around(given, "both kinds"), all);
+    assert_string_equal(around(given, "but one"), all);
+    assert_string_equal(around(given, "millers"), "millers know this.");
+    assert_string_equal(around(given, "two stones"), given[0].text);
+
+    static const struct given parted[] = {
+        {BLOCK_PARAGRAPH, "If some grain is long, and more so where it is wet, "
+                          "think about the setting \"stone tunnel\","},
+        {BLOCK_PARAGRAPH, "which overrides the others."},
+        {0, NULL}};
+    assert_string_equal(around(parted, "some grain"),
+                        "If some grain is long, and more so where it is wet, "
+                        "think about the setting \"stone tunnel\",\n"
+                        "|which overrides the others.");
+}
+
+static void a_lead_in_takes_what_it_leads_in_to(void **state)
+{
+    (void)state;
+    static const struct given given[] = {
+        {BLOCK_PARAGRAPH, "Q: How is the mill of the yard set?"},
+        {BLOCK_QUOTE, "A: The following sets it:"},
+        {BLOCK_CODE, "set mill"},
+        {BLOCK_PARAGRAPH, "mill accepts the following options of its own:"},
+        {BLOCK_DEFINITION, "-a\n  Grinds all."},
+        {BLOCK_DEFINITION, "-p\n  Prints. There are kinds:\n  Those that are."},
+        {BLOCK_CODE, "KIND"},
+        {BLOCK_PARAGRAPH, "A sentence that ends."},
+        {BLOCK_PARAGRAPH, "And nothing else is led in to here:"},
+        {0, NULL}};
+    assert_string_equal(around(given, "How is"),
+                        "Q: How is the mill of the yard set?\n"
+                        "|A: The following sets it:\n|set mill");
+    assert_string_equal(around(given, "following sets"),
+                        "A: The following sets it:\n|set mill");
+    assert_string_equal(around(given, "mill accepts"),
+                        "mill accepts the following options of its own:\n"
+                        "|-a\n  Grinds all.\n"
+                        "|-p\n  Prints. There are kinds:\n  Those that are.");
+    assert_string_equal(around(given, "There are kinds"),
+                        "-p\n  Prints. There are kinds:\n  Those that are.");
+    assert_string_equal(around(given, "A sentence"), "A sentence that ends.");
+    assert_string_equal(around(given, "nothing else"),
+                        "And nothing else is led in to here:~");
+}
+
+static struct slice repeated(const char *text, size_t times)
+{
+    static struct buf out;
+    buf_clear(&out);
+    for (size_t i = 0; i < times; i++)
+        buf_put_text(&out, text);
+    return buf_slice(&out);
+}
+
+static void what_is_led_in_to_may_be_cut(void **state)
+{
+    (void)state;
+    struct slice list = repeated("- An item of a list that is long.\n", 60);
+    const struct given given[] = {{BLOCK_PARAGRAPH, "These are the items:"},
+                                  {BLOCK_LIST, list.data},
+                                  {0, NULL}};
+    const char *found = around(given, "These are");
+    assert_memory_equal(found, "These are the items:\n|- An item", 31);
+    assert_string_equal(found + strlen(found) - 10, " is long.~");
+    assert_true(strlen(found) < UNIT_PROSE + 40);
+}
+
+static struct unit within(int kind, const char *text, const char *wanted)
+{
+    const struct block block = {.kind = kind, .text = slice_of(text)};
+    return unit_within(&block, (size_t)(strstr(text, wanted) - text),
+                       strlen(wanted));
+}
+
+static void a_long_sentence_is_whole_or_cut(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    buf_put_text(&text, "One is short. The ");
+    buf_put_slice(&text, repeated("words go on and ", 70));
+    buf_put_text(&text, "end. Two.");
+    struct unit unit = within(BLOCK_PARAGRAPH, text.data, "go on and words");
+    assert_int_equal(unit.cut, 0);
+    assert_memory_equal(unit.text.data, "The words go", 12);
+    assert_true(unit.text.data[unit.text.size - 1] == '.');
+
+    buf_clear(&text);
+    buf_put_slice(&text, repeated("words go on and ", 200));
+    buf_put_text(&text, "end.");
+    unit = within(BLOCK_PARAGRAPH, text.data, "words go on and words");
+    assert_int_equal(unit.cut, CUT_END);
+    buf_free(&text);
+}
+
+static void code_ends_with_its_statement_or_is_cut(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    buf_put_text(&text, "open {\n\tgrind;\n\n\trest;\n};\n\n");
+    buf_put_slice(&text, repeated("\n\nturn stone;", 150));
+    struct unit unit = within(BLOCK_CODE, text.data, "grind;");
+    assert_true(slice_is(unit.text, "open {\n\tgrind;\n\n\trest;\n};"));
+    assert_int_equal(unit.cut, 0);
+
+    buf_clear(&text);
+    buf_put_text(&text, "zone {\n");
+    buf_put_slice(&text, repeated("\ttype secondary stone;\n", 100));
+    buf_put_text(&text, "};\n");
+    unit = within(BLOCK_CODE, text.data, "zone {");
+    assert_int_equal(unit.cut, CUT_END);
+    assert_true(unit.text.size > 1000 && unit.text.size <= UNIT_CODE);
+
+    buf_clear(&text);
+    buf_put_slice(&text, repeated("a = 1\n", 200));
+    buf_put_text(&text,
+                 "raise Missing(\n    \"%s is missing.\" %\n    name\n)\n");
+    buf_put_slice(&text, repeated("b = 2\n", 200));
+    unit = within(BLOCK_CODE, text.data, "is missing.");
+    assert_true(slice_is(
+        unit.text, "raise Missing(\n    \"%s is missing.\" %\n    name\n)"));
+    assert_int_equal(unit.cut, CUT_BEGIN | CUT_END);
+
+    /* A page of text. */
+    buf_clear(&text);
+    buf_put_slice(&text,
+                  repeated("A stone turns in\nthe mill, at night. ", 60));
+    buf_put_text(&text, "It stops.");
+    unit = within(BLOCK_CODE, text.data, "A stone turns");
+    assert_int_equal(unit.cut, 0);
+    assert_true(unit.text.size > 1000 && unit.text.size <= UNIT_CODE);
+    assert_true(unit.text.data[unit.text.size - 1] == '.');
+    buf_free(&text);
+}
+
+static void a_definition_is_whole_with_its_term(void **state)
+{
+    (void)state;
+    static const char text[] = "-q\n  Is quiet.\n  Says why.\n-v\n  Says more.";
+    static const char *const wanted[] = {"-q", "Is quiet", "Says why"};
+    assert_true(slice_is(within(BLOCK_DEFINITION, text, wanted[0]).text,
+                         "-q\n  Is quiet.\n  Says why."));
+    assert_true(slice_is(within(BLOCK_DEFINITION, text, wanted[1]).text,
+                         "-q\n  Is quiet.\n  Says why."));
+    assert_true(slice_is(within(BLOCK_DEFINITION, text, "Says more").text,
+                         "-v\n  Says more."));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sentence_that_goes_on_is_followed),
+        cmocka_unit_test(a_lead_in_takes_what_it_leads_in_to),
+        cmocka_unit_test(what_is_led_in_to_may_be_cut),
+        cmocka_unit_test(a_long_sentence_is_whole_or_cut),
+        cmocka_unit_test(code_ends_with_its_statement_or_is_cut),
+        cmocka_unit_test(a_definition_is_whole_with_its_term),
+    };
+    return cmocka_run_group_tests_name("units", tests, NULL, NULL);
+}
