@@ -9,10 +9,11 @@
 static const char *const attributes['z' - 'a' + 1][6] = {
     ['a' - 'a'] = {"accesskey", "alt", "alttext", "aria-hidden", "aria-label"},
     ['c' - 'a'] = {"class", "colspan", "content"},
-    ['d' - 'a'] = {"display"},
+    ['d' - 'a'] = {"data-bs-toggle", "data-toggle", "display"},
     ['e' - 'a'] = {"encoding"},
     ['h' - 'a'] = {"href", "http-equiv", "hidden"},
     ['i' - 'a'] = {"id"},
+    ['m' - 'a'] = {"media"},
     ['n' - 'a'] = {"name"},
     ['r' - 'a'] = {"rel", "role", "rowspan"},
     ['s' - 'a'] = {"src", "start", "style"},
@@ -107,6 +108,7 @@ bool build_open(struct build *build, const char *name, int tag, bool foreign,
     element->foreign = foreign;
     element->from = (uint32_t)span.from;
     element->to = (uint32_t)span.to;
+    build->dom.styled |= tag == GUMBO_TAG_STYLE && !foreign;
     unsigned what = held_as(tag);
     if (what)
         tell(node->parent, what);
@@ -140,17 +142,16 @@ static xmlChar *without_controls(struct arena *arena, struct slice text)
     return (xmlChar *)copy;
 }
 
-static void add_attribute(struct build *build, const char *name,
+static void add_attribute(struct dom *dom, xmlNode *node, const char *name,
                           struct slice value)
 {
-    struct arena *arena = &build->dom.arena;
-    xmlNode *node = build->open[build->depth];
+    struct arena *arena = &dom->arena;
     xmlAttr *attribute = arena_alloc(arena, sizeof *attribute);
     xmlNode *text = arena_alloc(arena, sizeof *text);
     attribute->type = XML_ATTRIBUTE_NODE;
     attribute->name = (const xmlChar *)name;
     attribute->parent = node;
-    attribute->doc = build->dom.doc;
+    attribute->doc = dom->doc;
     attribute->children = attribute->last = text;
     attribute->next = node->properties;
     if (node->properties)
@@ -159,7 +160,7 @@ static void add_attribute(struct build *build, const char *name,
     text->type = XML_TEXT_NODE;
     text->name = xmlStringText;
     text->parent = (xmlNode *)attribute;
-    text->doc = build->dom.doc;
+    text->doc = dom->doc;
     struct buf repaired = {0};
     text->content = without_controls(arena, in_utf8(value, &repaired));
     buf_free(&repaired);
@@ -187,8 +188,13 @@ void build_attribute(struct build *build, const char *name, struct slice value)
         value = buf_slice(&small);
     }
     if (read)
-        add_attribute(build, read, value);
+        add_attribute(&build->dom, build->open[build->depth], read, value);
     buf_free(&small);
+}
+
+void build_hide(struct dom *dom, xmlNode *element)
+{
+    add_attribute(dom, element, "hidden", slice_of(""));
 }
 
 void build_close(struct build *build)
