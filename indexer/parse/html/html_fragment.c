@@ -1,6 +1,8 @@
 #include "indexer/parse/html/html_fragment.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -14,7 +16,8 @@ struct folding {
     struct buf text;
     struct text_place *places; /* [text.size] */
     size_t capacity;
-    bool space; /* white space waits for the next character */
+    bool space;    /* white space waits for the next character */
+    bool unclosed; /* a menu does not end here, nor would others */
     struct text_place space_at;
 };
 
@@ -72,6 +75,54 @@ static bool is_unread(const struct source *source, const struct markup *markup)
                             lexer_name_is(name, "remark")));
 }
 
+/* Has the tag this word among its classes? */
+static bool has_class(const struct source *source, const struct markup *tag,
+                      const char *word)
+{
+    size_t at = (size_t)(tag->name.data - source->data) + tag->name.size, to;
+    size_t size = strlen(word);
+    struct slice name;
+    for (; lexer_attribute(source, at, tag->to, &name, &to); at = to) {
+        if (!lexer_name_is(name, "class"))
+            continue;
+        const char *value = name.data + name.size;
+        const char *end = source->data + to;
+        const char *found = memmem(value, (size_t)(end - value), word, size);
+        return found && strchr(" \t\n\r\f\"'=", found[-1]) &&
+               (found + size == end || strchr(" \t\n\r\f\"'", found[size]));
+    }
+    return false;
+}
+
+/* Where the element ends that the tag opens; 0: not in the source. */
+static size_t element_end(const struct source *source, const struct markup *tag)
+{
+    size_t depth = 1;
+    for (size_t at = tag->to; at < source->size;) {
+        struct markup markup;
+        if (!lexer_markup(source, at, source->size, &markup)) {
+            at++;
+            continue;
+        }
+        at = markup.to;
+        if (markup.name.size != tag->name.size ||
+            strncasecmp(markup.name.data, tag->name.data, tag->name.size))
+            continue;
+        depth += markup.kind == MARKUP_OPEN && !markup.closed;
+        depth -= markup.kind == MARKUP_CLOSE;
+        if (!depth)
+            return at;
+    }
+    return 0;
+}
+
+/* Bootstrap's menus stand in the middle of sentences: rules.c. */
+static bool is_menu(const struct source *source, const struct markup *markup)
+{
+    return markup->kind == MARKUP_OPEN && markup->attributes &&
+           !markup->closed && has_class(source, markup, "dropdown-menu");
+}
+
 /* Returns where what follows the markup begins. */
 static size_t read_markup(struct folding *f, const struct markup *markup)
 {
@@ -82,6 +133,10 @@ static size_t read_markup(struct folding *f, const struct markup *markup)
         read_characters(f, from, from + raw.size, TEXT_RAW);
     } else if (is_unread(source, markup)) {
         return lexer_raw_end(source, markup->to, source->size, markup->name);
+    } else if (!f->unclosed && is_menu(source, markup)) {
+        size_t end = element_end(source, markup);
+        f->unclosed = !end;
+        return end ? end : markup->to;
     }
     return markup->to;
 }

@@ -363,7 +363,7 @@ static bool is_label(struct walk *w, const xmlNode *element, enum part part)
 
 /* What is not read: a permalink may still be where its id leads, and what a
  * block reads stands in the file word for word, so none goes on past a text
- * that is left out. */
+ * that is left out, unless it is not read in the file, either (fragment_text). */
 static void walk_skipped(struct walk *w, const xmlNode *element,
                          const char *why)
 {
@@ -372,6 +372,7 @@ static void walk_skipped(struct walk *w, const xmlNode *element,
         walk_anchors(w, element);
     bool code = tag == GUMBO_TAG_SCRIPT || tag == GUMBO_TAG_STYLE;
     if (!code && walk_is_prose(w) && w->writer.open &&
+        !classes_has(element, "dropdown-menu") &&
         dom_holds(element, DOM_HOLDS_TEXT))
         walk_flush(w);
     boilerplate_keep(w, element, why);

@@ -100,6 +100,32 @@ static bool is_chosen(const xmlNode *element)
             classes_has(element->parent, "switch"));
 }
 
+static bool opens_menu(const xmlNode *element)
+{
+    const char *toggles = dom_attribute(element, "data-toggle");
+    if (!toggles)
+        toggles = dom_attribute(element, "data-bs-toggle");
+    return classes_has(element, "dropdown-toggle") ||
+           (toggles && !strcmp(toggles, "dropdown"));
+}
+
+/* Bootstrap's menus, which are not shown until somebody opens them. */
+static bool is_menu(const xmlNode *element)
+{
+    static const char *const boxes[] = {"dropdown", "dropup", "dropstart",
+                                        "dropend", "btn-group"};
+    if (!classes_has(element, "dropdown-menu"))
+        return false;
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
+        if (dom_is_element(element->parent) &&
+            classes_has(element->parent, boxes[i]))
+            return true;
+    const xmlNode *before = element->prev;
+    while (before && !dom_is_element(before))
+        before = before->prev;
+    return before && opens_menu(before);
+}
+
 /* Why an element of that id is no content; NULL: it is. */
 static const char *chrome_id(const char *id)
 {
@@ -337,6 +363,8 @@ struct rule rules_of(const xmlNode *element)
         rule.part = PART_BLOCK;
     if (is_hidden(element) && !is_chosen(element))
         rules_skip(&rule, "hidden");
+    else if (is_menu(element))
+        rules_skip(&rule, "navigation");
     else if ((why = chrome_role(element)))
         rules_skip(&rule, why);
     if (rule.part == PART_NOTE && !rule.info)

@@ -47,6 +47,7 @@ struct dom {
     xmlDoc *doc;
     struct arena arena;
     struct source source;
+    bool styled; /* there is a <style> */
 };
 
 int dom_parse(const struct source *source, struct dom *ret, struct err *err);

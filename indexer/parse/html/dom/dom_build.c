@@ -6,14 +6,16 @@
 #include "base/text.h"
 
 /* The attributes that anybody here looks at, by their first letters. */
-static const char *const attributes['z' - 'a' + 1][6] = {
+static const char *const attributes['z' - 'a' + 1][7] = {
     ['a' - 'a'] = {"accesskey", "alt", "alttext", "aria-hidden", "aria-label"},
     ['c' - 'a'] = {"class", "colspan", "content"},
-    ['d' - 'a'] = {"display", "data-mc-toc-path", "data-mc-path-to-help-system",
+    ['d' - 'a'] = {"display", "data-bs-toggle", "data-toggle",
+                   "data-mc-toc-path", "data-mc-path-to-help-system",
                    "data-mc-runtime-file-type"},
     ['e' - 'a'] = {"encoding"},
     ['h' - 'a'] = {"href", "http-equiv", "hidden"},
     ['i' - 'a'] = {"id"},
+    ['m' - 'a'] = {"media"},
     ['n' - 'a'] = {"name"},
     ['r' - 'a'] = {"rel", "role", "rowspan"},
     ['s' - 'a'] = {"src", "start", "style"},
@@ -108,6 +110,7 @@ bool build_open(struct build *build, const char *name, int tag, bool foreign,
     element->foreign = foreign;
     element->from = (uint32_t)span.from;
     element->to = (uint32_t)span.to;
+    build->dom.styled |= tag == GUMBO_TAG_STYLE && !foreign;
     unsigned what = held_as(tag);
     if (what)
         tell(node->parent, what);
@@ -141,17 +144,16 @@ static xmlChar *without_controls(struct arena *arena, struct slice text)
     return (xmlChar *)copy;
 }
 
-static void add_attribute(struct build *build, const char *name,
+static void add_attribute(struct dom *dom, xmlNode *node, const char *name,
                           struct slice value)
 {
-    struct arena *arena = &build->dom.arena;
-    xmlNode *node = build->open[build->depth];
+    struct arena *arena = &dom->arena;
     xmlAttr *attribute = arena_alloc(arena, sizeof *attribute);
     xmlNode *text = arena_alloc(arena, sizeof *text);
     attribute->type = XML_ATTRIBUTE_NODE;
     attribute->name = (const xmlChar *)name;
     attribute->parent = node;
-    attribute->doc = build->dom.doc;
+    attribute->doc = dom->doc;
     attribute->children = attribute->last = text;
     attribute->next = node->properties;
     if (node->properties)
@@ -160,7 +162,7 @@ static void add_attribute(struct build *build, const char *name,
     text->type = XML_TEXT_NODE;
     text->name = xmlStringText;
     text->parent = (xmlNode *)attribute;
-    text->doc = build->dom.doc;
+    text->doc = dom->doc;
     struct buf repaired = {0};
     text->content = without_controls(arena, in_utf8(value, &repaired));
     buf_free(&repaired);
@@ -188,8 +190,13 @@ void build_attribute(struct build *build, const char *name, struct slice value)
         value = buf_slice(&small);
     }
     if (read)
-        add_attribute(build, read, value);
+        add_attribute(&build->dom, build->open[build->depth], read, value);
     buf_free(&small);
+}
+
+void build_hide(struct dom *dom, xmlNode *element)
+{
+    add_attribute(dom, element, "hidden", slice_of(""));
 }
 
 void build_close(struct build *build)

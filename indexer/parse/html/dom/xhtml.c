@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "indexer/parse/html/dom/dom_build.h"
 #include "indexer/parse/html/dom/docbook.h"
+#include "indexer/parse/html/dom/styles.h"
 
 enum {
     MAX_DOCTYPE = 1 << 16, /* bytes of a document type declaration */
@@ -322,5 +323,7 @@ int xhtml_parse(const struct source *source, struct dom *ret, struct err *err)
     else
         *ret = reading->build.dom;
     free(reading);
+    if (!rc)
+        styles_hide(ret);
     return rc;
 }

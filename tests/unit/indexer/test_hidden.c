@@ -1,0 +1,65 @@
+#include "tests/unit/support/spans.h"
+
+/* What a reader of the page does not see is no text, and what may be opened is. */
+
+/* What the page's own sheets do not show, unless something else may. */
+static void test_hidden_by_styles(void **state)
+{
+    (void)state;
+    expect("<style><!-- /* .c{} */ .a , #b,p.c.d{color:red;DISPLAY : none "
+           "!important} @media screen{.e{display:none}}--></style>"
+           "<p>a<p class='x a'>b<p id=b>c<p class=c>d<p class='d c'>e"
+           "<div class='d c'>f</div><p class=e>g<p class=aa>h",
+           "# \nparagraph: a\nparagraph: d\nparagraph: f\nparagraph: h\n");
+    expect("<style>@import 'x.css';@media print{.a{display:none}.b{display:"
+           "none}}@media (max-width:9px){@media screen{.c{display:none}}}"
+           "b .d,.e:hover,.f[x],p{display:none}.g{x-display:none}</style>"
+           "<style media=print>.h{display:none}</style><p class=a>a"
+           "<p class=b>b<p class=c>c<p class=d>d<p class=e>e<p class=f>f"
+           "<p class=g>g<p class=h>h",
+           "# \nparagraph: a\nparagraph: b\nparagraph: c\nparagraph: d\n"
+           "paragraph: e\nparagraph: f\nparagraph: g\nparagraph: h\n");
+    /* A state, a rule that weighs more, tabs, what a script opens. */
+    expect(
+        "<style>.a,.b,.c,.tab-pane,.f,.g{display:none}.a:target{display:"
+        "block}b:hover .b.on,x>i:hover{display:inline}@media (x){.g{display:"
+        "flex}}p{display:block}</style><p class=a>a<p class=b>b"
+        "<i class=c>c</i><div class=tab-pane>d</div><div class=f role=tabpanel"
+        ">f</div><p class=g>g<p class=c>h<div class=c><h2>i</h2></div>",
+        "# i\nparagraph: a\nparagraph: bc\nparagraph: d\nparagraph: f\n"
+        "paragraph: g\n");
+    expect("<style>.a{display:none}</style><p class=a>a<p>b"
+           "<script>at.style.display = 'block'</script>",
+           "# \nparagraph: a\nparagraph: b\n");
+    expect("<noscript><style>.a{display:none}.b{display:block}</style>"
+           "</noscript><style>.b{display:none}</style><p class=a>a<p class=b>b",
+           "# \nparagraph: a\nparagraph: b\n");
+    expect("<style>.a{display:none}<p class=a>b", "# \n");
+}
+
+/* Bootstrap's menus stand in the midst of sentences. */
+static void test_menus(void **state)
+{
+    (void)state;
+#define MENU                                                                   \
+    "<span class=dropdown><a class=dropdown-toggle data-toggle=dropdown "      \
+    "href='#'>gid</a><ul class='x dropdown-menu'><li>Available in:<li><ul>"    \
+    "<li>a</ul></ul></span>"
+    static const char html[] = "<pre>As &quot;" MENU "&quot; is.\nb</pre>"
+                               "<div>As " MENU ", too.</div>";
+    expect(html, "# \ncode: As \"gid\" is.\\nb\nparagraph: As gid, too.\n");
+    check_spans(slice_of(html), 2);
+    expect("<div><a data-bs-toggle=dropdown>a</a><div class=dropdown-menu>b"
+           "</div></div><div><div class=dropdown-menu>c</div></div>",
+           "# \nparagraph: a\nparagraph: c\n");
+#undef MENU
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_hidden_by_styles),
+        TEST(test_menus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
