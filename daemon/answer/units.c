@@ -79,6 +79,33 @@ static bool ends_block(const struct block *block, struct slice text)
     return text.data + text.size == block->text.data + block->text.size;
 }
 
+/* Ends in a word that none ends a sentence with: "a polynomial in". */
+static bool wants_more(struct slice text)
+{
+    static const char *const words[] = {
+        "a",  "an", "the", "of",   "in", "to",  "and",  "or",    "with",
+        "by", "as", "for", "from", "is", "are", "that", "which", "than"};
+    size_t from = text.size;
+    while (from && text.data[from - 1] >= 'a' && text.data[from - 1] <= 'z')
+        from--;
+    if (from && text.data[from - 1] != ' ')
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (slice_is((struct slice){text.data + from, text.size - from},
+                     words[i]))
+            return true;
+    return false;
+}
+
+/* Whether a text and the next are one sentence.  Entries and cells have no full stops
+ * either, so that a small letter is not enough. */
+static bool is_one_sentence(struct slice text, struct slice next)
+{
+    return text.size &&
+           (wants_more(text) ||
+            (strchr(",;(-", text.data[text.size - 1]) && unit_goes_on(next)));
+}
+
 /* One of a list of questions. */
 static bool asks(const struct block *block)
 {
@@ -105,8 +132,8 @@ static enum lead lead_of(const struct block *block, struct slice text,
                        text.size <= MAX_QUESTION && !asks(next)
                    ? LEAD_QUESTION
                    : LEAD_NONE;
-    if (next && !unit_ends_sentence(text) &&
-        (is_text(next) ? unit_goes_on(next->text) : true))
+    if (next && (is_text(next) ? is_one_sentence(text, next->text)
+                               : !unit_ends_sentence(text)))
         return LEAD_SENTENCE;
     return LEAD_NONE;
 }
@@ -128,15 +155,17 @@ static struct unit whole_unit(const struct node *node, uint32_t block)
 static bool resumes(const struct node *node, uint32_t block)
 {
     const struct block *own = &node->blocks[block];
-    if (!block || !is_text(own) || !unit_goes_on(own->text))
+    if (!block || !is_text(own))
         return false;
-    uint32_t from = block - 1;
-    if (from && node->blocks[from].kind == BLOCK_CODE)
-        from--;
-    const struct block *before = &node->blocks[from];
-    return is_text(before) && before->text.size &&
-           before->text.data[before->text.size - 1] != ':' &&
-           !unit_ends_sentence(before->text);
+    const struct block *before = own - 1;
+    bool example = block > 1 && before->kind == BLOCK_CODE;
+    before -= example;
+    char last =
+        before->text.size ? before->text.data[before->text.size - 1] : ':';
+    return is_text(before) && last != ':' &&
+           (example
+                ? unit_goes_on(own->text) && !unit_ends_sentence(before->text)
+                : is_one_sentence(before->text, own->text));
 }
 
 /* Whether the block before it leads in to this one. */
@@ -228,9 +257,12 @@ size_t units_around(const struct node *node, uint32_t block, size_t at,
     own.block = block;
     uint32_t first = block;
     const struct block *holding = &node->blocks[block];
-    if (own.text.data == holding->text.data || is_lines(holding) ||
-        holding->kind == BLOCK_TABLE)
+    bool begins = own.text.data == holding->text.data;
+    if (begins || !is_text(holding))
         first = first_of(node, block, &cut);
+    if (first < block && !begins && holding->kind == BLOCK_CODE &&
+        !unit_is_prose(own.text))
+        own.cut |= CUT_BEGIN; /* of what was announced */
     for (uint32_t b = first; b < block; b++)
         ret[count++] = whole_unit(node, b);
     ret[count++] = own;
