@@ -173,10 +173,14 @@ static void put_quotes(struct answer *answer, size_t from,
         const char *between = passage->kind == BLOCK_DEFINITION ? "\n  " : "\n";
         unsigned cut = citation->passage.cut;
         buf_put_text(&answer->text, i > from ? between : i ? "\n\n" : "");
-        buf_put_text(&answer->text, cut & CUT_BEGIN ? "… " : "");
+        const char *beside = passage->kind == BLOCK_CODE ? "\n" : " ";
+        if (cut & CUT_BEGIN)
+            buf_printf(&answer->text, "…%s", beside);
         buf_put_slice(&answer->text, laid_out ? citation->passage.text
                                               : buf_slice(&quote->text));
-        buf_printf(&answer->text, "%s [%zu]", cut & CUT_END ? " …" : "", i + 1);
+        if (cut & CUT_END)
+            buf_printf(&answer->text, "%s…", beside);
+        buf_printf(&answer->text, " [%zu]", i + 1);
     }
 }
 

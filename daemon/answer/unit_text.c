@@ -6,7 +6,10 @@
 #include "base/text.h"
 #include "memory/lexical/sentences.h"
 
-enum { LEAST_PROSE = 85 /* percent letters and spaces */ };
+enum {
+    LEAST_PROSE = 85, /* percent letters and spaces */
+    SHORT_LINE = 30   /* bytes: it may be a statement of words */
+};
 
 /* Bytes of a text. */
 struct range {
@@ -183,6 +186,58 @@ static struct range statement_of(struct slice text, struct range piece,
     return lines;
 }
 
+/* Whether a line is words, more or less, as of a page that is preformatted. */
+static bool is_words(struct slice text, struct range line)
+{
+    size_t words = 0;
+    for (size_t i = line.from; i < line.to; i++)
+        words += isalpha((unsigned char)text.data[i]) || text.data[i] == ' ';
+    return line.to - line.from > SHORT_LINE &&
+           words * 100 >= (line.to - line.from) * LEAST_PROSE;
+}
+
+static bool ends_at(struct slice text, struct range line)
+{
+    return line.to > line.from && (text.data[line.to - 1] == ':' ||
+                                   unit_ends_sentence(slice_in(text, line)));
+}
+
+/* The lines of words with those before and after them, from where a sentence may begin
+ * to where one ends at a line's end, if that is near; *ret_cut: where it is not. */
+static struct range sentence_of(struct slice text, struct range piece,
+                                struct range lines, unsigned *ret_cut)
+{
+    struct range grown = lines;
+    for (;;) {
+        struct range last = line_of(text, grown.to);
+        if (ends_at(text, last) || grown.to >= piece.to) {
+            *ret_cut &= ~(unsigned)CUT_END;
+            lines.to = grown.to;
+            break;
+        }
+        struct range next = line_of(text, grown.to + 1);
+        if (next.to - lines.to > UNIT_PROSE ||
+            indent_of(text, next.from) < indent_of(text, last.from))
+            break;
+        grown.to = next.to;
+    }
+    for (;;) {
+        struct range above = {0};
+        if (grown.from > piece.from)
+            above = line_of(text, grown.from - 1);
+        if (grown.from <= piece.from || ends_at(text, above) ||
+            !is_words(text, above)) {
+            *ret_cut &= ~(unsigned)CUT_BEGIN;
+            lines.from = grown.from;
+            break;
+        }
+        if (lines.from - above.from > UNIT_PROSE)
+            break;
+        grown.from = above.from;
+    }
+    return lines;
+}
+
 /* Sentences of preformatted text around the range, as many as fit. */
 static struct unit sentences_of(struct slice text, struct range piece,
                                 struct range within)
@@ -215,12 +270,15 @@ static struct unit code_within(struct slice text, struct range within)
         return sentences_of(text, piece, within);
     else
         found = statement_of(text, piece, within);
+    bool words = is_words(text, line_of(text, found.to));
     struct balance braces = balance_of(slice_in(text, found), "{}");
     unsigned cut = 0;
     if (found.from > piece.from || braces.closed)
         cut |= CUT_BEGIN;
     if (found.to < piece.to || braces.opened)
         cut |= CUT_END;
+    if (words && cut && !braces.opened && !braces.closed)
+        found = sentence_of(text, piece, found, &cut);
     return (struct unit){.text = slice_in(text, found), .cut = cut};
 }
 

@@ -12,7 +12,8 @@ enum {
     MAX_LABEL = 100,    /* bytes of a caption */
     MAX_QUESTION = 300, /* bytes of a question that a manual answers itself */
     MAX_BEFORE = 5,     /* blocks with which a unit is to be read */
-    MAX_LED = 500,      /* bytes of definitions below a lead-in */
+    MAX_LED = 400, /* bytes of definitions below a lead-in, and a last one */
+    MAX_FOLLOWING = 2500, /* bytes that follow a unit, and a last one */
     UNITS_A_PASSAGE = 2 * UNITS_AROUND,
     MAX_FULL = 30000, /* bytes of the best section, if all of it is asked for */
     MAX_FULL_BLOCKS = 300
@@ -78,6 +79,39 @@ static bool ends_block(const struct block *block, struct slice text)
     return text.data + text.size == block->text.data + block->text.size;
 }
 
+/* Ends in a word that none ends a sentence with: "a polynomial in". */
+static bool wants_more(struct slice text)
+{
+    static const char *const words[] = {
+        "a",  "an", "the", "of",   "in", "to",  "and",  "or",    "with",
+        "by", "as", "for", "from", "is", "are", "that", "which", "than"};
+    size_t from = text.size;
+    while (from && text.data[from - 1] >= 'a' && text.data[from - 1] <= 'z')
+        from--;
+    if (from && text.data[from - 1] != ' ')
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (slice_is((struct slice){text.data + from, text.size - from},
+                     words[i]))
+            return true;
+    return false;
+}
+
+/* Whether a text and the next are one sentence.  Entries and cells have no full stops
+ * either, so that a small letter is not enough. */
+static bool is_one_sentence(struct slice text, struct slice next)
+{
+    return text.size &&
+           (wants_more(text) ||
+            (strchr(",;(-", text.data[text.size - 1]) && unit_goes_on(next)));
+}
+
+/* One of a list of questions. */
+static bool asks(const struct block *block)
+{
+    return block->text.size && block->text.data[block->text.size - 1] == '?';
+}
+
 /* What a unit is to the block that follows it (NULL: none). */
 static enum lead lead_of(const struct block *block, struct slice text,
                          const struct block *next)
@@ -93,11 +127,13 @@ static enum lead lead_of(const struct block *block, struct slice text,
         return LEAD_LABEL;
     if (is_lines(block))
         return LEAD_NONE;
-    if (last == '?' && text.size == block->text.size &&
-        text.size <= MAX_QUESTION)
-        return LEAD_QUESTION;
-    if (next && !unit_ends_sentence(text) &&
-        (is_text(next) ? unit_goes_on(next->text) : true))
+    if (last == '?')
+        return next && text.size == block->text.size &&
+                       text.size <= MAX_QUESTION && !asks(next)
+                   ? LEAD_QUESTION
+                   : LEAD_NONE;
+    if (next && (is_text(next) ? is_one_sentence(text, next->text)
+                               : !unit_ends_sentence(text)))
         return LEAD_SENTENCE;
     return LEAD_NONE;
 }
@@ -119,15 +155,17 @@ static struct unit whole_unit(const struct node *node, uint32_t block)
 static bool resumes(const struct node *node, uint32_t block)
 {
     const struct block *own = &node->blocks[block];
-    if (!block || !is_text(own) || !unit_goes_on(own->text))
+    if (!block || !is_text(own))
         return false;
-    uint32_t from = block - 1;
-    if (from && node->blocks[from].kind == BLOCK_CODE)
-        from--;
-    const struct block *before = &node->blocks[from];
-    return is_text(before) && before->text.size &&
-           before->text.data[before->text.size - 1] != ':' &&
-           !unit_ends_sentence(before->text);
+    const struct block *before = own - 1;
+    bool example = block > 1 && before->kind == BLOCK_CODE;
+    before -= example;
+    char last =
+        before->text.size ? before->text.data[before->text.size - 1] : ':';
+    return is_text(before) && last != ':' &&
+           (example
+                ? unit_goes_on(own->text) && !unit_ends_sentence(before->text)
+                : is_one_sentence(before->text, own->text));
 }
 
 /* Whether the block before it leads in to this one. */
@@ -158,60 +196,87 @@ static uint32_t first_of(const struct node *node, uint32_t block, bool *ret_cut)
     return first;
 }
 
-/* What the last unit leads on to; none, or cut: its text field is empty. */
-static struct unit next_unit(const struct node *node, const struct unit *last,
-                             enum lead *lead, size_t *led)
+/* How a unit is followed. */
+struct following {
+    enum lead lead; /* by which the last one was led in to */
+    size_t led;     /* bytes of definitions since */
+    size_t bytes;   /* of all */
+};
+
+/* The lead of the last unit; the labels of a list of labels lead nowhere. */
+static enum lead lead_on(const struct node *node, const struct unit *last,
+                         const struct following *following)
 {
     const struct block *block = &node->blocks[last->block];
     const struct block *next =
         last->block + 1 < node->block_count ? block + 1 : NULL;
-    enum lead own = lead_of(block, last->text, next);
-    bool goes_on = own || (next && ends_block(block, last->text) &&
-                           resumes(node, last->block + 1));
-    bool listed = !own && *lead == LEAD_COLON && next &&
-                  block->kind == BLOCK_DEFINITION && next->kind == block->kind;
+    enum lead lead = lead_of(block, last->text, next);
+    return lead == LEAD_LABEL && following->lead && !unit_goes_on(last->text)
+               ? LEAD_NONE
+               : lead;
+}
+
+/* What the last unit leads on to; of none the text is empty, and it may be cut. */
+static struct unit next_unit(const struct node *node, const struct unit *last,
+                             struct following *following)
+{
+    const struct block *block = &node->blocks[last->block];
+    const struct block *next =
+        last->block + 1 < node->block_count ? block + 1 : NULL;
     struct unit none = {.block = last->block};
-    if (own)
-        *led = 0;
-    if (!goes_on && !listed)
+    enum lead lead = lead_on(node, last, following);
+    bool resumed =
+        next && ends_block(block, last->text) && resumes(node, last->block + 1);
+    bool listed = !lead && following->lead == LEAD_COLON && next &&
+                  block->kind == BLOCK_DEFINITION && next->kind == block->kind;
+    if (!lead && !resumed && !listed)
         return none;
-    if (own)
-        *lead = own;
-    if (!next || !next->text.size || (listed && *led > MAX_LED)) {
-        none.cut = *lead == LEAD_COLON ? CUT_END : 0;
+    if (lead) {
+        following->lead = lead;
+        following->led = 0;
+    }
+    bool colon = following->lead == LEAD_COLON;
+    if (!next || !next->text.size || following->bytes > MAX_FOLLOWING ||
+        (listed && following->led > MAX_LED)) {
+        none.cut = colon || (next && next->text.size) ? CUT_END : 0;
         return none;
     }
     struct unit found = unit_beginning(next);
     found.block = last->block + 1;
-    *led += found.text.size;
+    following->led += found.text.size;
+    following->bytes += found.text.size;
     return found;
 }
 
 size_t units_around(const struct node *node, uint32_t block, size_t at,
                     size_t size, struct unit ret[UNITS_AROUND])
 {
-    size_t count = 0, led = 0;
+    size_t count = 0;
     bool cut = false;
     struct unit own = unit_within(&node->blocks[block], at, size);
     own.block = block;
     uint32_t first = block;
-    if (own.text.data == node->blocks[block].text.data ||
-        (node->blocks[block].kind == BLOCK_CODE && !own.cut) ||
-        is_lines(&node->blocks[block]))
+    const struct block *holding = &node->blocks[block];
+    bool begins = own.text.data == holding->text.data;
+    if (begins || !is_text(holding))
         first = first_of(node, block, &cut);
+    if (first < block && !begins && holding->kind == BLOCK_CODE &&
+        !unit_is_prose(own.text))
+        own.cut |= CUT_BEGIN; /* of what was announced */
     for (uint32_t b = first; b < block; b++)
         ret[count++] = whole_unit(node, b);
     ret[count++] = own;
     if (cut)
         ret[0].cut |= CUT_BEGIN;
-    enum lead lead = LEAD_NONE;
-    while (count < UNITS_AROUND && !(ret[count - 1].cut & CUT_END)) {
-        struct unit next = next_unit(node, &ret[count - 1], &lead, &led);
-        if (!next.text.size) {
-            ret[count - 1].cut |= next.cut;
+    struct following following = {0};
+    while (!(ret[count - 1].cut & CUT_END)) {
+        struct unit next = next_unit(node, &ret[count - 1], &following);
+        if (next.text.size && count < UNITS_AROUND)
+            ret[count++] = next;
+        else if (next.text.size || next.cut)
+            ret[count - 1].cut |= CUT_END;
+        else
             break;
-        }
-        ret[count++] = next;
     }
     return count;
 }

@@ -59,7 +59,7 @@ def what_is_cut_says_so():
         check(cuts["To flush "] is None and cuts["pump --re"] == "end", cuts)
         check(all(c["status"] == "verified" for c in answer["citations"]), answer)
         number = next(c["n"] for c in answer["citations"] if c.get("cut"))
-        check(f"pump --rinse … [{number}]" in answer["answer"], answer["answer"])
+        check(f"pump --rinse\n… [{number}]" in answer["answer"], answer["answer"])
 
 
 @test

@@ -72,10 +72,23 @@ static void a_sentence_that_goes_on_is_followed(void **state)
                           "think about the setting \"stone tunnel\","},
         {BLOCK_PARAGRAPH, "which overrides the others."},
         {0, NULL}};
-    assert_string_equal(around(parted, "some grain"),
-                        "If some grain is long, and more so where it is wet, "
-                        "think about the setting \"stone tunnel\",\n"
-                        "|which overrides the others.");
+    static const char *const wanted[] = {"some grain", "others."};
+    for (size_t i = 0; i < 2; i++)
+        assert_string_equal(around(parted, wanted[i]),
+                            "If some grain is long, and more so where it is "
+                            "wet, think about the setting \"stone tunnel\",\n"
+                            "|which overrides the others.");
+
+    static const struct given formula[] = {
+        {BLOCK_PARAGRAPH, "Grain is bought by the bushel, and its weight is a "
+                          "figure of the mill that is given in"},
+        {BLOCK_PARAGRAPH, "What = (w - m) / n"},
+        {BLOCK_PARAGRAPH, "What follows is another matter."},
+        {0, NULL}};
+    assert_string_equal(around(formula, "bushel"),
+                        "Grain is bought by the bushel, and its weight is a "
+                        "figure of the mill that is given in\n"
+                        "|What = (w - m) / n");
 }
 
 static void a_lead_in_takes_what_it_leads_in_to(void **state)
@@ -106,6 +119,31 @@ static void a_lead_in_takes_what_it_leads_in_to(void **state)
     assert_string_equal(around(given, "A sentence"), "A sentence that ends.");
     assert_string_equal(around(given, "nothing else"),
                         "And nothing else is led in to here:~");
+}
+
+static void labels_and_questions_in_a_row_lead_nowhere(void **state)
+{
+    (void)state;
+    static const struct given given[] = {
+        {BLOCK_PARAGRAPH, "Setting mills"},
+        {BLOCK_PARAGRAPH, "Setting stones"},
+        {BLOCK_PARAGRAPH, "Setting wheels"},
+        {BLOCK_PARAGRAPH, "1. Does it grind?"},
+        {BLOCK_PARAGRAPH, "2. Does it turn?"},
+        {BLOCK_PARAGRAPH, "Table 1. What a mill has of stones and wheels"},
+        {BLOCK_TABLE, "stone\t2\nwheel\t1"},
+        {BLOCK_PARAGRAPH,
+         "Time that is spent in grinding, in milliseconds, while "
+         "the stones turn (and while they turn slowly)"},
+        {BLOCK_PARAGRAPH, "turns bigint"},
+        {0, NULL}};
+    assert_string_equal(around(given, "Setting mills"),
+                        "Setting mills\n|Setting stones");
+    assert_string_equal(around(given, "grind"), "1. Does it grind?");
+    assert_string_equal(around(given, "wheel\t1"),
+                        "Table 1. What a mill has of stones and wheels\n"
+                        "|wheel\t1");
+    assert_string_equal(around(given, "Time that"), given[7].text);
 }
 
 static struct slice repeated(const char *text, size_t times)
@@ -185,6 +223,19 @@ static void code_ends_with_its_statement_or_is_cut(void **state)
         unit.text, "raise Missing(\n    \"%s is missing.\" %\n    name\n)"));
     assert_int_equal(unit.cut, CUT_BEGIN | CUT_END);
 
+    /* An item in a page of text. */
+    buf_clear(&text);
+    buf_put_slice(&text, repeated("  1..2  ==> [0x1]\n", 60));
+    buf_put_text(&text,
+                 "  pick  The stone that turns the least of all of them\n"
+                 "        is taken from two that were picked by chance,\n"
+                 "        which is enough.\n");
+    buf_put_slice(&text, repeated("  1..2  ==> [0x1]\n", 60));
+    unit = within(BLOCK_CODE, text.data, "turns the least");
+    assert_memory_equal(unit.text.data, "  pick  The", 11);
+    assert_memory_equal(unit.text.data + unit.text.size - 7, "enough.", 7);
+    assert_int_equal(unit.cut, 0);
+
     /* A page of text. */
     buf_clear(&text);
     buf_put_slice(&text,
@@ -215,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sentence_that_goes_on_is_followed),
         cmocka_unit_test(a_lead_in_takes_what_it_leads_in_to),
+        cmocka_unit_test(labels_and_questions_in_a_row_lead_nowhere),
         cmocka_unit_test(what_is_led_in_to_may_be_cut),
         cmocka_unit_test(a_long_sentence_is_whole_or_cut),
         cmocka_unit_test(code_ends_with_its_statement_or_is_cut),
