@@ -200,7 +200,9 @@ static const struct class_rule classes[] = {
     {"tsd-descriptions", ON_BLOCK, PART_BLOCK, false, NULL},
     SKIP("tsd-index-group", ON_BLOCK, "contents"),
     SKIP("tsd-sources", ON_BLOCK, "control"),
-    SKIP("ttc", ON_DIV, "hidden"), /* Doxygen's tooltips */
+    SKIP("ttc", ON_DIV, "hidden"),                  /* Doxygen's tooltips */
+    SKIP("viewcode-back", ON_INLINE, "navigation"), /* Sphinx: "[docs]" */
+    SKIP("viewcode-link", ON_INLINE, "navigation"), /* "[source]" */
     NOTE("warning"),
     SKIP("wy-breadcrumbs", ON_BOX, "navigation"),
     SKIP("wy-nav-side", ON_BOX, "navigation"),
@@ -256,6 +258,22 @@ bool classes_has(const xmlNode *element, const char *name)
     for (struct slice word; rest && (word = classes_next(&rest)).size;)
         if (slice_is(word, name))
             return true;
+    return false;
+}
+
+bool classes_are_passed(struct slice words)
+{
+    static const char *const passed[] = {"dropdown-menu", "viewcode-back",
+                                         "viewcode-link"};
+    for (size_t at = 0, end; at < words.size; at = end + 1) {
+        for (end = at;
+             end < words.size && !memchr(" \t\n\r\f", words.data[end], 5);)
+            end++;
+        struct slice word = {words.data + at, end - at};
+        for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+            if (slice_is(word, passed[i]))
+                return true;
+    }
     return false;
 }
 

@@ -142,10 +142,16 @@ static void read_part(struct entry *e, const xmlNode *part)
     }
 }
 
+/* In an item of a list only what a tool documents by name and says where. */
+static bool may_hold_entries(const struct walk *w, const xmlNode *list)
+{
+    return w->in.kind == BLOCK_PARAGRAPH ||
+           (w->in.kind == BLOCK_LIST && reference_is_anchored(list));
+}
+
 bool entries_list(struct walk *w, const xmlNode *list)
 {
-    if (w->in.kind != BLOCK_PARAGRAPH ||
-        !reference_is_list(list, w->entries > 0))
+    if (!may_hold_entries(w, list) || !reference_is_list(list, w->entries > 0))
         return false;
     struct entry entry = {.walk = w};
     walk_flush(w);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "indexer/parse/html/classes.h"
 #include "indexer/parse/text/lexer.h"
 #include "indexer/parse/text/transcode.h"
 #include "indexer/wire.h"
@@ -17,7 +18,7 @@ struct folding {
     struct text_place *places; /* [text.size] */
     size_t capacity;
     bool space;    /* white space waits for the next character */
-    bool unclosed; /* a menu does not end here, nor would others */
+    bool unclosed; /* what is passed over does not end here, nor would others */
     struct text_place space_at;
 };
 
@@ -75,21 +76,25 @@ static bool is_unread(const struct source *source, const struct markup *markup)
                             lexer_name_is(name, "remark")));
 }
 
-/* Has the tag this word among its classes? */
-static bool has_class(const struct source *source, const struct markup *tag,
-                      const char *word)
+static bool is_passed(const struct source *source, const struct markup *tag)
 {
+    if (tag->kind != MARKUP_OPEN || !tag->attributes || tag->closed)
+        return false;
     size_t at = (size_t)(tag->name.data - source->data) + tag->name.size, to;
-    size_t size = strlen(word);
     struct slice name;
     for (; lexer_attribute(source, at, tag->to, &name, &to); at = to) {
         if (!lexer_name_is(name, "class"))
             continue;
-        const char *value = name.data + name.size;
-        const char *end = source->data + to;
-        const char *found = memmem(value, (size_t)(end - value), word, size);
-        return found && strchr(" \t\n\r\f\"'=", found[-1]) &&
-               (found + size == end || strchr(" \t\n\r\f\"'", found[size]));
+        struct slice words = {name.data + name.size,
+                              (size_t)(source->data + to - name.data) -
+                                  name.size};
+        while (words.size && memchr(" \t\n\r\f=\"'", words.data[0], 8)) {
+            words.data++;
+            words.size--;
+        }
+        if (words.size && strchr("\"'", words.data[words.size - 1]))
+            words.size--;
+        return classes_are_passed(words);
     }
     return false;
 }
@@ -116,13 +121,6 @@ static size_t element_end(const struct source *source, const struct markup *tag)
     return 0;
 }
 
-/* Bootstrap's menus stand in the middle of sentences: rules.c. */
-static bool is_menu(const struct source *source, const struct markup *markup)
-{
-    return markup->kind == MARKUP_OPEN && markup->attributes &&
-           !markup->closed && has_class(source, markup, "dropdown-menu");
-}
-
 /* Returns where what follows the markup begins. */
 static size_t read_markup(struct folding *f, const struct markup *markup)
 {
@@ -133,7 +131,7 @@ static size_t read_markup(struct folding *f, const struct markup *markup)
         read_characters(f, from, from + raw.size, TEXT_RAW);
     } else if (is_unread(source, markup)) {
         return lexer_raw_end(source, markup->to, source->size, markup->name);
-    } else if (!f->unclosed && is_menu(source, markup)) {
+    } else if (!f->unclosed && is_passed(source, markup)) {
         size_t end = element_end(source, markup);
         f->unclosed = !end;
         return end ? end : markup->to;

@@ -90,6 +90,12 @@ bool reference_is_signatures(const xmlNode *list)
             makers_is_signatures(list, term));
 }
 
+bool reference_is_anchored(const xmlNode *list)
+{
+    const xmlNode *term = first_term(list);
+    return term && dom_attribute(term, "id") && reference_is_signatures(list);
+}
+
 /* Does the term read "-x"? */
 static bool is_option(const xmlNode *term)
 {

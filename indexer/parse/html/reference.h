@@ -13,6 +13,9 @@ bool reference_is_list(const xmlNode *list, bool within);
 /* Is the list one that a tool makes for signatures alone? */
 bool reference_is_signatures(const xmlNode *list);
 
+/* Is it such a list, and has its first term an id? */
+bool reference_is_anchored(const xmlNode *list);
+
 /* Is this part of a <dl> an anchor and nothing else, above the term that it names? */
 bool reference_is_anchor_of_next(const xmlNode *part);
 

@@ -16,7 +16,8 @@ VOID = {"br", "hr", "img", "input", "link", "meta", "area", "base", "col", "embe
 EVERYWHERE = ["nav", "footer", "template", "noscript", "select", "[navigation]", "[search]"]
 GENERATORS = {
     "docbook": [".navheader", ".navfooter"],
-    "sphinx": [".related", ".sphinxsidebar", ".footer", ".headerlink", ".backrefs"],
+    "sphinx": [".related", ".sphinxsidebar", ".footer", ".headerlink", ".backrefs", ".viewcode-link",
+               ".viewcode-back"],
     "texinfo": [".header", ".nav-panel", ".copiable-anchor"],
     "latex2html": [".navigation"],
     "doc2tex": [".navigate"],

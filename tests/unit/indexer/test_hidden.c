@@ -55,11 +55,24 @@ static void test_menus(void **state)
 #undef MENU
 }
 
+/* Sphinx's links from a name to its source, and back. */
+static void test_links_to_sources(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<h1>M</h1><p>a <a href=s><span class=viewcode-link><span>[source]"
+        "</span></span></a>b<pre>def f():\n<a class=viewcode-back href=b>[docs]"
+        "</a>class A:\n</pre>";
+    expect(html, "# M\nparagraph: a b\ncode: def f():\\nclass A:\n");
+    check_spans(slice_of(html), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_hidden_by_styles),
         TEST(test_menus),
+        TEST(test_links_to_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -513,6 +513,24 @@ static void test_contents(void **state)
     buf_free(&page);
 }
 
+/* Sphinx's objects in items of a list; not what has no place of its own. */
+static void test_objects_in_items(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>M</h1><p>Values:<ul><li>before <dl class='py data'><dt class="
+        "'sig sig-object py' id=m.A><code class=descname>A</code><a href=s>"
+        "<span class=viewcode-link>[source]</span></a></dt><dd><p>a</dl>"
+        "<li><dl class='py data'><dt class='sig' id=m.B><code>B</code><dd><p>"
+        "b</dl>after<li>last</ul><p>end",
+        "# M\nparagraph: Values:\nlist: - before\nlist: - after\\n- last\n"
+        "paragraph: end\n#* A {m.A}\nparagraph: a\n"
+        "#* B {m.B}\nparagraph: b\n");
+    expect("<h1>M</h1><ul><li><dl><dt class=sig>A<dd>a</dl><li><dl><dt id=b>b"
+           "<dd>c</dl></ul>",
+           "# M\ndefinition: A\\n  a\ndefinition: b\\n  c\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +557,7 @@ int main(void)
         TEST(test_others),
         TEST(test_long_signature),
         TEST(test_contents),
+        TEST(test_objects_in_items),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
