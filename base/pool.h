@@ -1,7 +1,8 @@
 /* A pool of threads.  Who waits looks for 40 microseconds, then sleeps in the kernel:
  * between the products of one token a wake-up costs more than the product.  The caller
  * works too, threads that come late find nothing left and go back, and where others
- * want the cores (the caller waited long) it works alone for a tenth of a second. */
+ * want the cores (the caller waited long for what has more pieces than threads) it works
+ * alone for a tenth of a second. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 

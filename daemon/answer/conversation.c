@@ -183,7 +183,9 @@ static void put_words(const char *question, struct buf *out)
         if (letter)
             text_encode(out, text_lower(c));
         gap = !letter && (c != '\'' || gap);
-        clause = gap && (clause || (c < 0x80 && strchr(",;:.?!(", (int)c)));
+        clause =
+            gap && (clause || (c < 0x80 && strchr(",;:.?!(", (int)c) &&
+                               (at + 1 == size || question[at + 1] == ' ')));
     }
     buf_put_text(out, "");
 }
@@ -211,9 +213,13 @@ struct wording {
 /* "It" that stands for nothing: "is it possible to", "how long does it take to". */
 static bool is_idle(const char *behind)
 {
+    static const char *const words[] = {
+        "possible",  "take", "necessary", "best", "better", "safe",   "hard",
+        "difficult", "easy", "ok",        "okay", "wise",   "useful", NULL};
     const char *word = behind + strspn(behind, " ");
     const char *next = word + strcspn(word, " ");
-    return !strncmp(next, " to ", 4);
+    return !strncmp(next, " to ", 4) &&
+           is_among((struct slice){word, (size_t)(next - word)}, words);
 }
 
 static struct wording wording_of(const struct buf *words)
@@ -254,7 +260,8 @@ static bool points_at(const struct wording *wording)
 bool conversation_names(const char *question)
 {
     bool on;
-    return read_question(question, &on).subjects > 0;
+    struct wording wording = read_question(question, &on);
+    return wording.subjects > wording.attributes;
 }
 
 bool conversation_points_back(const char *question)

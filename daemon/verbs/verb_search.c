@@ -113,7 +113,7 @@ struct asked {
     const struct selection *selection;
 };
 
-/* Sections that hold a term, of which one must hold it as it is written. */
+/* Sections that hold a term, of which one must hold it as it is written, or so many. */
 enum { MAX_READ = 32 };
 
 struct holding {
@@ -131,10 +131,11 @@ static void take_holder(void *context, struct slice term, uint64_t id,
         holding->ids[holding->count++] = id;
 }
 
+/* Of ASCII: typographic quotes and spaces are none. */
 static bool is_of_word(unsigned char c)
 {
-    return c >= 0x80 || c == '_' || c == '-' ||
-           (unsigned)((c | 32) - 'a') < 26 || (unsigned)(c - '0') < 10;
+    return c == '_' || c == '-' || (unsigned)((c | 32) - 'a') < 26 ||
+           (unsigned)(c - '0') < 10;
 }
 
 /* Does the text hold it, to the letter and neither within a word nor behind one? */
@@ -186,6 +187,7 @@ static bool is_option(void *context, struct slice term, struct slice written)
         if (selection_has(asked->selection, view->manual.name) &&
             !lexical_postings(txn, view, term, &postings, NULL))
             lexical_read(term, postings, take_holder, &holding);
+        known = holding.count == MAX_READ; /* too many to tell */
         for (size_t h = 0; h < holding.count && !known; h++)
             known = writes_in(snapshot, holding.ids[h], written);
     }

@@ -52,7 +52,7 @@ void phrase_fold(struct buf *out, struct slice text)
 {
     bool space = false;
     size_t begin = out->size;
-    buf_reserve(out, 2 * text.size);
+    buf_reserve(out, 3 * text.size); /* what is not UTF-8 grows most */
     for (size_t at = 0, step; at < text.size; at += step) {
         unsigned char byte = (unsigned char)text.data[at];
         if (byte > ' ' && byte < 0x80 && !space) { /* most of it */

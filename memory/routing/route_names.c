@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/lexical/common_words.h"
 #include "memory/lexical/names.h"
 #include "memory/routing/route_internal.h"
 
@@ -149,24 +150,27 @@ void find_named_manuals(struct routing *routing)
 /* The words of a manual's name that a question says. */
 struct saying {
     const struct query *query;
-    uint64_t names; /* the terms by which it names the manual */
     bool some, all;
 };
 
+/* Versions and "of" need not be said, and a word of everyday says nothing: "how do I make"
+ * is not about Make.  What the question before named does not outweigh this one. */
 static void look_for_word(void *context, const struct term_at *at)
 {
     struct saying *saying = context;
     int t = query_find(saying->query, at->term);
-    if (at->whole || (at->word.data[0] >= '0' && at->word.data[0] <= '9'))
-        return; /* of a version */
+    if (at->whole || (at->word.data[0] >= '0' && at->word.data[0] <= '9') ||
+        word_is_stop_word(at->word))
+        return;
     saying->some = true;
-    saying->all &= t >= 0 && saying->names >> t & 1;
+    saying->all &= t >= 0 && saying->query->terms[t].share >= 1 &&
+                   !word_frequency(at->word);
 }
 
 static double manual_bonus(struct analyzer *maker, const struct query *query,
                            const struct scope *scope)
 {
-    struct saying saying = {query, scope->names, false, true};
+    struct saying saying = {query, false, true};
     if (!scope->names)
         return 0;
     analyze(maker, slice_of(scope->view->manual.name), look_for_word, &saying);

@@ -74,8 +74,8 @@ struct reading {
     const struct view *view;
     uint32_t *nodes; /* [count] */
     size_t count;
-    bool *holds;          /* [outline->count] */
-    atomic_size_t failed; /* one that could not be read; count: none */
+    bool *holds;        /* [outline->count] */
+    atomic_bool failed; /* one could not be read */
 };
 
 /* `scratch`: a text, folded. */
@@ -128,25 +128,25 @@ static void read_some(void *context, size_t from, size_t to)
     for (size_t i = from; i < to && !is_cancelled(reading->routing); i++) {
         uint32_t node = reading->nodes[i];
         if (is_in_section(reading, node, &scratch, &reading->holds[node], NULL))
-            atomic_store(&reading->failed, i);
+            atomic_store(&reading->failed, true);
     }
     buf_free(&scratch);
 }
 
-/* What was read before a failure counts for nothing, so the error is met again. */
+/* Where one cannot be read all are once more, one after the other, to tell why. */
 static int read_all(struct reading *reading, struct err *err)
 {
     struct buf scratch = {0};
-    bool holds;
-    atomic_init(&reading->failed, reading->count);
-    routing_share(reading->routing, reading->count, read_some, reading);
-    size_t failed = atomic_load(&reading->failed);
     int code = 0;
-    if (is_cancelled(reading->routing))
+    routing_share(reading->routing, reading->count, read_some, reading);
+    for (size_t i = 0;
+         i < reading->count && atomic_load(&reading->failed) && !code; i++) {
+        uint32_t node = reading->nodes[i];
+        code =
+            is_in_section(reading, node, &scratch, &reading->holds[node], err);
+    }
+    if (!code && is_cancelled(reading->routing))
         code = err_set(err, ERR_CANCELLED, "cancelled");
-    else if (failed < reading->count)
-        code = is_in_section(reading, reading->nodes[failed], &scratch, &holds,
-                             err);
     buf_free(&scratch);
     return code;
 }

@@ -175,7 +175,6 @@ static const struct class_rule classes[] = {
     SECTION("sect4"),
     SECTION("sect5"),
     SECTION("section"),
-    SKIP("selflink", ON_INLINE, "permalink"), /* Haddock */
     SECTION("set"),
     SKIP("shortcontents", ON_DIV, "contents"),
     SKIP("shortcontents-heading", ON_PIECE, "contents"),

@@ -95,6 +95,9 @@ static void haddock(const xmlNode *element, struct rule *rule)
     } else if (dom_tag(element) == GUMBO_TAG_A &&
                classes_has(element, "link") && classes_has(around, "src")) {
         rules_skip(rule, "control"); /* "Source" */
+    } else if (dom_tag(element) == GUMBO_TAG_A &&
+               classes_has(element, "selflink") && classes_has(around, "src")) {
+        rules_skip(rule, "permalink"); /* "#" */
     } else if (dom_tag(element) == GUMBO_TAG_TABLE && has_id(around, "index")) {
         const xmlNode *above = element_before(element);
         rule->index = above && is_caption(above);
@@ -292,12 +295,13 @@ bool makers_is_contents(const xmlNode *element)
 /* Who wrote it, between the title and the contents. */
 static bool is_author(const xmlNode *heading)
 {
-    enum { MAX_NODES = 64 };
+    enum { MAX_AUTHORS = 16, MAX_NODES = 64 };
+    if (dom_tag(heading) != GUMBO_TAG_H2)
+        return false;
     const xmlNode *before = element_before(heading);
-    while (before && dom_tag(before) == GUMBO_TAG_H2)
-        before = element_before(before);
-    if (dom_tag(heading) != GUMBO_TAG_H2 || !before ||
-        dom_tag(before) != GUMBO_TAG_H1)
+    for (int n = 0; before && dom_tag(before) == GUMBO_TAG_H2; n++)
+        before = n < MAX_AUTHORS ? element_before(before) : NULL;
+    if (!before || dom_tag(before) != GUMBO_TAG_H1)
         return false;
     int left = MAX_NODES;
     for (const xmlNode *at = heading->next; at && left--; at = at->next)

@@ -279,6 +279,7 @@ static void run_beginsection(struct tex *tex, const struct command *command,
     struct tokens title = {0};
     struct token brace = call, token = tex_next_solid(tex);
     brace.cat = CAT_BEGIN;
+    brace.value = '{';
     tokens_add(&title, brace);
     while (!tex_at_end(tex, token) && title.count < MAX_TITLE &&
            !(token.cat == CAT_NAME && token.value == tex->par)) {
@@ -286,6 +287,7 @@ static void run_beginsection(struct tex *tex, const struct command *command,
         token = tex_next(tex);
     }
     brace.cat = CAT_END;
+    brace.value = '}';
     tokens_add(&title, brace);
     tex_unread(tex, token);
     tex_push(tex, title);

@@ -316,6 +316,8 @@ bool outline_same_title(struct slice a, struct slice b)
     return same;
 }
 
+enum { MAX_PAGE_TITLE = 500 }; /* bytes, that are looked through */
+
 /* Is the page's title the heading, and what the manual is called behind it: "Use — Tool
  * 1.0 documentation"? */
 static bool is_called(struct slice page_title, struct slice heading)
@@ -323,6 +325,8 @@ static bool is_called(struct slice page_title, struct slice heading)
     static const char *const between[] = {" — ", " – ", " - ", " | ", " :: "};
     if (outline_same_title(heading, page_title))
         return true;
+    if (page_title.size > MAX_PAGE_TITLE)
+        return false;
     for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
         size_t size = strlen(between[i]);
         const char *end = page_title.data + page_title.size,

@@ -9,14 +9,23 @@
 static void questions_that_stand_alone_are_told(void **state)
 {
     (void)state;
-    static const char *const follow[] = {
-        "and for indexes?",         "how do I turn it off?",
-        "What about partial ones?", "Why?",
-        "Can you explain that?",    "How do I use it with VACUUM?",
-        "show me an example",       "Is this safe?",
-        "what is its default?",     "does changing it need a restart?",
-        "only one directory of it", "which parameters does it have",
-        "what is the default?",     "roll back to it"};
+    static const char *const follow[] = {"and for indexes?",
+                                         "how do I turn it off?",
+                                         "What about partial ones?",
+                                         "Why?",
+                                         "Can you explain that?",
+                                         "How do I use it with VACUUM?",
+                                         "does it need to be restarted?",
+                                         "does it have to run as root?",
+                                         "can httpd.conf include it?",
+                                         "show me an example",
+                                         "Is this safe?",
+                                         "what is its default?",
+                                         "does changing it need a restart?",
+                                         "only one directory of it",
+                                         "which parameters does it have",
+                                         "what is the default?",
+                                         "roll back to it"};
     static const char *const alone[] = {
         "What is a partial index?",
         "How much memory can a sort use before it writes to disk?",
