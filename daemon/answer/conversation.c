@@ -260,8 +260,7 @@ static bool points_at(const struct wording *wording)
 bool conversation_names(const char *question)
 {
     bool on;
-    struct wording wording = read_question(question, &on);
-    return wording.subjects > wording.attributes;
+    return read_question(question, &on).subjects > 0;
 }
 
 bool conversation_points_back(const char *question)

@@ -49,8 +49,8 @@ void conversations_past(struct conversations *all, const char *name,
 void conversations_add(struct conversations *all, const char *name,
                        int64_t now_ms, const struct conversation_turn *turn);
 
-/* Whether the question names a subject: a word that not every conversation has, nor
- * every thing ("the default"). */
+/* Whether the question names a subject: a word that not every conversation
+ * has.  What things have counts here ("and the parameters?"): a section may be called so. */
 bool conversation_names(const char *question);
 
 /* Whether it points back: by "it", "those" and the like before it names a subject, or
