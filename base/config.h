@@ -145,6 +145,10 @@ void config_default_memories(struct buf *out);
 void config_user_folder(const char *variable, const char *fallback,
                         struct buf *out);
 
+/* Appends the folder for the files of manuals that come packed, STORE/manuals: what is
+ * in it is this store's alone. */
+void config_put_unpacked(const struct config *config, struct buf *out);
+
 /* Appends the path that a program has beside the running one. */
 void config_beside(const char *program, struct buf *out);
 

@@ -52,6 +52,11 @@ void config_default_socket(struct buf *out)
         buf_printf(out, "/tmp/lectern-%ld/lectern.sock", (long)getuid());
 }
 
+void config_put_unpacked(const struct config *config, struct buf *out)
+{
+    file_join(out, config_text(config, CONFIG_STORE), "manuals");
+}
+
 void config_beside(const char *program, struct buf *out)
 {
     char self[4096];

@@ -56,9 +56,11 @@ struct registering {
     struct source_root folder; /* its path is absolute */
     const char *name;          /* NULL: as it is called, a new one as its
                                   folder, made unique */
-    const char
-        *ignore; /* globs, one a line; NULL: as they are, for a new one none */
-    bool keeps_links; /* one that is there follows the links it does */
+    const char *ignore;        /* globs, one a line; NULL: as they are, for a
+                                  new one none */
+    bool keeps_links;          /* one that is there follows the links it does */
+    bool moves;                /* the manual of that name leaves its folder for
+                                  this one */
 };
 
 /* Registers a manual for a folder and returns it: nothing is indexed yet.  The same
@@ -66,6 +68,8 @@ struct registering {
  * never had one (memory/pack), gets this one.
  * ERR_USAGE: no such folder, a name already taken by another one; ERR_NOT_FOUND:
  * the folder holds no file that Lectern reads. */
+int index_check(struct store *store, const struct registering *asked,
+                struct err *err); /* only whether it can */
 int index_register(struct store *store, const struct registering *asked,
                    struct manual *ret_manual, struct err *err);
 

@@ -2,62 +2,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
+#include "base/folder_name.h"
 #include "indexer/index.h"
 #include "indexer/scan.h"
 #include "indexer/source.h"
 
 enum { MAX_NAME = 200 };
-
-/* A folder's name that says nothing: its parent's is taken. */
-static bool is_plain_name(struct slice name)
-{
-    static const char *const plain[] = {"html",   "doc",   "docs", "htmldocs",
-                                        "manual", "share", "en",   "www"};
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
-        if (name.size == strlen(plain[i]) &&
-            !strncasecmp(name.data, plain[i], name.size))
-            return true;
-    return false;
-}
-
-static struct slice last_part(const char *root, size_t *end)
-{
-    while (*end > 1 && root[*end - 1] == '/')
-        --*end;
-    size_t from = *end;
-    while (from > 0 && root[from - 1] != '/')
-        from--;
-    struct slice part = {root + from, *end - from};
-    *end = from;
-    return part;
-}
-
-/* "Pumps.docset" is Dash's form of the manual Pumps. */
-static struct slice without_ending(struct slice name)
-{
-    static const char ending[] = ".docset";
-    size_t size = sizeof ending - 1;
-    if (name.size > size && !memcmp(name.data + name.size - size, ending, size))
-        name.size -= size;
-    return name;
-}
-
-static char *own_name(const char *root)
-{
-    size_t end = strlen(root);
-    struct slice name = last_part(root, &end);
-    while (is_plain_name(name) && end > 1) {
-        struct slice above = last_part(root, &end);
-        if (!above.size)
-            break;
-        name = above;
-    }
-    name = without_ending(name);
-    return name.size ? mem_strndup(name.data, name.size) : mem_strdup("manual");
-}
 
 struct taken {
     struct manual *manuals;
@@ -76,7 +28,7 @@ static struct manual *find_by(const struct taken *taken, const char *name,
 
 static char *free_name(const struct taken *taken, const char *root)
 {
-    char *base = own_name(root);
+    char *base = folder_name(root);
     struct buf name = {0};
     buf_put_text(&name, base);
     for (int n = 2; find_by(taken, name.data, NULL); n++) {
@@ -143,9 +95,10 @@ static struct manual *find_old(const struct taken *taken,
     struct manual *old = find_by(taken, NULL, asked->folder.path);
     struct manual *named =
         asked->name ? find_by(taken, asked->name, NULL) : NULL;
-    if (old || !named || (named->root[0] && !is_gone(named->root)))
+    if (old || !named)
         return old;
-    return named;
+    return asked->moves || !named->root[0] || is_gone(named->root) ? named
+                                                                   : NULL;
 }
 
 static int check_free(const struct taken *taken,
@@ -212,9 +165,8 @@ static int list_wanted(struct store_txn *txn, const struct registering *asked,
     return code;
 }
 
-/* Looks into the folder before anything is written. */
-static int check(struct store *store, const struct registering *asked,
-                 struct err *err)
+int index_check(struct store *store, const struct registering *asked,
+                struct err *err)
 {
     struct store_txn *txn;
     struct manual manual;
@@ -236,17 +188,15 @@ static int check(struct store *store, const struct registering *asked,
 int index_register(struct store *store, const struct registering *asked,
                    struct manual *ret_manual, struct err *err)
 {
-    struct registering one = *asked;
     struct store_txn *txn;
     struct manual manual;
-    if (one.name && !one.name[0])
-        one.name = NULL;
-    int code = check(store, &one, err);
+    /* The folder is looked into before anything is written. */
+    int code = index_check(store, asked, err);
     if (!code)
         code = store_write(store, &txn, err);
     if (code)
         return code;
-    code = list_wanted(txn, &one, &manual, err);
+    code = list_wanted(txn, asked, &manual, err);
     if (code) {
         store_end(txn);
         return code;

@@ -3,13 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/config.h"
 #include "base/file.h"
+#include "base/folder_name.h"
 #include "cli/archive/tar.h"
 #include "cli/archive/zip.h"
+
+enum { MAX_SOURCE = 1 << 16 };
 
 static const struct kind {
     const char *ending;
@@ -38,87 +39,113 @@ bool unpacked_is_archive(const char *path)
     return kind_of(path);
 }
 
-static void put_place(struct buf *out)
+/* `kind`: "" or one of those that are hidden. */
+static void put_folder(struct buf *out, const char *place, const char *kind,
+                       const char *name)
 {
-    config_user_folder("XDG_DATA_HOME", ".local/share", out);
-    buf_put_text(out, "/manuals");
+    buf_printf(out, "%s/%s%s", place, kind, name);
 }
 
-/* `kind`: "", ".new" while it is unpacked, ".old" while it is replaced. */
-static void put_folder(struct buf *out, const char *name, const char *kind)
+char *unpacked_title(const char *archive)
 {
-    put_place(out);
-    buf_printf(out, "/%s%s", name, kind);
+    struct buf path = {0};
+    buf_put(&path, archive, strlen(archive) - strlen(kind_of(archive)->ending));
+    char *title = folder_name(path.data);
+    buf_free(&path);
+    return title;
 }
 
-void unpacked_put_folder(struct buf *out, const char *name)
+bool unpacked_is_name(const char *name)
 {
-    put_folder(out, name, "");
+    return name[0] && name[0] != '.' && !strchr(name, '/');
 }
 
-static void put_name(struct buf *out, const char *archive, const char *name)
+int unpacked_make(const char *archive, const char *place, const char *name,
+                  struct buf *ret_fresh, struct err *err)
 {
-    const char *slash = strrchr(archive, '/');
-    if (name) {
-        buf_put_text(out, name);
-        return;
-    }
-    name = slash ? slash + 1 : archive;
-    buf_put(out, name, strlen(name) - strlen(kind_of(archive)->ending));
+    struct buf fresh = {0};
+    put_folder(&fresh, place, ".new.", name);
+    file_remove_folder(fresh.data);
+    int code = kind_of(archive)->unpack(archive, fresh.data, err);
+    if (code)
+        file_remove_folder(fresh.data);
+    else
+        buf_put_slice(ret_fresh, buf_slice(&fresh));
+    buf_free(&fresh);
+    return code;
 }
 
 /* The new folder takes the old one's place. */
 static int put_in_place(const char *fresh, const char *folder, const char *old,
                         struct err *err)
 {
+    file_remove_folder(old);
     bool replaces = !rename(folder, old);
     if (rename(fresh, folder)) {
         int code = err_errno(err, ERR_IO, "cannot make %s", folder);
         if (replaces)
             rename(old, folder);
+        file_remove_folder(fresh);
         return code;
     }
     file_remove_folder(old);
     return 0;
 }
 
-int unpacked_make(const char *archive, const char *name, struct buf *ret_folder,
-                  struct err *err)
+int unpacked_settle(const char *place, const char *name, const char *source,
+                    struct err *err)
 {
-    struct buf title = {0}, fresh = {0}, folder = {0}, old = {0};
-    put_name(&title, archive, name);
-    if (!title.size || title.data[0] == '.' || strchr(title.data, '/')) {
-        buf_free(&title);
-        return err_set(err, ERR_USAGE,
-                       "an archive's manual needs a name that can be a "
-                       "folder's: -c NAME");
-    }
-    put_folder(&fresh, title.data, ".new");
-    put_folder(&folder, title.data, "");
-    put_folder(&old, title.data, ".old");
-    file_remove_folder(fresh.data);
-    file_remove_folder(old.data);
-    int code = kind_of(archive)->unpack(archive, fresh.data, err);
+    struct buf fresh = {0}, folder = {0}, old = {0};
+    put_folder(&fresh, place, ".new.", name);
+    put_folder(&folder, place, "", name);
+    put_folder(&old, place, ".old.", name);
+    int code = put_in_place(fresh.data, folder.data, old.data, err);
     if (!code)
-        code = put_in_place(fresh.data, folder.data, old.data, err);
-    if (code)
-        file_remove_folder(fresh.data);
-    else
-        buf_put_slice(ret_folder, buf_slice(&folder));
-    buf_free(&title);
+        unpacked_note_source(place, name, source);
     buf_free(&fresh);
     buf_free(&folder);
     buf_free(&old);
     return code;
 }
 
-void unpacked_remove(const char *folder)
+void unpacked_note_source(const char *place, const char *name,
+                          const char *source)
 {
-    struct buf place = {0};
-    put_place(&place);
-    size_t size = place.size;
-    if (!strncmp(folder, place.data, size) && folder[size] == '/' &&
-        folder[size + 1] && !strchr(folder + size + 1, '/'))
-        file_remove_folder(folder);
-    buf_free(&place);
+    struct buf path = {0};
+    put_folder(&path, place, ".from.", name);
+    file_write(path.data, slice_of(source), NULL);
+    buf_free(&path);
+}
+
+void unpacked_put_source(struct buf *out, const char *folder)
+{
+    struct buf path = {0};
+    const char *slash = strrchr(folder, '/');
+    if (!slash)
+        return;
+    buf_printf(&path, "%.*s/.from.%s", (int)(slash - folder), folder,
+               slash + 1);
+    file_read(path.data, MAX_SOURCE, out, NULL);
+    buf_free(&path);
+}
+
+const char *unpacked_name(const char *place, const char *folder)
+{
+    size_t size = strlen(place);
+    if (strncmp(folder, place, size) != 0 || folder[size] != '/' ||
+        !unpacked_is_name(folder + size + 1))
+        return NULL;
+    return folder + size + 1;
+}
+
+void unpacked_remove(const char *place, const char *folder)
+{
+    const char *name = unpacked_name(place, folder);
+    struct buf source = {0};
+    if (!name)
+        return;
+    put_folder(&source, place, ".from.", name);
+    file_remove_folder(folder);
+    unlink(source.data);
+    buf_free(&source);
 }

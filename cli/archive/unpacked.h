@@ -1,5 +1,13 @@
 /* Manuals that came as an archive, or are made of something else: each has a folder of
- * its name below $XDG_DATA_HOME/lectern/manuals, which is ours to replace and to remove. */
+ * its own in a place that is the store's alone, STORE/manuals, and so ours to replace
+ * and to remove.
+ *
+ *     manuals/pumps        its files
+ *     manuals/.from.pumps  where they came from: a path of an archive, "--man 3"
+ *     manuals/.new.pumps   while they are unpacked
+ *     manuals/.old.pumps   while they are replaced
+ *
+ * A folder keeps its name when its manual gets another one. */
 #ifndef CLI_ARCHIVE_UNPACKED_H
 #define CLI_ARCHIVE_UNPACKED_H
 
@@ -11,15 +19,33 @@
 /* Tells whether the name of a file ends as that of an archive. */
 bool unpacked_is_archive(const char *path);
 
-/* Unpacks an archive as the manual `name` (NULL: as the file is called) in place of
- * what was there; appends the folder.  On an error what was there stays. */
-int unpacked_make(const char *archive, const char *name, struct buf *ret_folder,
-                  struct err *err);
+/* What the manual of an archive is called, as that of a folder; to be freed. */
+char *unpacked_title(const char *archive);
 
-/* Appends the folder of the manual `name`, there or not. */
-void unpacked_put_folder(struct buf *out, const char *name);
+/* Whether a name can be a folder's in the place. */
+bool unpacked_is_name(const char *name);
 
-/* Removes the folder if it is one of those. */
-void unpacked_remove(const char *folder);
+/* Unpacks an archive beside what becomes PLACE/NAME; appends the folder.  On an error
+ * nothing is left of it. */
+int unpacked_make(const char *archive, const char *place, const char *name,
+                  struct buf *ret_fresh, struct err *err);
+
+/* Puts what unpacked_make has made in place of what is there.  On an error what was there
+ * stays. */
+int unpacked_settle(const char *place, const char *name, const char *source,
+                    struct err *err);
+
+/* Notes where the files of PLACE/NAME come from. */
+void unpacked_note_source(const char *place, const char *name,
+                          const char *source);
+
+/* Appends that of a folder; nothing where nobody has noted it. */
+void unpacked_put_source(struct buf *out, const char *folder);
+
+/* The name of a folder in the place; NULL: it is not in it. */
+const char *unpacked_name(const char *place, const char *folder);
+
+/* Removes a folder, if it is in the place. */
+void unpacked_remove(const char *place, const char *folder);
 
 #endif

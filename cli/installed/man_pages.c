@@ -161,12 +161,16 @@ static int start_mandoc(const struct work *work, const struct page *page,
                                      O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
                                      O_WRONLY, 0);
-    errno = posix_spawnp(ret_process, program, &actions, NULL, argv, environ);
+    int failed =
+        posix_spawnp(ret_process, program, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
+    if (failed)
+        unlink(made.data);
     buf_free(&made);
-    if (!errno)
+    errno = failed;
+    if (!failed)
         return 0;
-    if (errno == ENOENT)
+    if (failed == ENOENT)
         return err_set(err, ERR_USAGE,
                        "there is no mandoc, which makes HTML of manual pages: "
                        "apt install mandoc");
@@ -251,10 +255,10 @@ static bool is_section(const char *section)
     return size && size <= MAX_SECTION && !section[size];
 }
 
-int man_pages_make(const struct cli *cli, const char *section,
-                   struct buf *ret_folder, struct err *err)
+int man_pages_make(const struct cli *cli, const char *place,
+                   const char *section, struct buf *ret_folder, struct err *err)
 {
-    struct buf name = {0}, folder = {0};
+    struct buf name = {0}, folder = {0}, source = {0}, made_of = {0};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct work work = {.section = section,
                         .max_at_work = processors < 1 ? 1
@@ -267,12 +271,23 @@ int man_pages_make(const struct cli *cli, const char *section,
         return err_set(err, ERR_USAGE,
                        "there is no manual page in section '%.40s'", section);
     buf_printf(&name, "man%s", section);
-    unpacked_put_folder(&folder, name.data);
+    buf_printf(&made_of, "--man %s", section);
+    file_join(&folder, place, name.data);
     work.folder = folder.data;
-    int code = file_make_folder(folder.data, 0700, err);
-    if (!code)
-        code = make_copies(cli, &work, err);
+    unpacked_put_source(&source, folder.data);
+    int code = source.size && strcmp(source.data, made_of.data) != 0
+                   ? err_set(err, ERR_USAGE,
+                             "%s has the files of %s: lectern rm that manual "
+                             "first",
+                             folder.data, source.data)
+                   : file_make_folder(folder.data, 0700, err);
     if (!code) {
+        code = make_copies(cli, &work, err);
+        if (code)
+            rmdir(folder.data);
+    }
+    if (!code) {
+        unpacked_note_source(place, name.data, made_of.data);
         remove_others(&work);
         buf_put_slice(ret_folder, buf_slice(&folder));
     }
@@ -283,5 +298,7 @@ int man_pages_make(const struct cli *cli, const char *section,
     free(work.pages);
     buf_free(&name);
     buf_free(&folder);
+    buf_free(&source);
+    buf_free(&made_of);
     return code;
 }

@@ -5,42 +5,68 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "base/file.h"
+#include "base/mem.h"
 #include "cli/archive/unpacked.h"
+#include "cli/cli.h"
 #include "cli/installed/add_installed.h"
 #include "cli/installed/man_pages.h"
 #include "cli/output/output.h"
+#include "cli/verbs/add_archive.h"
 
-/* The folder that is given, or that an archive or manual pages are put into. */
-static int find_folder(const struct cli *cli, char **ret_path, struct err *err)
+/* What is added. */
+struct added {
+    char *folder;
+    char *archive;         /* what its files are unpacked from; NULL: nothing */
+    struct own_manual own; /* of an archive */
+};
+
+static void added_free(struct added *added)
+{
+    own_manual_free(&added->own);
+    free(added->folder);
+    free(added->archive);
+}
+
+static int make_man_pages(struct cli *cli, char **ret_folder, struct err *err)
+{
+    char *place;
+    struct buf folder = {0};
+    int code = add_archive_place(cli, &place, NULL, err);
+    if (code)
+        return code;
+    code = man_pages_make(cli, place, cli->options.man, &folder, err);
+    free(place);
+    if (!code)
+        *ret_folder = folder.data;
+    return code;
+}
+
+/* The folder that is given, or the one for an archive or manual pages. */
+static int find_folder(struct cli *cli, struct added *ret, struct err *err)
 {
     struct stat st;
-    struct buf folder = {0};
-    if (cli->options.man) {
-        int made = man_pages_make(cli, cli->options.man, &folder, err);
-        if (!made)
-            *ret_path = folder.data;
-        return made;
-    }
+    if (cli->options.man)
+        return make_man_pages(cli, &ret->folder, err);
     const char *given = cli->args.items[0];
     char *path = realpath(given, NULL);
-    int code = 0;
     if (!path || stat(path, &st)) {
-        code = err_errno(err, ERR_USAGE, "cannot add %s", given);
-    } else if (S_ISREG(st.st_mode) && unpacked_is_archive(path)) {
-        code = unpacked_make(path, cli->options.manual, &folder, err);
         free(path);
-        path = folder.data;
-    } else if (!S_ISDIR(st.st_mode)) {
-        code = err_set(err, ERR_USAGE,
+        return err_errno(err, ERR_USAGE, "cannot add %s", given);
+    }
+    if (S_ISDIR(st.st_mode)) {
+        ret->folder = path;
+        return 0;
+    }
+    ret->archive = path;
+    if (!S_ISREG(st.st_mode) || !unpacked_is_archive(path))
+        return err_set(err, ERR_USAGE,
                        "cannot add %s: it is neither a folder nor a .zip "
                        "or .tar",
                        given);
-    }
-    if (code)
-        free(path);
-    else
-        *ret_path = path;
+    int code = add_archive_find(cli, path, &ret->own, err);
+    if (!code)
+        ret->folder = mem_strdup(ret->own.folder.data);
     return code;
 }
 
@@ -76,13 +102,17 @@ static int check_vast(const struct cli *cli, const char *folder,
                    folder);
 }
 
-static void build(struct cli *cli, const char *folder, struct buf *params)
+static void build(struct cli *cli, const struct added *added,
+                  const char *folder, bool only_check, struct buf *params)
 {
     const struct options *options = &cli->options;
+    const char *name = added->own.name;
     struct json json = json_to(params);
     json_begin(&json, '{');
     json_field_text(&json, "dir", folder);
-    cli_param_text(&json, "name", options->manual);
+    cli_param_text(&json, "name", name ? name : options->manual);
+    cli_param_true(&json, "moves", added->own.is_known);
+    cli_param_true(&json, "check", only_check);
     if (options->ignore.count) {
         json_key(&json, "ignore");
         json_begin(&json, '[');
@@ -108,11 +138,73 @@ static const char *name_of(const struct cli *cli, const cJSON *result,
     return name ? name : given ? given : strrchr(folder, '/') + 1;
 }
 
-int cmd_add(struct cli *cli, struct err *err)
+/* Speaks of the archive, not of where it was unpacked for a look. */
+static void name_archive(struct err *err, const char *fresh,
+                         const char *archive)
+{
+    const char *at = strstr(err->message, fresh);
+    struct buf message = {0};
+    if (!at)
+        return;
+    buf_put(&message, err->message, (size_t)(at - err->message));
+    buf_put_text(&message, archive);
+    buf_put_text(&message, at + strlen(fresh));
+    err_set(err, err->code, "%s", message.data);
+    buf_free(&message);
+}
+
+/* Unpacks an archive and has the daemon look at it: only then are files replaced. */
+static int unpack(struct cli *cli, const struct added *added, struct err *err)
+{
+    const struct own_manual *own = &added->own;
+    const char *name = unpacked_name(own->place, own->folder.data);
+    struct buf fresh = {0}, params = {0}, result = {0};
+    int code = unpacked_make(added->archive, own->place, name, &fresh, err);
+    if (code)
+        return code;
+    build(cli, added, fresh.data, true, &params);
+    code = cli_call(cli, "add", buf_slice(&params), &result, err);
+    if (code) {
+        name_archive(err, fresh.data, added->archive);
+        file_remove_folder(fresh.data);
+    } else {
+        code = unpacked_settle(own->place, name, added->archive, err);
+    }
+    buf_free(&fresh);
+    buf_free(&params);
+    buf_free(&result);
+    return code;
+}
+
+static int add(struct cli *cli, const struct added *added, struct err *err)
 {
     struct buf params = {0}, line = {0};
-    char *folder;
     cJSON *result = NULL;
+    build(cli, added, added->folder, false, &params);
+    int code = cli_request(cli, "add", buf_slice(&params), &result, err);
+    /* Nothing is known by an unpacked folder that was refused. */
+    if ((code == ERR_USAGE || code == ERR_NOT_FOUND) && added->archive &&
+        !added->own.is_known)
+        unpacked_remove(added->own.place, added->folder);
+    if (code == ERR_CANCELLED)
+        output_remark(cli,
+                      "indexing goes on in the background: lectern status");
+    if (!code && result) {
+        const char *name = name_of(cli, result, added->folder);
+        if (!cli->options.wait || !output_put_index_summary(&line, result))
+            buf_printf(&line, "indexing %s in the background: lectern status\n",
+                       name);
+        output_text(line.data);
+    }
+    cJSON_Delete(result);
+    buf_free(&line);
+    buf_free(&params);
+    return code;
+}
+
+int cmd_add(struct cli *cli, struct err *err)
+{
+    struct added added = {0};
     if (cli->options.installed &&
         (cli->options.manual || cli->options.ignore.count ||
          cli->options.follow_links))
@@ -129,32 +221,13 @@ int cmd_add(struct cli *cli, struct err *err)
                        "add takes one folder or archive, or --installed, or "
                        "--man: lectern help "
                        "add");
-    int code = find_folder(cli, &folder, err);
-    if (code)
-        return code;
-    code = check_vast(cli, folder, err);
-    if (code) {
-        free(folder);
-        return code;
-    }
-    build(cli, folder, &params);
-    code = cli_request(cli, "add", buf_slice(&params), &result, err);
-    /* Nothing is known by an unpacked folder that was refused. */
-    if (code == ERR_USAGE || code == ERR_NOT_FOUND)
-        unpacked_remove(folder);
-    if (code == ERR_CANCELLED)
-        output_remark(cli,
-                      "indexing goes on in the background: lectern status");
-    if (!code && result) {
-        const char *name = name_of(cli, result, folder);
-        if (!cli->options.wait || !output_put_index_summary(&line, result))
-            buf_printf(&line, "indexing %s in the background: lectern status\n",
-                       name);
-        output_text(line.data);
-    }
-    cJSON_Delete(result);
-    buf_free(&line);
-    buf_free(&params);
-    free(folder);
+    int code = find_folder(cli, &added, err);
+    if (!code)
+        code = check_vast(cli, added.folder, err);
+    if (!code && added.archive)
+        code = unpack(cli, &added, err);
+    if (!code)
+        code = add(cli, &added, err);
+    added_free(&added);
     return code;
 }

@@ -5,22 +5,20 @@
 #include "cli/archive/unpacked.h"
 #include "cli/cli.h"
 #include "cli/output/output.h"
+#include "cli/verbs/add_archive.h"
 
-/* The manual's folder, to be freed; NULL: it is not known. */
-static char *folder_of(struct cli *cli, const char *name)
+/* The manual's folder, and the place of those that are ours; to be freed. */
+static char *folder_of(struct cli *cli, const char *name, char **ret_place)
 {
-    struct buf text = {0};
     cJSON *result = NULL;
     const cJSON *manual;
     char *folder = NULL;
-    if (!cli_call(cli, "ls", slice_of("{}"), &text, NULL))
-        json_parse(buf_slice(&text), &result, NULL);
+    add_archive_place(cli, ret_place, &result, NULL);
     cJSON_ArrayForEach (manual,
                         cJSON_GetObjectItemCaseSensitive(result, "manuals"))
         if (!folder && !strcmp(json_get_text(manual, "name", ""), name))
             folder = mem_strdup(json_get_text(manual, "root", ""));
     cJSON_Delete(result);
-    buf_free(&text);
     return folder;
 }
 
@@ -30,7 +28,7 @@ int cmd_rm(struct cli *cli, struct err *err)
     struct buf params = {0};
     struct json json = json_to(&params);
     cJSON *result = NULL;
-    char *folder = folder_of(cli, name);
+    char *place = NULL, *folder = folder_of(cli, name, &place);
     json_begin(&json, '{');
     json_field_text(&json, "manual", name);
     json_end(&json, '}');
@@ -38,9 +36,10 @@ int cmd_rm(struct cli *cli, struct err *err)
     if (!code && result)
         output_remark(cli, "%s is forgotten", name);
     if (!code && folder)
-        unpacked_remove(folder);
+        unpacked_remove(place, folder);
     cJSON_Delete(result);
     buf_free(&params);
     free(folder);
+    free(place);
     return code;
 }

@@ -26,8 +26,10 @@
  *
  * Verbs and parameters (all optional unless marked *):
  *   add     *dir (absolute), name, ignore: [glob], wait: bool,
- *           follow_links: bool (also out of the folder); what is not given
- *           stays as the folder's manual has it
+ *           follow_links: bool (also out of the folder), moves: bool (the manual
+ *           of that name leaves its folder for this one), check: bool (only
+ *           whether it could be added); what is not given stays as the folder's
+ *           manual has it
  *   rm      *manual                     ls
  *   search  *query, manual, manuals: [names], under, file, n, mode, kind,
  *           explain, weights: [at most five numbers], strict, local: bool (no

@@ -47,10 +47,12 @@ static int ignore_list(const struct call *call, struct buf *ret,
     return 0;
 }
 
+/* `ret_manual` NULL: only whether it could be added. */
 static int add(const struct call *call, struct manual *ret_manual,
                struct err *err)
 {
     const char *folder = json_get_text(call->params, "dir", "");
+    const char *name = json_get_text(call->params, "name", "");
     if (folder[0] != '/')
         return err_set(err, ERR_USAGE, "dir must be an absolute path");
     struct buf ignore = {0};
@@ -61,21 +63,37 @@ static int add(const struct call *call, struct manual *ret_manual,
         .folder = {real ? real : folder,
                    json_get_bool(call->params, "follow_links",
                                  call->daemon->all_links)},
-        .name = json_get_text(call->params, "name", NULL),
-        .keeps_links = !cJSON_IsBool(links)};
+        .name = name[0] ? name : NULL,
+        .keeps_links = !cJSON_IsBool(links),
+        .moves = json_get_bool(call->params, "moves", false)};
     int code = ignore_list(call, &ignore, err);
     if (cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(call->params, "ignore")))
         asked.ignore = ignore.data;
-    if (!code)
+    if (!code && ret_manual)
         code = index_register(call->daemon->store, &asked, ret_manual, err);
+    else if (!code)
+        code = index_check(call->daemon->store, &asked, err);
     buf_free(&ignore);
     return code;
+}
+
+static int check(const struct call *call, struct json *json, struct err *err)
+{
+    int code = add(call, NULL, err);
+    if (code)
+        return code;
+    json_begin(json, '{');
+    json_field_text(json, "dir", json_get_text(call->params, "dir", ""));
+    json_end(json, '}');
+    return 0;
 }
 
 int verb_add(struct call *call, struct json *json, struct err *err)
 {
     struct jobs *jobs = call->daemon->jobs;
     struct manual manual;
+    if (json_get_bool(call->params, "check", false))
+        return check(call, json, err);
     int code = add(call, &manual, err);
     if (code)
         return code;

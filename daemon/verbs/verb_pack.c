@@ -234,8 +234,8 @@ static int find_folder(const struct call *call, const struct pack *pack,
         return err_set(err, ERR_USAGE,
                        "the manual needs a name that can be a folder's (-c), "
                        "or a folder for its files (--dir)");
-    config_user_folder("XDG_DATA_HOME", ".local/share", ret);
-    buf_printf(ret, "/manuals/%s", name);
+    config_put_unpacked(call->daemon->config, ret);
+    buf_printf(ret, "/%s", name);
     return clear_own(call, ret->data, err);
 }
 

@@ -211,13 +211,17 @@ static void put_manuals(struct json *json, const struct call *call,
 int verb_ls(struct call *call, struct json *json, struct err *err)
 {
     struct manuals manuals = {0};
+    struct buf unpacked = {0};
     const char *state;
     int code = manuals_read(call->daemon->store, &manuals, err);
     if (code)
         return code;
+    config_put_unpacked(call->daemon->config, &unpacked);
     json_begin(json, '{');
     put_manuals(json, call, &manuals, &state);
+    json_field_text(json, "unpacked", unpacked.data);
     json_end(json, '}');
+    buf_free(&unpacked);
     manuals_free(&manuals);
     return 0;
 }

@@ -30,7 +30,8 @@ enum {
 static const struct param no_params[] = {END};
 static const struct param add_params[] = {
     NEEDED_TEXT("dir"), TEXT("name"),
-    {"ignore", PARAM_TEXTS, false, 0, 0}, BOOL("wait"), BOOL("follow_links"), END};
+    {"ignore", PARAM_TEXTS, false, 0, 0}, BOOL("wait"), BOOL("follow_links"), BOOL("moves"), BOOL("check"),
+    END};
 static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
 static const struct param search_params[] = {SEARCHING, BOOL("strict"), BOOL("typing"), END};
 static const struct param ask_params[] = {

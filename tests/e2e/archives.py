@@ -21,8 +21,8 @@ def archive(h, name, files, method=zipfile.ZIP_DEFLATED, comment=b""):
 
 
 def unpacked(h):
-    folder = os.path.join(h.path, "lectern/manuals")
-    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    folder = os.path.join(h.store, "manuals")
+    return sorted(name for name in os.listdir(folder) if name[0] != ".") if os.path.isdir(folder) else []
 
 
 @test
@@ -33,7 +33,7 @@ def an_archive_becomes_a_manual():
         book = archive(h, "book.zip", pages, comment=b"PK\5\6" * 9)
         h.run("add", book, "--wait")
         manual = h.manual("book")
-        check(manual["root"] == os.path.join(h.path, "lectern/manuals/book"), manual)
+        check(manual["root"] == os.path.join(h.store, "manuals/book"), manual)
         check(h.json("ask", "what is closed", "-c", "book")["citations"][0]["file"] == "deep/er/b.html", "asked")
         with open(os.path.join(manual["root"], "pictures/a.png"), "rb") as file:
             check(file.read() == pages["pictures/a.png"], "what does not compress")
@@ -50,7 +50,97 @@ def an_archive_becomes_a_manual():
         check(unpacked(h) == ["book", "other"], "what is not added leaves nothing behind")
         for name in ("book", "other", "pg"):
             h.run("rm", name)
-        check(unpacked(h) == [] and os.path.isdir(folder), "an archive's copy goes with the manual, a folder stays")
+        check(os.listdir(os.path.join(h.store, "manuals")) == [] and os.path.isdir(folder),
+              "an archive's copy goes with the manual, a folder stays")
+
+
+PUMPS, TAPS = {"a.html": page("Pumps", "<p>Vent the casing.</p>")}, {"a.html": page("Taps", "<p>Turn the tap.</p>")}
+
+
+def roots(h):
+    return {manual["name"]: os.path.basename(manual["root"]) for manual in h.json("ls")["manuals"]}
+
+
+@test
+def a_useless_archive_takes_the_place_of_none():
+    with house() as h:
+        h.run("add", archive(h, "good.zip", PUMPS), "--wait")
+        useless = archive(h, "nohtml.zip", {"a.pdf": "%PDF-1.4"})
+        for names in (("-c", "good"), ()):
+            said = h.run("add", useless, *names, "--wait", code=1)
+            check(useless + " holds no file that Lectern reads" in said.stderr, said.stderr)
+            check(os.listdir(os.path.join(h.store, "manuals/good")) == ["a.html"] and unpacked(h) == ["good"], unpacked(h))
+        h.run("add", os.path.join(h.path, "good.zip"), "--ignore", "*.html", code=1)
+        check(h.json("ask", "vent the casing")["citations"][0]["status"] == "verified", "what was there stays")
+        check(not [name for name in os.listdir(os.path.join(h.store, "manuals")) if name.startswith(".new")], "left behind")
+
+
+@test
+def archives_of_one_name_are_manuals_of_their_own():
+    """As folders are; the same one again, and another one by -c, take the manual's place."""
+    with house() as h:
+        for folder in ("va", "vb", "html-of/taps"):
+            os.makedirs(os.path.join(h.path, folder))
+        first, second = archive(h, "va/pump.zip", PUMPS), archive(h, "vb/pump.zip", TAPS)
+        h.run("add", first, "--wait")
+        said = h.run("add", second, "--wait")
+        check("pump was made of another archive: this one becomes pump-2" in said.stderr, said.stderr)
+        h.run("add", archive(h, "html-of/taps/html.zip", TAPS), "--wait")
+        check(roots(h) == {"pump": "pump", "pump-2": "pump-2", "taps": "taps"}, roots(h))
+        h.run("search", "casing", "-c", "pump")
+        archive(h, "vb/pump.zip", {"a.html": page("Cocks", "<p>Open the stopcock.</p>")})
+        h.run("add", second, "--wait")
+        h.run("add", first, "--wait")
+        check(len(roots(h)) == 3 and h.json("search", "stopcock")["results"][0]["path"] == ["Cocks"], roots(h))
+        h.run("search", "casing", "-c", "pump")
+        h.run("add", second, "-c", "pump", "--wait")
+        h.run("search", "stopcock", "-c", "pump")
+        h.run("search", "casing", code=1)
+
+
+@test
+def a_manual_of_another_name_keeps_its_files():
+    with house() as h:
+        good = archive(h, "good.zip", PUMPS)
+        h.run("add", good, "--wait")
+        h.run("add", os.path.join(h.store, "manuals/good"), "-c", "better", "--wait")
+        h.run("add", archive(h, "other.zip", TAPS), "-c", "good", "--wait")
+        check(roots(h) == {"better": "good", "good": "good-2"}, roots(h))
+        h.run("search", "casing", "-c", "better")
+        h.run("search", "tap", "-c", "good")
+        archive(h, "good.zip", {"a.html": page("Cocks", "<p>Open the stopcock.</p>")})
+        h.run("add", good, "--wait")
+        h.run("search", "stopcock", "-c", "better")
+        h.run("rm", "good")
+        check(unpacked(h) == ["good"], unpacked(h))
+
+
+@test
+def a_backup_is_tidied_without_the_original():
+    with house() as h:
+        good, backup, socket = archive(h, "good.zip", PUMPS), os.path.join(h.path, "bk"), os.path.join(h.path, "s9")
+
+        def there(*args, code=0):
+            return h.run(*args, "--store", backup, "--socket", socket, "--model", "none", store=False, code=code)
+        h.run("add", good, "--wait")
+        h.run("backup", backup)
+        try:
+            there("search", "casing")
+            archive(h, "good.zip", TAPS)
+            there("add", good, "--wait")
+            check(os.path.isdir(os.path.join(backup, "manuals/good")), "a copy of its own")
+            there("search", "casing", code=1)
+            there("rm", "good")
+            check(os.listdir(os.path.join(backup, "manuals")) == [], "which goes with it")
+        finally:
+            there("daemon", "--stop", code=None)
+        os.rename(backup, backup + "1")
+        h.run("backup", backup)
+        try:
+            there("rm", "good")
+        finally:
+            there("daemon", "--stop", code=None)
+        check(h.json("ask", "vent the casing")["citations"][0]["status"] == "verified" and unpacked(h) == ["good"], unpacked(h))
 
 
 @test
@@ -104,7 +194,7 @@ def archives_that_are_hostile_or_damaged_are_refused():
             made.writestr(link, "/etc/passwd")
             made.writestr("b.html", good["a.html"])
         h.run("add", path, "--wait")
-        check(os.listdir(os.path.join(h.path, "lectern/manuals/m")) == ["b.html"], "a link is not made")
+        check(os.listdir(os.path.join(h.store, "manuals/m")) == ["b.html"], "a link is not made")
         h.write("n.zip.txt", "x")
         check("neither a folder nor" in h.run("add", os.path.join(h.path, "n.zip.txt"), code=2).stderr, "what it takes")
 
@@ -154,7 +244,7 @@ def tars_that_are_hostile_or_damaged_are_refused():
                 info.size = len(good["a.html"])
                 made.addfile(info, io.BytesIO(good["a.html"].encode()))
             h.run("add", path, "-c", "links", "--wait")
-            check(os.listdir(os.path.join(h.path, "lectern/manuals/links")) == ["b.html"], f"a {kind} is not made")
+            check(os.listdir(os.path.join(h.store, "manuals/links")) == ["b.html"], f"a {kind} is not made")
         for name, mode in (("m.tar", "w"), ("m.tar.gz", "w:gz")):
             with open(tar(h, name, good, mode), "rb") as file:
                 right = file.read()
@@ -162,7 +252,7 @@ def tars_that_are_hostile_or_damaged_are_refused():
             def add(content):
                 with open(os.path.join(h.path, name), "wb") as file:
                     file.write(content)
-                said = h.run("add", os.path.join(h.path, name), code=None)
+                said = h.run("add", os.path.join(h.path, name), "-c", "m", code=None)
                 check("Sanitizer" not in said.stderr and unpacked(h) == ["links", "m"], said)
                 return said
             step = len(right) // 40 + 1

@@ -104,3 +104,13 @@ def manual_pages_become_a_manual():
         h.env["PATH"] = h.path
         man_page(h, "share/man2/late.2", ".SH NAME\nlate \\- new")
         check("apt install mandoc" in h.run("add", "--man", "2", code=2).stderr, "without mandoc")
+
+
+@test
+def without_mandoc_nothing_is_left_behind():
+    with house() as h:
+        h.env["MANPATH"] = os.path.join(h.path, "share")
+        man_page(h, "share/man1/pump.1", ".SH NAME\npump \\- moves water")
+        h.env["PATH"] = h.path
+        check("apt install mandoc" in h.run("add", "--man", "1", code=2).stderr, "what is missing")
+        check(not os.path.exists(os.path.join(h.store, "manuals/man1")), "left behind")

@@ -110,7 +110,7 @@ def files_in_a_pack_are_quoted_literally():
         made.write("m/deep/a.html", page("Pumps", "<p>The impeller is primed with clean water.</p>"))
         made.run("add", folder, "-c", "m", "--wait")
         made.run("pack", "m", pack, "--key", key, "--files")
-        read.write("lectern/manuals/m/left.html", "left by one who was killed")
+        read.write("store/manuals/m/left.html", "left by one who was killed")
         got = read.json("unpack", pack)
         check("left.html" not in os.listdir(got["root"]), "what was left is gone")
         check(got["root"].startswith(read.path) and content(os.path.join(got["root"], "deep/a.html")) ==
