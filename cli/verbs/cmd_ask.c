@@ -189,18 +189,28 @@ static void remark_abstained(const struct cli *cli, const cJSON *result)
     output_remark(cli, "this is not to be relied on: %s", why);
 }
 
+/* Whether a model's answer is shown whatever it is; else passages take its place. */
+static bool only_written(const struct options *options)
+{
+    return options->context >= 0 ||
+           (options->answer && !strcmp(options->answer, "generated"));
+}
+
+static const char *why_none(const struct cli *cli, const cJSON *result)
+{
+    if (only_written(&cli->options) && json_get_text(result, "declined", NULL))
+        return "The model has written nothing.";
+    if (json_get_int(result, "unquoted", 0))
+        return "What answers this cannot be quoted: the files have changed "
+               "or are gone since they were indexed (lectern update).";
+    return "Nothing in the manuals answers this.";
+}
+
 static void print_answer(struct cli *cli, const cJSON *result,
                          const struct buf *shown)
 {
     if (is_none(result)) {
-        const char *why = json_get_text(result, "declined", NULL);
-        cli_tell_nothing(
-            cli, result,
-            why ? "The model has written nothing."
-            : json_get_int(result, "unquoted", 0)
-                ? "What answers this cannot be quoted: the files have changed "
-                  "or are gone since they were indexed (lectern update)."
-                : "Nothing in the manuals answers this.");
+        cli_tell_nothing(cli, result, why_none(cli, result));
     } else {
         option_card_print(cli, result);
         print_text(cli, result, shown);

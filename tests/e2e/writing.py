@@ -515,3 +515,13 @@ def random_weights_harm_nobody():
         check(h.json("eval", path, "-c", "pg", "--method", "passages")["answers"]["rouge_l"] ==
               result["answers"]["rouge_l"], "method")
         h.run("eval", path, "--answers", "passages,poems", code=2)
+
+
+@test
+def files_that_are_gone_are_the_reason_and_not_a_model():
+    with written("zebra [1]", copies=True) as h:
+        h.run("ask", "what does the zebra eat")
+        os.rename(os.path.join(h.path, "m"), os.path.join(h.path, "away"))
+        for how in ((), ("--answer", "passages")):
+            said = h.run("ask", "what does the zebra eat", *how, code=1)
+            check("the files have changed or are gone" in said.stderr and "model" not in said.stderr, (how, said.stderr))
