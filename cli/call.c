@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/client.h"
@@ -46,6 +47,77 @@ void cli_disconnect(struct cli *cli)
     cli->client = NULL;
 }
 
+static bool is_same_place(const char *a, const char *b)
+{
+    char *real_a = realpath(a, NULL), *real_b = realpath(b, NULL);
+    bool same = !strcmp(real_a ? real_a : a, real_b ? real_b : b);
+    free(real_a);
+    free(real_b);
+    return same;
+}
+
+/* What an option asks for and a running daemon has otherwise. */
+static int check_value(const struct cli *cli, enum config_key key,
+                       const char *running, struct err *err)
+{
+    const char *asked = config_text(&cli->config, key);
+    if (cli->config.values[key].source != CONFIG_FROM_FLAG ||
+        !strcmp(asked, running))
+        return 0;
+    if (key == CONFIG_STORE && is_same_place(asked, running))
+        return 0;
+    if (key == CONFIG_STORE)
+        return err_set(err, ERR_USAGE,
+                       "the daemon that answers at %s has the store %s, not "
+                       "%s: end it (lectern daemon --stop), or name another "
+                       "socket (--socket)",
+                       config_text(&cli->config, CONFIG_SOCKET), running,
+                       asked);
+    output_remark(cli,
+                  "the running daemon has --%s %s, not %s: lectern daemon "
+                  "--stop",
+                  config_name(key), running[0] ? running : "none", asked);
+    return 0;
+}
+
+/* A daemon that runs was started with options of its own.  Doctor compares all. */
+static int check_running(const struct cli *cli, struct err *err)
+{
+    static const enum config_key keys[] = {CONFIG_STORE, CONFIG_MODEL,
+                                           CONFIG_DEVICE};
+    const struct options *options = &cli->options;
+    struct buf text = {0};
+    cJSON *status = NULL;
+    const cJSON *one;
+    int code = 0;
+    if (!(options->store || options->model || options->device) ||
+        client_launched(cli->client) || cli->command->run == cmd_doctor)
+        return 0;
+    if (client_call(cli->client, "status", slice_of("{\"config\":true}"), NULL,
+                    NULL, &text, NULL) ||
+        json_parse(buf_slice(&text), &status, NULL))
+        status = NULL;
+    cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(status, "config"))
+        for (size_t i = 0; !code && i < sizeof keys / sizeof keys[0]; i++)
+            if (!strcmp(json_get_text(one, "key", ""), config_name(keys[i])))
+                code = check_value(cli, keys[i],
+                                   json_get_text(one, "value", ""), err);
+    cJSON_Delete(status);
+    buf_free(&text);
+    return code;
+}
+
+int cli_connect(struct cli *cli, struct err *err)
+{
+    int code =
+        client_open(&cli->config, cli->options.config, true, &cli->client, err);
+    if (!code)
+        code = check_running(cli, err);
+    if (code)
+        cli_disconnect(cli);
+    return code;
+}
+
 int cli_call_hearing(struct cli *cli, const char *method, struct slice params,
                      cli_hear *hear, void *user, struct buf *ret_result,
                      struct err *err)
@@ -53,8 +125,7 @@ int cli_call_hearing(struct cli *cli, const char *method, struct slice params,
     struct ears ears = {{.on = cli->progress}, hear, user};
     int code = 0;
     if (!cli->client)
-        code = client_open(&cli->config, cli->options.config, true,
-                           &cli->client, err);
+        code = cli_connect(cli, err);
     if (!code)
         code = client_call(cli->client, method, params, on_notification, &ears,
                            ret_result, err);

@@ -162,7 +162,11 @@ const struct command *arguments_find_command(const char *name, struct err *err);
 void help_overview(void);
 void help_command(const struct command *command);
 
-/* call.c: one request to the daemon, started when none answers.  `params` is
+/* call.c: connects to the daemon, started when none answers.  ERR_USAGE: one runs that has
+ * another store than --store says; other options that differ are told. */
+int cli_connect(struct cli *cli, struct err *err);
+
+/* One request to the daemon, started when none answers.  `params` is
  * a JSON object, `ret_result` (empty) gets the result as it came. */
 int cli_call(struct cli *cli, const char *method, struct slice params,
              struct buf *ret_result, struct err *err);

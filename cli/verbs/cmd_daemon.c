@@ -115,8 +115,7 @@ static int run_here(struct cli *cli, struct err *err)
 static int start(struct cli *cli, struct err *err)
 {
     const char *path = config_text(&cli->config, CONFIG_SOCKET);
-    int code =
-        client_open(&cli->config, cli->options.config, true, &cli->client, err);
+    int code = cli_connect(cli, err);
     if (code)
         return code;
     if (cli->options.json) {

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 
-from e2e.house import BUILD, HERE, PATIENCE, Skip, check, house, page, test
+from e2e.house import BUILD, HERE, MODEL, PATIENCE, Skip, check, house, page, test
 
 UNITS = os.path.join(HERE, "../../mk/systemd")
 LECTERND = os.path.join(BUILD, "lecternd")
@@ -106,3 +106,22 @@ def units_are_right():
         done = subprocess.run(["systemd-analyze", "verify", "--user", "--man=no", "lectern.socket", "lectern.service"],
                               cwd=os.path.join(h.path, "units"), env=h.env, capture_output=True, text=True, check=False)
         check(done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr)
+
+
+@test
+def a_running_daemon_is_not_taken_for_another():
+    """Of another store nothing is shown; another model is told."""
+    with house() as h:
+        h.write("m/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.run("add", os.path.join(h.path, "m"), "--wait")
+        os.symlink("store", os.path.join(h.path, "link"))
+        for store in (h.store + "/", os.path.join(h.path, "link")):
+            check(not h.run("ls", "--store", store, "--model", "none", store=False).stderr, store)
+        for verb in (("ls",), ("daemon",), ("rm", "m")):
+            said = h.run(*verb, "--store", os.path.join(h.path, "other"), store=False, code=2)
+            check(f"has the store {h.store}" in said.stderr and not said.stdout, said)
+        said = h.run("doctor", "--store", os.path.join(h.path, "other"), store=False, code=None)
+        check("the running daemon" in said.stdout and "  ok    daemon " in said.stdout, said.stdout)
+        said = h.run("ls", "--model", MODEL, "--device", "auto", store=False)
+        check("has --model none" in said.stderr and "m" in said.stdout, said)
+        check(not h.run("ls", "--model", MODEL, "--quiet", store=False).stderr, "--quiet")
