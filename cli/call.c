@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/client.h"
+#include "cli/output/last_answer.h"
 #include "cli/output/output.h"
 #include "cli/output/progress.h"
 
@@ -356,11 +357,11 @@ int cli_param_search(struct cli *cli, struct json *json, struct err *err)
     }
     json_field_string(json, "query", buf_slice(&query));
     cli_param_manuals(cli, json);
-    cli_param_text(json, "under", options->under);
+    code = answer_param_node(cli, json, "under", options->under, err);
     cli_param_number(json, "n", options->count);
     cli_param_text(json, "mode", options->mode);
     cli_param_text(json, "kind", options->kind);
     cli_param_true(json, "explain", options->explain);
     buf_free(&query);
-    return 0;
+    return code;
 }

@@ -32,7 +32,9 @@ const struct option_spec cli_options[OPTIONS] = {
          "this manual only; search, ask and grep take several, each with -c", 0,
          0},
     [OPTION_UNDER] = {0, "under", "NODE", KIND_TEXT, AT(under),
-                      "only this node and what is below it", 0, 0},
+                      "only this node, or number of the last answer or search, "
+                      "and what is below it",
+                      0, 0},
     [OPTION_COUNT] = {'n', NULL, "N", KIND_NUMBER, AT(count),
                       "maximum number of results", 1, 1000},
     [OPTION_MODE] = {0, "mode", "auto|tree|dense|lexical", KIND_CHOICE,

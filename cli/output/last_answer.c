@@ -119,3 +119,15 @@ int answer_node(const struct cli *cli, const char *given, cJSON **ret_citation,
     *ret_node = json_get_text(*ret_citation, "node", given);
     return 0;
 }
+
+int answer_param_node(const struct cli *cli, struct json *json, const char *key,
+                      const char *given, struct err *err)
+{
+    cJSON *citation = NULL;
+    const char *node;
+    int code = given ? answer_node(cli, given, &citation, &node, err) : 0;
+    if (given && !code)
+        json_field_text(json, key, node);
+    cJSON_Delete(citation);
+    return code;
+}

@@ -25,6 +25,10 @@ int64_t answer_number(const char *text);
 int answer_node(const struct cli *cli, const char *given, cJSON **ret_citation,
                 const char **ret_node, struct err *err);
 
+/* The parameter `key` for the node meant so; `given` NULL: none. */
+int answer_param_node(const struct cli *cli, struct json *json, const char *key,
+                      const char *given, struct err *err);
+
 /* Citation `number`; free *ret_citation with cJSON_Delete.  ERR_NOT_FOUND when
  * the last answer of this daemon has none of that number. */
 int answer_citation(const struct cli *cli, int64_t number, cJSON **ret_citation,

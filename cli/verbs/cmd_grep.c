@@ -3,21 +3,23 @@
 
 #include "cli/cli.h"
 #include "cli/output/emphasis.h"
+#include "cli/output/last_answer.h"
 #include "cli/output/output.h"
 #include "cli/output/pager.h"
 
 enum { SHOWN_BEFORE = 60, SHOWN_AFTER = 120, SHOWN_MATCH = 300 /* bytes */ };
 
-static void build(struct cli *cli, struct buf *params)
+static int build(struct cli *cli, struct buf *params, struct err *err)
 {
     struct json json = json_to(params);
     json_begin(&json, '{');
     json_field_text(&json, "pattern", cli->args.items[0]);
     cli_param_manuals(cli, &json);
-    cli_param_text(&json, "under", cli->options.under);
+    int code = answer_param_node(cli, &json, "under", cli->options.under, err);
     cli_param_number(&json, "n", cli->options.count);
     cli_param_true(&json, "ignore_case", cli->options.ignore_case);
     json_end(&json, '}');
+    return code;
 }
 
 /* ---- The line of a match ---- */
@@ -139,8 +141,9 @@ int cmd_grep(struct cli *cli, struct err *err)
 {
     struct buf params = {0}, text = {0};
     cJSON *result = NULL, *hit;
-    build(cli, &params);
-    int code = cli_call(cli, "grep", buf_slice(&params), &text, err);
+    int code = build(cli, &params, err);
+    if (!code)
+        code = cli_call(cli, "grep", buf_slice(&params), &text, err);
     if (!code)
         code = json_parse(buf_slice(&text), &result, err);
     if (!code) {

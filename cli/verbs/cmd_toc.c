@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/output/last_answer.h"
 #include "cli/output/output.h"
 #include "cli/output/pager.h"
 
@@ -26,12 +27,13 @@ int cmd_toc(struct cli *cli, struct err *err)
     struct json json = json_to(&params);
     cJSON *result = NULL;
     json_begin(&json, '{');
-    if (cli->args.count)
-        json_field_text(&json, "node", cli->args.items[0]);
+    int code = answer_param_node(
+        cli, &json, "node", cli->args.count ? cli->args.items[0] : NULL, err);
     cli_param_text(&json, "manual", cli->options.manual);
     cli_param_number(&json, "depth", cli->options.depth);
     json_end(&json, '}');
-    int code = cli_request(cli, "toc", buf_slice(&params), &result, err);
+    if (!code)
+        code = cli_request(cli, "toc", buf_slice(&params), &result, err);
     pager_begin(cli);
     if (!code && result) {
         print_node(cli, result, 0);

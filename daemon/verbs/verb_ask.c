@@ -222,7 +222,7 @@ static int read_whole(struct asking *asking, struct err *err)
                        "with `under`, and have an answer written");
     if (!node_parse(under, &id) ||
         !snapshot_find(asking->snapshot, id, &asking->view, &asking->node))
-        return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
+        return err_set(err, ERR_USAGE, "--under: '%.100s' does not name a node",
                        under);
     asking->whole_tokens = (size_t)tokens;
     return 0;

@@ -39,7 +39,7 @@ static int choose_node(struct grepping *grepping,
     const struct view *view;
     uint32_t node;
     if (!node_parse(name, &id))
-        return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
+        return err_set(err, ERR_USAGE, "--under: '%.100s' does not name a node",
                        name);
     if (!snapshot_find(grepping->snapshot, id, &view, &node))
         return snapshot_check(grepping->snapshot, NULL, err)

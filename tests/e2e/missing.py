@@ -108,6 +108,13 @@ def numbers_mean_what_was_printed_last():
         check("okapi" in h.run("get", "1").stdout, "get")
         check("okapi" in h.run("get", "[1]").stdout, "get")
         check("no number 7" in h.run("open", "[7]", "--print", code=1).stderr, "7")
+        node = h.json("search", "okapi")["results"][0]["node"]
+        check(h.json("toc", "1")["id"] == node, "toc")
+        check("okapi" in h.run("grep", "okapi", "--under", "1").stdout, "grep")
+        check("okapi" in h.run("ask", "what does the okapi eat", "--under", "[1]").stdout, "ask")
+        for verb in ("search", "ask", "grep"):
+            check("--under: '77'" in h.run(verb, "okapi", "--under", "77", code=2).stderr, verb)
+            h.run(verb, "okapi", "--under", "[77]", code=1)
 
 
 @test
