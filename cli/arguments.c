@@ -94,14 +94,21 @@ static int find_long(const struct cli *cli, const char *name, size_t size,
     return found;
 }
 
-static int find_letter(const struct cli *cli, char letter, struct err *err)
+/* `word` is what has the letter in it. */
+static int find_letter(const struct cli *cli, char letter, const char *word,
+                       struct err *err)
 {
     for (int i = 0; i < OPTIONS; i++)
         if (cli_options[i].letter == letter && allowed(cli) >> i & 1)
             return i;
     const char *verb = cli->command ? cli->command->name : NULL;
-    err_set(err, ERR_USAGE, "%s%sunknown option '-%c'", verb ? verb : "",
-            verb ? ": " : "", letter);
+    char hint[160] = "";
+    if (seeks(cli))
+        snprintf(hint, sizeof hint,
+                 "; what you seek goes behind '--': lectern %s -- '%.64s'",
+                 verb, word);
+    err_set(err, ERR_USAGE, "%s%sunknown option '-%c'%s", verb ? verb : "",
+            verb ? ": " : "", letter, hint);
     return -1;
 }
 
@@ -240,9 +247,9 @@ static int take_long(struct cli *cli, char ***argv, struct err *err)
 /* -n5, -n 5, and flags in one word. */
 static int take_short(struct cli *cli, char ***argv, struct err *err)
 {
-    const char *letter = **argv + 1;
+    const char *word = **argv, *letter = word + 1;
     for (;;) {
-        int id = find_letter(cli, *letter, err);
+        int id = find_letter(cli, *letter, word, err);
         if (id < 0)
             return ERR_USAGE;
         bool flag = cli_options[id].kind == KIND_FLAG;

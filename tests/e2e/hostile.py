@@ -259,6 +259,16 @@ def arguments_are_checked():
 
 
 @test
+def words_with_a_dash_go_behind_two():
+    with house() as h:
+        for word in ("-unique", '-"exact phrase" word', "--bogus"):
+            for verb in ("search", "ask", "grep"):
+                said = h.run(verb, word, code=2).stderr
+                check("goes behind '--'" in said and word in said, said)
+        check("goes behind" not in h.run("ls", "-u", code=2).stderr, "nothing is sought")
+
+
+@test
 def a_second_daemon_is_refused():
     with house() as h:
         h.run("status")
