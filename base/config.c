@@ -1,6 +1,7 @@
 #include "base/config.h"
 
 #include <errno.h>
+#include <ctype.h>
 #include <ini.h>
 #include <limits.h>
 #include <stdio.h>
@@ -338,6 +339,25 @@ static int fail_at_line(struct reading *reading, const char *message)
     return 0;
 }
 
+/* inih ends a value at " ;", and this at " #", too. */
+static int put_value(struct reading *reading, enum config_key key,
+                     const char *value, struct err *err)
+{
+    struct buf text = {0};
+    size_t size = 0;
+    while (value[size] && !(value[size] == '#' && size &&
+                            isspace((unsigned char)value[size - 1])))
+        size++;
+    while (size && isspace((unsigned char)value[size - 1]))
+        size--;
+    buf_put(&text, value, size);
+    buf_put(&text, "", 0);
+    int code = put(reading->config, key, text.data, reading->folder,
+                   CONFIG_FROM_FILE, err);
+    buf_free(&text);
+    return code;
+}
+
 static int on_value(void *user, const char *section, const char *name,
                     const char *value)
 {
@@ -356,8 +376,7 @@ static int on_value(void *user, const char *section, const char *name,
     for (int i = 0; i < CONFIG_KEYS; i++) {
         if (!strcmp(name, keys[i].name)) {
             reading->config->values[i].line = reading->line;
-            if (put(reading->config, (enum config_key)i, value, reading->folder,
-                    CONFIG_FROM_FILE, &problem))
+            if (put_value(reading, (enum config_key)i, value, &problem))
                 return fail_at_line(reading, problem.message);
             return 1;
         }

@@ -98,8 +98,10 @@ static void values_know_their_source(void **state)
     (void)state;
     struct config config;
     struct buf expected = {0};
-    write_file("# a comment\nstore = ~/kept\n[lectern]\n  parsers = 3\n"
-               "  parser = sub/parse ; of ours\nlog=debug\nsocket=/s/file\n");
+    write_file(
+        "# a comment\nstore = ~/kept\n[lectern]\n  parsers = 3\n"
+        "  parser = sub/parse ; of ours\nlog=debug # much\n"
+        "socket=/s/file\nmodel = none\t# by words\nanswer_model = /a#b\n");
     setenv("LECTERN_SOCKET", "/s/environment", 1);
     assert_int_equal(config_load(&config, file, NULL), 0);
     unsetenv("LECTERN_SOCKET");
@@ -113,6 +115,8 @@ static void values_know_their_source(void **state)
     assert_int_equal(config_log_level(&config), LOG_LEVEL_DEBUG);
     assert_string_equal(config_text(&config, CONFIG_SOCKET), "/s/environment");
     assert_source(&config, CONFIG_SOCKET, "environment");
+    assert_string_equal(config_text(&config, CONFIG_MODEL), "none");
+    assert_string_equal(config_text(&config, CONFIG_ANSWER_MODEL), "/a#b");
     buf_clear(&expected);
     buf_printf(&expected, "%s:4", file);
     assert_source(&config, CONFIG_PARSERS, expected.data);
@@ -303,7 +307,8 @@ static void what_would_not_be_read_is_not_written(void **state)
 {
     (void)state;
     static const char before[] = "model = /a\n";
-    static const char *const values[] = {"/m ; n", "/m\nlog = debug", "m"};
+    static const char *const values[] = {"/m ; n", "/m # n", "/m\nlog = debug",
+                                         "m"};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         struct config config;
         struct buf text = {0};
