@@ -130,6 +130,16 @@ static void print_list(const struct cli *cli, const cJSON *list,
 
 static void print(const struct cli *cli, const cJSON *result)
 {
+    const cJSON *manual;
+    cJSON_ArrayForEach (manual,
+                        cJSON_GetObjectItemCaseSensitive(result, "manuals")) {
+        struct buf line = {0};
+        buf_printf(&line, "%s  %s", json_get_text(manual, "manual", ""),
+                   json_get_text(manual, "reason", ""));
+        output_make_printable(&line);
+        output_line(cli, &line, "    ");
+        buf_free(&line);
+    }
     print_list(cli, cJSON_GetObjectItemCaseSensitive(result, "files"), "reason",
                "");
     print_list(cli, cJSON_GetObjectItemCaseSensitive(result, "warnings"),

@@ -31,10 +31,23 @@ static void print_table(const struct cli *cli, const cJSON *manuals)
             buf_free(&count);
         }
         const char *root = json_get_text(manual, "root", "");
-        buf_printf(&line, "  %s", root[0] ? root : "(unpacked)");
+        buf_printf(&line, "  %s%s", root[0] ? root : "(unpacked)",
+                   json_get_bool(manual, "gone", false) ? "  (gone)" : "");
         output_line(cli, &line, "    ");
         buf_free(&line);
     }
+}
+
+static void tell_gone(const struct cli *cli, const cJSON *manuals)
+{
+    const cJSON *manual;
+    cJSON_ArrayForEach (manual, manuals)
+        if (json_get_bool(manual, "gone", false))
+            output_remark(cli,
+                          "the folder of %s is gone; where it has moved: "
+                          "lectern add FOLDER -c %s",
+                          json_get_text(manual, "name", ""),
+                          json_get_text(manual, "name", ""));
 }
 
 int cmd_ls(struct cli *cli, struct err *err)
@@ -50,6 +63,7 @@ int cmd_ls(struct cli *cli, struct err *err)
             output_remark(cli, "there is no manual yet: lectern add DIR");
         else
             print_table(cli, manuals);
+        tell_gone(cli, manuals);
         cli_tell_damage(cli, result);
     }
     cJSON_Delete(result);

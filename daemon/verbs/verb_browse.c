@@ -1,4 +1,5 @@
 /* Reading a manual: its table of contents, a section, where a section is. */
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -334,13 +335,18 @@ static void put_words(struct json *json, const struct snapshot *snapshot,
     buf_free(&words);
 }
 
-/* A link that has taken the file's place is not handed out.  One that is gone is
- * left to who opens it. */
+/* Neither a link that has taken the file's place is handed out, nor what is gone. */
 static int check_place(const struct source_root *root, const char *path,
                        struct err *err)
 {
     char real[PATH_MAX];
-    bool within = !realpath(path, real) || source_is_within(root, real);
+    bool there = realpath(path, real);
+    if (!there && (errno == ENOENT || errno == ENOTDIR))
+        return err_set(err, ERR_STALE,
+                       "%s is gone: lectern update, or where its folder has "
+                       "moved, lectern add FOLDER -c NAME",
+                       path);
+    bool within = !there || source_is_within(root, real);
     return within ? 0
                   : err_set(err, ERR_STALE, "%s: " SOURCE_NOT_FOLLOWED, path);
 }

@@ -2,6 +2,7 @@
  * left out of the trees. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "daemon/jobs/jobs.h"
 #include "daemon/verbs/result.h"
@@ -203,6 +204,38 @@ static int put_all_excluded(const struct call *call, const char *member,
     return code;
 }
 
+/* Manuals of which nothing can be read any more, or whose last update failed. */
+static int put_manuals(const struct call *call, const char *only,
+                       struct json *json, struct err *err)
+{
+    struct manual *manuals;
+    size_t count;
+    int code = store_read_manuals(call->daemon->store, &manuals, &count, err);
+    if (code)
+        return code;
+    json_key(json, "manuals");
+    json_begin(json, '[');
+    for (size_t i = 0; i < count; i++) {
+        const struct manual *manual = &manuals[i];
+        struct job_state state;
+        struct stat st;
+        jobs_state(call->daemon->jobs, manual->id, &state);
+        if (!state.err.code && manual->root[0] && stat(manual->root, &st) < 0)
+            err_errno(&state.err, ERR_IO, "cannot read the folder %s",
+                      manual->root);
+        if (state.err.code && (!only || !strcmp(only, manual->name))) {
+            json_begin(json, '{');
+            json_field_text(json, "manual", manual->name);
+            json_field_text(json, "reason", state.err.message);
+            json_end(json, '}');
+        }
+        manual_free(&manuals[i]);
+    }
+    json_end(json, ']');
+    free(manuals);
+    return 0;
+}
+
 int verb_failed(struct call *call, struct json *json, struct err *err)
 {
     const char *name = json_get_text(call->params, "manual", NULL);
@@ -212,9 +245,11 @@ int verb_failed(struct call *call, struct json *json, struct err *err)
         return code;
     manual_free(&manual);
     json_begin(json, '{');
+    code = put_manuals(call, name, json, err);
     json_key(json, "files");
     json_begin(json, '[');
-    code = put_all_failed(call, name, json, err);
+    if (!code)
+        code = put_all_failed(call, name, json, err);
     json_end(json, ']');
     if (!code)
         code = put_all_warned(call, name, json, err);

@@ -229,3 +229,20 @@ def a_folder_that_has_moved_is_added_under_its_manuals_name():
         check(h.json("search", "casing")["results"][0]["node"] == node, "the same section")
         check(h.json("ask", "vent the casing")["citations"][0]["status"] == "verified", "quoted from there")
         h.run("search", "quagga", code=1)
+
+
+@test
+def a_folder_that_is_gone_is_said_to_be():
+    with house() as h:
+        h.write("m/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.run("add", os.path.join(h.path, "m"), "--wait")
+        check("(gone)" not in h.run("ls").stdout and not h.run("failed").stdout, "there")
+        h.run("search", "casing")
+        os.rename(os.path.join(h.path, "m"), os.path.join(h.path, "away"))
+        said = h.run("ls")
+        check("m  (gone)" in said.stdout and "lectern add FOLDER -c m" in said.stderr, said)
+        check("cannot read the folder" in h.run("failed", "-c", "m").stdout, "failed")
+        said = h.run("open", "1", "--print", code=4)
+        check("is gone" in said.stderr and not said.stdout, said)
+        h.run("update", "--wait", code=None)
+        check(h.run("failed").stdout.count("cannot read the folder") == 1, h.run("failed").stdout)
