@@ -36,7 +36,14 @@ int cmd_toc(struct cli *cli, struct err *err)
         code = cli_request(cli, "toc", buf_slice(&params), &result, err);
     pager_begin(cli);
     if (!code && result) {
-        print_node(cli, result, 0);
+        /* What holds several manuals has no title. */
+        const cJSON *child;
+        if (json_get_text(result, "title", "")[0])
+            print_node(cli, result, 0);
+        else
+            cJSON_ArrayForEach (
+                child, cJSON_GetObjectItemCaseSensitive(result, "children"))
+                print_node(cli, child, 0);
         cli_tell_damage(cli, result);
     }
     cJSON_Delete(result);
