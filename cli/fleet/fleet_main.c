@@ -110,6 +110,32 @@ static int configure(struct fleet *fleet, const char *const values[CONFIG_KEYS],
     return code;
 }
 
+/* What is wrong with the words. */
+static int fail_words(const char *verb, int count, struct err *err)
+{
+    static const struct {
+        const char *verb, *args;
+        int least, most;
+    } verbs[] = {
+        {"init", "CONNECTION [PLACE]", 2, 3},
+        {"join", "CONNECTION [PLACE]", 2, 3},
+        {"publish", "NAME [FOLDER]", 2, 3},
+        {"withdraw", "NAME", 2, 2},
+        {"status", "", 1, 1},
+        {"work", "", 1, 1},
+        {"fetch", "", 1, 1},
+    };
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+        if (!strcmp(verb, verbs[i].verb))
+            return err_set(err, ERR_USAGE, "fleet %s %s: lectern fleet %s%s%s",
+                           verb,
+                           count < verbs[i].least ? "needs an argument"
+                                                  : "takes no further argument",
+                           verb, verbs[i].args[0] ? " " : "", verbs[i].args);
+    return err_set(err, ERR_USAGE,
+                   "what is the fleet to do? lectern help fleet");
+}
+
 static int run(struct fleet *fleet, char **words, int count, struct err *err)
 {
     const char *verb = count ? words[0] : "";
@@ -124,8 +150,7 @@ static int run(struct fleet *fleet, char **words, int count, struct err *err)
     bool work = !strcmp(verb, "work") && count == 1;
     if (!publish && !withdraw && !status && !work &&
         (strcmp(verb, "fetch") || count != 1))
-        return err_set(err, ERR_USAGE,
-                       "what is the fleet to do? lectern help fleet");
+        return fail_words(verb, count, err);
     code = registry_make(config_text(&fleet->config, CONFIG_FLEET),
                          &fleet->registry, err);
     if (code)

@@ -156,6 +156,17 @@ static void print_packed(const struct line *line)
         print_manuals(line);
 }
 
+static void print_fleet(const struct line *line)
+{
+    if (!line->args)
+        print_choices(line, "init|join|publish|withdraw|status|work|fetch");
+    else if (line->args == 1 && (!strcmp(line->first, "publish") ||
+                                 !strcmp(line->first, "withdraw")))
+        print_manuals(line);
+    else if (line->args == 2 && !strcmp(line->first, "publish"))
+        print_folders(line);
+}
+
 /* ---- Which kind is wanted ---- */
 
 /* By what options and verbs call their values; others that have "|" are choices. */
@@ -191,6 +202,8 @@ static void print_arg(const struct line *line)
         print_catalogue(line);
     else if (line->verb->run == cmd_model)
         print_models(line);
+    else if (line->verb->run == cmd_fleet)
+        print_fleet(line);
     else if (line->args < line->verb->max_args)
         print_value(line, args);
 }
