@@ -118,7 +118,10 @@ int call_manual(const struct call *call, const char *name,
     code = store_find_manual(txn, name, ret_manual, err);
     store_end(txn);
     if (code == ERR_NOT_FOUND)
-        err_set(err, code, "there is no manual named '%.200s'", name);
+        code = err_set(err, ERR_USAGE,
+                       "no manual named %.200s is indexed; lectern ls shows "
+                       "those there are",
+                       name);
     return code;
 }
 

@@ -37,7 +37,7 @@ void result_damaged(struct json *json, const struct snapshot *snapshot,
 int call_view(const struct call *call, const struct snapshot *snapshot,
               const char *name, const struct view **ret_view, struct err *err);
 
-/* ERR_NOT_FOUND with the manual's name. */
+/* ERR_USAGE with the manual's name: there is none so called. */
 int call_manual(const struct call *call, const char *name,
                 struct manual *ret_manual, struct err *err);
 

@@ -37,15 +37,10 @@ static int check_name(const struct call *call, const char *name,
     int code = call_manual(call, name, &manual, &why);
     if (!code)
         manual_free(&manual);
-    if (code == ERR_NOT_FOUND && fleet_is_elsewhere(call->daemon->config, name))
+    if (code == ERR_USAGE && fleet_is_elsewhere(call->daemon->config, name))
         return err_set(err, ERR_USAGE,
                        "the fleet has a manual %.200s, which is not held here: "
                        "fleet_manuals says which are",
-                       name);
-    if (code == ERR_NOT_FOUND)
-        return err_set(err, ERR_USAGE,
-                       "no manual named %.200s is indexed; lectern ls shows "
-                       "those there are",
                        name);
     if (code && err)
         *err = why;

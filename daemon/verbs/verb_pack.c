@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/verbs/pack_folder.h"
+#include "daemon/verbs/result.h"
 #include "daemon/verbs/verbs.h"
 #include "indexer/index.h"
 #include "memory/pack/pack.h"
@@ -80,9 +81,13 @@ static int make_pack(struct call *call, struct buf *ret_file,
     struct buf body = {0};
     struct pack_key key = {0};
     enum pack_version version;
-    int code =
-        pack_gather(call->daemon->store, manual, files ? read_indexed : NULL,
-                    NULL, &body, &version, err);
+    struct manual there;
+    int code = call_manual(call, manual, &there, err);
+    if (code)
+        return code;
+    manual_free(&there);
+    code = pack_gather(call->daemon->store, manual, files ? read_indexed : NULL,
+                       NULL, &body, &version, err);
     if (!code)
         code = open_key(call, &key, ret_made, err);
     if (!code)

@@ -151,3 +151,36 @@ def who_waits_for_a_manual_does_not_wait_for_another():
         manuals = {m["name"]: m["memories"] for m in h.json("status")["manuals"]}
         check(manuals == {"small": "current", "large": "computing"}, manuals)
         h.run("rm", "large")
+
+
+@test
+def a_manual_that_is_not_there_is_a_wrong_argument():
+    """In the same words whatever is asked of it."""
+    with house() as h:
+        two_manuals(h)
+        named = (("search", "okapi"), ("ask", "okapi"), ("grep", "okapi"), ("toc",), ("wait",), ("failed",), ("update",), ("verify",))
+        for verb in (*((*words, "-c", "nope") for words in named), ("rm", "nope"), ("pack", "nope", os.path.join(h.path, "p"))):
+            said = h.run(*verb, code=2).stderr
+            check("no manual named nope is indexed" in said, (verb, said))
+
+
+@test
+def the_contents_of_several_manuals_begin_with_the_first():
+    with house() as h:
+        two_manuals(h)
+        shown = h.run("toc").stdout
+        check(shown[0] not in " \n" and "two" in shown, shown)
+
+
+@test
+def the_words_of_the_fleet_are_completed_and_missed():
+    with house() as h:
+        two_manuals(h)
+        check(h.run("completion", "words", "--", "fleet", "in", store=False).stdout == "init\t\n", "its verbs")
+        check("two\t" in h.run("completion", "words", "--", "fleet", "publish", "t", store=False).stdout, "its manuals")
+        if os.path.exists(os.path.join(BUILD, "lectern-fleet")):
+            for words, missing in ((("init",), "needs an argument: lectern fleet init CONNECTION [PLACE]"),
+                                   (("publish",), "needs an argument: lectern fleet publish NAME"),
+                                   (("status", "x"), "takes no further argument"), (("x",), "what is the fleet to do")):
+                said = h.run("fleet", *words, code=2).stderr
+                check(missing in said, said)
