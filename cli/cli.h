@@ -27,6 +27,7 @@ enum option_id {
     OPTION_HELP,
     OPTION_VERSION,
     OPTION_MANUAL,
+    OPTION_NAME,
     OPTION_UNDER,
     OPTION_COUNT,
     OPTION_MODE,
@@ -77,6 +78,7 @@ enum option_id {
     OPTION_ONCE,
     OPTIONS
 };
+_Static_assert(OPTIONS <= 64, "a command's options are bits of one number");
 
 enum option_kind {
     KIND_FLAG,

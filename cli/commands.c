@@ -4,7 +4,8 @@
 #define AT(field) offsetof(struct options, field)
 
 const struct option_spec cli_options[OPTIONS] = {
-    [OPTION_JSON] = {0, "json", NULL, KIND_FLAG, AT(json), "print JSON", 0, 0},
+    [OPTION_JSON] = {0, "json", NULL, KIND_FLAG, AT(json),
+                     "print JSON (not help, completion, mcp and web)", 0, 0},
     [OPTION_SOCKET] = {0, "socket", "PATH", KIND_TEXT, AT(socket),
                        "socket of the daemon", 0, 0},
     [OPTION_CONFIG] = {0, "config", "FILE", KIND_TEXT, AT(config),
@@ -31,6 +32,9 @@ const struct option_spec cli_options[OPTIONS] = {
         {'c', NULL, "NAME", KIND_LIST, AT(manuals),
          "this manual only; search, ask and grep take several, each with -c", 0,
          0},
+    [OPTION_NAME] =
+        {'c', NULL, "NAME", KIND_LIST, AT(manuals),
+         "what the manual is called, also one that is there already", 0, 0},
     [OPTION_UNDER] = {0, "under", "NODE", KIND_TEXT, AT(under),
                       "only this node, or number of the last answer or search, "
                       "and what is below it",
@@ -207,8 +211,9 @@ const uint64_t cli_common_options =
 const struct command cli_commands[] = {
     {"add", "DIR|ARCHIVE|--installed [NAME...]",
      "index a folder of HTML or LaTeX files, or a .zip or .tar of them, as "
-     "a manual; if it is one: rename it",
-     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(NO_FOLLOW_LINKS) |
+     "a manual; one that is there already is brought up to date, with -c under "
+     "another name, or after its folder has moved",
+     BIT(NAME) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(NO_FOLLOW_LINKS) |
          BIT(YES) | BIT(WAIT) | BIT(INSTALLED) | BIT(MAN),
      0, SIZE_MAX, false, cmd_add},
     {"rm", "NAME", "remove a manual from the index; its files stay", 0, 1, 1,
@@ -260,7 +265,7 @@ const struct command cli_commands[] = {
     {"pack", "NAME FILE", "write a manual's index as one file",
      BIT(KEY) | BIT(FILES), 2, 2, false, cmd_pack},
     {"unpack", "FILE", "take a manual's index from a file of lectern pack",
-     BIT(MANUAL) | BIT(DIR) | BIT(UNTRUSTED), 1, 1, false, cmd_unpack},
+     BIT(NAME) | BIT(DIR) | BIT(UNTRUSTED), 1, 1, false, cmd_unpack},
     {"fleet",
      "init CONNECTION [PLACE]|join CONNECTION [PLACE]|publish NAME [FOLDER]|"
      "withdraw NAME|status|work|fetch",
