@@ -111,6 +111,16 @@ bool text_is_invisible(uint32_t c)
            c == 0xFEFF;
 }
 
+const char *text_ligature(uint32_t c)
+{
+    static const char *const letters[] = {"ff",  "fi", "fl", "ffi",
+                                          "ffl", "st", "st"};
+    enum { FIRST = 0xFB00 };
+    return c >= FIRST && c - FIRST < sizeof letters / sizeof *letters
+               ? letters[c - FIRST]
+               : NULL;
+}
+
 void text_fold_space(struct buf *buf, struct slice text)
 {
     size_t start = buf->size;

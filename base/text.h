@@ -55,6 +55,10 @@ size_t text_skip_space(struct slice text, size_t at);
  * zero-width space and joiners, byte order mark. */
 bool text_is_invisible(uint32_t code_point);
 
+/* The letters of a ligature that has a code point of its own, "fi" of U+FB01; NULL: it
+ * is none. */
+const char *text_ligature(uint32_t code_point);
+
 /* Is all of it white space? */
 bool text_is_blank(struct slice text);
 

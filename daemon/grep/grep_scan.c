@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "daemon/grep/grep_text.h"
 
 /* What is being looked through. */
 struct place {
@@ -55,20 +56,37 @@ static void take(struct grep_scan *scan, const struct place *place,
     scan->take(scan->context, &match);
 }
 
-/* One match a line. */
+/* One match a line.  `read`: how the text reads, NULL: as it stands.  Returns how many
+ * there are. */
+static size_t look_through(struct grep_scan *scan, const struct place *place,
+                           struct slice text, const struct grep_text *read)
+{
+    struct slice looked = read ? buf_slice(&read->bytes) : text;
+    size_t start, end, count = 0;
+    for (size_t at = 0; at < looked.size && !is_done(scan); count++) {
+        enum grep_found found =
+            grep_pattern_next(scan->pattern, looked, at, &start, &end);
+        scan->given_up += found == GREP_GIVEN_UP;
+        if (found != GREP_FOUND)
+            break;
+        if (read)
+            take(scan, place, text, read->from[start], read->to[end - 1]);
+        else
+            take(scan, place, text, start, end);
+        at = line_end(looked, end - 1) + 1;
+    }
+    return count;
+}
+
+/* Words are matched as they are read, whatever hyphenates them; who looks for what
+ * does so finds that, too. */
 static void look_at(struct grep_scan *scan, const struct place *place,
                     struct slice text)
 {
-    size_t start, end;
-    for (size_t at = 0; at < text.size && !is_done(scan);) {
-        enum grep_found found =
-            grep_pattern_next(scan->pattern, text, at, &start, &end);
-        scan->given_up += found == GREP_GIVEN_UP;
-        if (found != GREP_FOUND)
-            return;
-        take(scan, place, text, start, end);
-        at = line_end(text, end - 1) + 1;
-    }
+    struct grep_text read = {0};
+    if (!grep_text_read(&read, text) || !look_through(scan, place, text, &read))
+        look_through(scan, place, text, NULL);
+    grep_text_free(&read);
 }
 
 /* An entry without words about it holds its title once more. */

@@ -14,7 +14,7 @@ struct analyzer {
     struct stems *stems;
     struct buf word;  /* the word being read, in lower case */
     struct buf whole; /* the identifier being read, "=" first */
-    struct buf run;   /* a run without its invisible characters */
+    struct buf run;   /* a run as `visible` has it */
 };
 
 /* One run between white space, as it is taken apart. */
@@ -374,18 +374,26 @@ static void give_parts(struct run *run, struct slice text)
     }
 }
 
-/* The run without what no reader sees; the same slice when there is nothing. */
+/* The run without what no reader sees, ligatures as their letters; the same slice
+ * when there is nothing of the kind. */
 static struct slice visible(struct buf *out, struct slice text)
 {
     bool any = false;
-    for (size_t at = 0, step; at < text.size; at += step)
-        any |= text_is_invisible(text_decode(text.data, text.size, at, &step));
+    for (size_t at = 0, step; at < text.size; at += step) {
+        uint32_t c = text_decode(text.data, text.size, at, &step);
+        any |= text_is_invisible(c) || text_ligature(c);
+    }
     if (!any)
         return text;
     buf_clear(out);
-    for (size_t at = 0, step; at < text.size; at += step)
-        if (!text_is_invisible(text_decode(text.data, text.size, at, &step)))
+    for (size_t at = 0, step; at < text.size; at += step) {
+        uint32_t c = text_decode(text.data, text.size, at, &step);
+        const char *letters = text_ligature(c);
+        if (letters)
+            buf_put_text(out, letters);
+        else if (!text_is_invisible(c))
             buf_put(out, text.data + at, step);
+    }
     return buf_slice(out);
 }
 

@@ -71,7 +71,11 @@ void phrase_fold(struct buf *out, struct slice text)
         if (space && out->size > begin)
             buf_put_byte(out, ' ');
         space = false;
-        text_encode(out, folded(c));
+        const char *letters = text_ligature(c);
+        if (letters)
+            buf_put_text(out, letters);
+        else
+            text_encode(out, folded(c));
     }
 }
 

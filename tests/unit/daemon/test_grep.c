@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "daemon/grep/grep_pattern.h"
+#include "daemon/grep/grep_text.h"
 
 static struct grep_pattern *compiled(const char *source, bool ignore_case)
 {
@@ -142,6 +143,27 @@ static void recursion_is_bounded(void **state)
     free(text);
 }
 
+/* Soft hyphens are passed over, ligatures are their letters, and what is found is told
+ * in bytes of the text as it stands. */
+static void words_are_matched_as_they_are_read(void **state)
+{
+    (void)state;
+    struct grep_text read = {0};
+    assert_false(grep_text_read(&read, slice_of("plain \xC3\xBC\n")));
+    assert_true(grep_text_read(&read, slice_of("a\n de\xC2\xADli\xC2\xADver "
+                                               "o\xEF\xAC\x83"
+                                               "ce\xC2\xAD")));
+    assert_string_equal(read.bytes.data, "a\n deliver office");
+    assert_int_equal(read.from[3], 3); /* "deliver" */
+    assert_int_equal(read.to[9], 14);
+    assert_int_equal(read.from[13], 16); /* the second letter of "ffi" */
+    assert_int_equal(read.to[13], 19);
+    assert_int_equal(read.to[16], 21);
+    assert_true(grep_text_read(&read, slice_of("\xEF\xBB\xBF")));
+    assert_int_equal(read.bytes.size, 0);
+    grep_text_free(&read);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +174,7 @@ int main(void)
         cmocka_unit_test(patterns_are_bounded),
         cmocka_unit_test(catastrophes_are_given_up),
         cmocka_unit_test(recursion_is_bounded),
+        cmocka_unit_test(words_are_matched_as_they_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

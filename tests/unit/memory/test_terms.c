@@ -33,6 +33,9 @@ static void words_become_stems(void **state)
     assert_terms("", "");
     assert_terms(" .,; ()", "");
     assert_terms("\xC3\x84pfel 42", "\xC3\xA4pfel 42");
+    assert_terms(
+        "de\xC2\xADlivery \xEF\xAC\x81lters con\xEF\xAC\x81g_\xEF\xAC\x82ow",
+        "deliveri filter =config_flow config flow");
 }
 
 static void identifiers_stay_whole_and_in_parts(void **state)
