@@ -56,7 +56,7 @@ bool unit_goes_on(struct slice text)
         return true;
     while (at < text.size && text.data[at] >= 'a' && text.data[at] <= 'z')
         at++;
-    return at && at < text.size && strchr(" ,;", text.data[at]);
+    return at && (at == text.size || strchr(" ,;", text.data[at]));
 }
 
 bool unit_is_prose(struct slice text)
@@ -326,7 +326,7 @@ static struct unit with_led(const struct block *block, struct range found)
     struct unit unit = {.text = slice_in(text, found)};
     size_t indent = indent_of(text, line_of(text, found.to).from);
     size_t least = block->kind == BLOCK_DEFINITION ? indent : indent + 1;
-    bool led = text.data[found.to - 1] == ':';
+    bool led = found.to > found.from && text.data[found.to - 1] == ':';
     while (led && found.to + 1 < text.size &&
            indent_of(text, found.to + 1) >= least) {
         size_t end = line_of(text, found.to + 1).to;

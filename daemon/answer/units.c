@@ -150,6 +150,22 @@ static struct unit whole_unit(const struct node *node, uint32_t block)
     return (struct unit){.block = block, .text = node->blocks[block].text};
 }
 
+/* Begins with a word that no sentence, and no program's name, begins with in small
+ * letters: what stands above, maybe after a colon, is its subject. */
+static bool has_subject_above(struct slice text)
+{
+    static const char *const words[] = {"is",   "are", "will", "would",
+                                        "and",  "or",  "but",  "which",
+                                        "does", "has", "can",  "means"};
+    size_t size = 0;
+    while (size < text.size && text.data[size] >= 'a' && text.data[size] <= 'z')
+        size++;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (slice_is((struct slice){text.data, size}, words[i]))
+            return size == text.size || text.data[size] == ' ';
+    return false;
+}
+
 /* Whether the block goes on with a sentence that was left in the text before it, or
  * before the example before it. */
 static bool resumes(const struct node *node, uint32_t block)
@@ -160,12 +176,13 @@ static bool resumes(const struct node *node, uint32_t block)
     const struct block *before = own - 1;
     bool example = block > 1 && before->kind == BLOCK_CODE;
     before -= example;
-    char last =
-        before->text.size ? before->text.data[before->text.size - 1] : ':';
-    return is_text(before) && last != ':' &&
-           (example
-                ? unit_goes_on(own->text) && !unit_ends_sentence(before->text)
-                : is_one_sentence(before->text, own->text));
+    if (!is_text(before) || !before->text.size)
+        return false;
+    if (!example)
+        return is_one_sentence(before->text, own->text);
+    return before->text.data[before->text.size - 1] == ':'
+               ? has_subject_above(own->text)
+               : unit_goes_on(own->text) && !unit_ends_sentence(before->text);
 }
 
 /* Whether the block before it leads in to this one. */

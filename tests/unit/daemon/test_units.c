@@ -79,6 +79,20 @@ static void a_sentence_that_goes_on_is_followed(void **state)
                             "wet, think about the setting \"stone tunnel\",\n"
                             "|which overrides the others.");
 
+    static const struct given equal[] = {
+        {BLOCK_PARAGRAPH, "Wheels may be named by a star of their own. Thus:"},
+        {BLOCK_CODE, "turn (*)"},
+        {BLOCK_PARAGRAPH, "or"},
+        {BLOCK_CODE, "turn (+)"},
+        {BLOCK_PARAGRAPH, "is equivalent to"},
+        {BLOCK_CODE, "turn all"},
+        {BLOCK_PARAGRAPH, "Turns accept no other names."},
+        {0, NULL}};
+    assert_string_equal(around(equal, "a star"),
+                        "Wheels may be named by a star of their own. Thus:\n"
+                        "|turn (*)\n|or\n|turn (+)\n|is equivalent to\n"
+                        "|turn all");
+
     static const struct given formula[] = {
         {BLOCK_PARAGRAPH, "Grain is bought by the bushel, and its weight is a "
                           "figure of the mill that is given in"},
