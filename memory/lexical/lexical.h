@@ -16,7 +16,7 @@
 
 /* Raised whenever the same text gives other terms or postings: a manual whose
  * postings were made by another version gets new ones. */
-enum { LEXICAL_VERSION = 6 };
+enum { LEXICAL_VERSION = 7 };
 
 /* ---- Writing ---- */
 
