@@ -108,7 +108,37 @@ static struct slice with_term(const struct block *block, struct slice line)
                                   : line;
 }
 
-/* The row that holds the text, when it is not too long. */
+/* Where the rows that are headers end, "head=2". */
+static const char *headers_end(const struct block *block)
+{
+    static const char head[] = "head=";
+    const char *at = block->text.data, *end = at + block->text.size;
+    size_t rows = 0, size = sizeof head - 1;
+    if (slice_starts(block->info, slice_of(head)))
+        for (size_t i = size; i < block->info.size; i++)
+            rows = 10 * rows + (size_t)(block->info.data[i] - '0');
+    for (; rows && at < end; rows--) {
+        const char *line = memchr(at, '\n', (size_t)(end - at));
+        at = line ? line + 1 : end;
+    }
+    return at;
+}
+
+/* The row above in which the first cell of this one begins, which spans both; the row
+ * itself if it has one of its own, or there is none. */
+static const char *spanning_row(const struct block *block, const char *row)
+{
+    const char *first = headers_end(block), *at = row;
+    while (*at == '\t' && at > first) {
+        at--;
+        while (at > first && at[-1] != '\n')
+            at--;
+    }
+    return at < first || *at == '\t' ? row : at;
+}
+
+/* The row that holds the text, with those above to which its first cell belongs; when
+ * it is not too long. */
 static struct slice row_at(const struct block *block, struct slice text)
 {
     const char *from = text.data, *to = text.data + text.size;
@@ -117,6 +147,9 @@ static struct slice row_at(const struct block *block, struct slice text)
         from--;
     while (to < end && *to != '\n')
         to++;
+    const char *above = from < to ? spanning_row(block, from) : from;
+    if (to - above <= MAX_PROSE)
+        from = above;
     return to - from <= MAX_PROSE ? (struct slice){from, (size_t)(to - from)}
                                   : text;
 }

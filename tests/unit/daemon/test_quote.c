@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "daemon/answer/latex_alignment.h"
 #include "daemon/answer/quote.h"
+#include "daemon/answer/units.h"
 #include "daemon/answer/quote_drawn.h"
 
 enum { ROOM = 9000 };
@@ -363,6 +364,32 @@ static void fresh_files_are_those_that_were_indexed(void **state)
 #define WITH_FILES(name)                                                       \
     cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* A row whose first cell spans it from above is quoted with the row that has it. */
+static void a_row_is_quoted_with_the_cell_that_spans_it(void **state)
+{
+    static const struct {
+        const char *info, *text, *in, *unit;
+    } rows[] = {
+        {"head=1", "M\tV\nA1\t12 V\n\t24 V\n\t48 V\nB2\t5 V", "48 V",
+         "A1\t12 V\n\t24 V\n\t48 V"},
+        {"head=1", "M\tV\nA1\t12 V\n\t24 V\nB2\t5 V", "5 V", "B2\t5 V"},
+        {"head=1", "M\tV\n\t24 V\n\t48 V", "48 V", "\t48 V"},
+        {"", "\t24 V\n\t48 V", "48 V", "\t48 V"},
+        {"head=9", "M\tV\n\t24 V", "24", "\t24 V"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct block block = {.kind = BLOCK_TABLE,
+                                    .text = slice_of(rows[i].text),
+                                    .info = slice_of(rows[i].info)};
+        const char *in = strstr(rows[i].text, rows[i].in);
+        struct slice unit = unit_around(&block, (size_t)(in - rows[i].text),
+                                        strlen(rows[i].in));
+        assert_int_equal(unit.size, strlen(rows[i].unit));
+        assert_memory_equal(unit.data, rows[i].unit, unit.size);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +404,7 @@ int main(void)
         WITH_FILES(a_file_is_gone),
         WITH_FILES(files_that_are_away_are_quoted_from_the_store),
         WITH_FILES(fresh_files_are_those_that_were_indexed),
+        cmocka_unit_test(a_row_is_quoted_with_the_cell_that_spans_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
