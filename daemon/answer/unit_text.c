@@ -284,11 +284,40 @@ static struct unit code_within(struct slice text, struct range within)
 
 /* ---- Tables ---- */
 
-/* The row, or, of one that is too long, the text within it. */
-static struct unit row_within(struct slice text, struct range within)
+/* Where the rows that are headers end: "head=2". */
+static size_t headers_end(const struct block *block)
 {
+    static const char head[] = "head=";
+    struct slice text = block->text;
+    size_t at = 0, rows = 0;
+    if (slice_starts(block->info, slice_of(head)))
+        for (size_t i = sizeof head - 1; i < block->info.size; i++)
+            rows = 10 * rows + (size_t)(block->info.data[i] - '0');
+    for (; rows && at < text.size; rows--)
+        at = line_of(text, at).to + 1;
+    return at;
+}
+
+/* The row above in which the first cell of this one begins, which spans both; the row
+ * itself if it has one of its own, or there is none. */
+static size_t spanning_row(const struct block *block, size_t row)
+{
+    size_t first = headers_end(block), at = row;
+    while (at > first && block->text.data[at] == '\t')
+        at = line_of(block->text, at - 1).from;
+    return at < first || block->text.data[at] == '\t' ? row : at;
+}
+
+/* The row, with those above to which its first cell belongs, or, of one that is too
+ * long, the text within it. */
+static struct unit row_within(const struct block *block, struct range within)
+{
+    struct slice text = block->text;
     struct range row = {line_of(text, within.from).from,
                         line_of(text, within.to).to};
+    size_t above = row.from < row.to ? spanning_row(block, row.from) : row.from;
+    if (row.to - above <= UNIT_PROSE)
+        row.from = above;
     if (row.to - row.from <= UNIT_PROSE)
         return (struct unit){.text = slice_in(text, row)};
     return (struct unit){.text = slice_in(text, within),
@@ -399,7 +428,7 @@ struct unit unit_within(const struct block *block, size_t at, size_t size)
     if (block->kind == BLOCK_CODE)
         return code_within(block->text, within);
     if (block->kind == BLOCK_TABLE)
-        return row_within(block->text, within);
+        return row_within(block, within);
     return prose_within(block, within);
 }
 

@@ -275,9 +275,36 @@ static void a_definition_is_whole_with_its_term(void **state)
                          "-v\n  Says more."));
 }
 
+/* A row whose first cell spans it from above is quoted with the row that has it. */
+static void a_row_is_quoted_with_the_cell_that_spans_it(void **state)
+{
+    static const struct {
+        const char *info, *text, *in, *unit;
+    } rows[] = {
+        {"head=1", "M\tV\nA1\t12 V\n\t24 V\n\t48 V\nB2\t5 V", "48 V",
+         "A1\t12 V\n\t24 V\n\t48 V"},
+        {"head=1", "M\tV\nA1\t12 V\n\t24 V\nB2\t5 V", "5 V", "B2\t5 V"},
+        {"head=1", "M\tV\n\t24 V\n\t48 V", "48 V", "\t48 V"},
+        {"", "\t24 V\n\t48 V", "48 V", "\t48 V"},
+        {"head=9", "M\tV\n\t24 V", "24", "\t24 V"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct block block = {.kind = BLOCK_TABLE,
+                                    .text = slice_of(rows[i].text),
+                                    .info = slice_of(rows[i].info)};
+        const char *in = strstr(rows[i].text, rows[i].in);
+        struct unit unit = unit_within(&block, (size_t)(in - rows[i].text),
+                                       strlen(rows[i].in));
+        assert_true(slice_is(unit.text, rows[i].unit));
+        assert_int_equal(unit.cut, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_is_quoted_with_the_cell_that_spans_it),
         cmocka_unit_test(a_sentence_that_goes_on_is_followed),
         cmocka_unit_test(a_lead_in_takes_what_it_leads_in_to),
         cmocka_unit_test(labels_and_questions_in_a_row_lead_nowhere),
