@@ -280,9 +280,9 @@ static int ask_tree(struct parser *parser, enum wire_kind kind,
     parser->inputs = inputs;
     int rc = ask(parser, request, bytes, &answer, err);
     struct slice encoded = buf_slice(&answer);
-    if (!rc &&
-        ((format == PARSER_LATEX && !reply_read_reports(&encoded, inputs)) ||
-         !reply_read_tree(parser, encoded, bytes.size, ret_tree)))
+    if (!rc && (((format == PARSER_LATEX || format == PARSER_XML) &&
+                 !reply_read_reports(&encoded, inputs)) ||
+                !reply_read_tree(parser, encoded, bytes.size, ret_tree)))
         rc = process_nonsense(parser, err);
     parser->inputs = NULL;
     buf_free(&answer);
@@ -304,15 +304,22 @@ int parser_boilerplate(struct parser *parser, struct slice bytes,
                     err);
 }
 
-int parser_text(struct parser *parser, struct slice bytes,
+int parser_text(struct parser *parser, struct slice head, struct slice bytes,
                 enum parser_format format, enum encoding encoding,
                 struct buf *ret_text, struct buf *ret_places, struct err *err)
 {
-    struct buf answer = {0};
+    struct buf answer = {0}, both = {0};
     struct wire_request request = {.kind = WIRE_TEXT,
                                    .format = (uint64_t)format,
-                                   .encoding = (uint64_t)encoding};
-    int rc = ask(parser, request, bytes, &answer, err);
+                                   .encoding = (uint64_t)encoding,
+                                   .head = head.size};
+    if (head.size) {
+        buf_put_slice(&both, head);
+        buf_put_slice(&both, bytes);
+    }
+    int rc = ask(parser, request, head.size ? buf_slice(&both) : bytes, &answer,
+                 err);
+    buf_free(&both);
     struct slice text, places;
     if (!rc && !reply_read_text(&answer, bytes.size, &text, &places))
         rc = process_nonsense(parser, err);

@@ -40,6 +40,8 @@ struct parser_inputs {
     struct buf *reports; /* what is wrong in it, a line each; NULL: not asked */
 };
 
+enum { PARSER_HEAD = 68 << 10 };
+
 /* Parses a file's bytes (the slice must stay valid meanwhile).  `inputs` NULL:
  * it can include nothing.  The tree's first file is the one parsed, the others
  * those it includes.
@@ -58,9 +60,10 @@ int parser_boilerplate(struct parser *parser, struct slice bytes,
 
 /* The text that a span of a file reads: markup removed, entities decoded, white
  * space folded.  `encoding` is the whole file's, which its tree tells
- * (tree->page.encoding).  ret_places has the place of each byte of ret_text:
+ * (tree->page.encoding).  `head`: of a file of XML the first PARSER_HEAD bytes, or all
+ * before the span, in which entities may be declared; else empty.  ret_places has the place of each byte of ret_text:
  * an array of struct text_place in a buffer. */
-int parser_text(struct parser *parser, struct slice bytes,
+int parser_text(struct parser *parser, struct slice head, struct slice bytes,
                 enum parser_format format, enum encoding encoding,
                 struct buf *ret_text, struct buf *ret_places, struct err *err);
 

@@ -119,7 +119,7 @@ static int parse(struct parsers *parsers, struct parser *parser,
         .scan = parsers->scan, .root = parsers->root, .document = task->name};
     struct parser_inputs open = {&inputs, inputs_open, &ret->reports};
     int code = parser_parse(parser, bytes, format,
-                            format == PARSER_LATEX ? &open : NULL, &ret->tree,
+                            format == PARSER_HTML ? NULL : &open, &ret->tree,
                             &ret->err);
     if (!code && inputs.shortage.code) {
         code = inputs.shortage.code;
@@ -158,8 +158,10 @@ static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
         buf_free(&bytes);
         return;
     }
-    /* A document may include other files than the one of the same bytes. */
-    if (!ret->unchanged && source_format(path) != PARSER_LATEX)
+    /* A document may include other files than the one of the same bytes; what is
+     * wrong in one of XML is told by its parser alone. */
+    if (!ret->unchanged && source_format(path) != PARSER_LATEX &&
+        source_format(path) != PARSER_XML)
         ret->stored = !parsers->force && is_stored(parsers->store, ret->name);
     if (!ret->unchanged && source_is_part(path)) {
         ret->tree = parsers_part_tree();

@@ -17,7 +17,7 @@
  * bytes; format 0: there is none, with the reason in place of the path.  The
  * child opens no file itself.
  *
- * The tree of a LaTeX file comes after a string (base/buf.h): what is wrong in
+ * The tree of a file of LaTeX or XML comes after a string (base/buf.h): what is wrong in
  * the document, a line each. */
 #ifndef INDEXER_WIRE_H
 #define INDEXER_WIRE_H
@@ -59,6 +59,8 @@ struct wire_request {
     uint64_t kind;     /* enum wire_kind */
     uint64_t format;   /* enum parser_format */
     uint64_t encoding; /* WIRE_TEXT: of the whole file, enum encoding */
+    uint64_t head; /* WIRE_TEXT: bytes before the part, which the file begins
+                          with: what it declares */
     uint64_t size;
 };
 

@@ -184,6 +184,16 @@ static bool is_gone(const char *path)
            errno == ELOOP;
 }
 
+/* What a file of XML begins with, before the span: its entities are declared there. */
+static int read_head(const struct source_root *root, const char *path,
+                     uint64_t from, struct buf *ret, struct err *err)
+{
+    if (source_format(path) != PARSER_XML || !from)
+        return 0;
+    return source_read_span(root, path, 0,
+                            from < PARSER_HEAD ? from : PARSER_HEAD, ret, err);
+}
+
 static void quote_stored(const struct passage *passage, struct quote *ret)
 {
     *ret = (struct quote){.span = passage->block.span, .whole = true};
@@ -203,7 +213,7 @@ int quote_check(struct parser *parser, const struct passage *passage,
     const struct view *view = passage->view;
     struct slice name = view->outline->files[passage->block.file];
     struct span span = passage->block.span;
-    struct buf path = {0}, bytes = {0};
+    struct buf path = {0}, bytes = {0}, head = {0};
     struct reading reading = {0};
     struct quote quote = {0};
     struct source_root root = index_root(&view->manual);
@@ -213,7 +223,10 @@ int quote_check(struct parser *parser, const struct passage *passage,
     if (code && is_gone(path.data))
         code = err_set(err, ERR_STALE, "%s is gone", path.data);
     if (!code)
-        code = parser_text(parser, buf_slice(&bytes), source_format(path.data),
+        code = read_head(&root, path.data, span.from, &head, err);
+    if (!code)
+        code = parser_text(parser, buf_slice(&head), buf_slice(&bytes),
+                           source_format(path.data),
                            (enum encoding)passage->encoding, &reading.text,
                            &reading.places, err);
     reading.bytes = buf_slice(&bytes);
@@ -237,6 +250,7 @@ int quote_check(struct parser *parser, const struct passage *passage,
     buf_free(&reading.text);
     buf_free(&reading.places);
     buf_free(&bytes);
+    buf_free(&head);
     buf_free(&path);
     return code;
 }

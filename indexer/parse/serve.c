@@ -137,9 +137,14 @@ static int parse(const struct wire_request *request, struct slice bytes,
     } else if (request->format == PARSER_DOCSET) {
         rc = docset_parse(bytes, &tree, err);
     } else {
-        rc = request->kind == WIRE_BOILERPLATE
-                 ? html_boilerplate(bytes, (int)request->format, &tree, err)
-                 : html_parse(bytes, (int)request->format, &tree, err);
+        struct buf reports = {0};
+        rc =
+            request->kind == WIRE_BOILERPLATE
+                ? html_boilerplate(bytes, (int)request->format, &tree, err)
+                : html_parse(bytes, (int)request->format, &tree, &reports, err);
+        if (!rc && request->format == PARSER_XML)
+            put_reports(&reports, out);
+        buf_free(&reports);
     }
     if (rc)
         return rc;
@@ -159,7 +164,10 @@ static int answer(const struct wire_request *request, struct slice bytes,
     else if (request->format == PARSER_DOCSET) /* it has no text */
         buf_put(out, &(uint64_t){0}, sizeof(uint64_t));
     else
-        fragment_text(bytes, (int)request->format, (int)request->encoding, out);
+        fragment_text((struct slice){bytes.data, request->head},
+                      (struct slice){bytes.data + request->head,
+                                     bytes.size - request->head},
+                      (int)request->format, (int)request->encoding, out);
     return 0;
 }
 
@@ -179,7 +187,8 @@ static bool serve(struct buf *in, struct buf *out)
     struct wire_request request;
     if (!receive(&request, sizeof request) || request.kind < WIRE_PARSE ||
         request.kind > WIRE_BOILERPLATE || request.size > PARSER_MAX_BYTES ||
-        request.encoding >= ENCODINGS || request.format >= PARSER_FORMATS)
+        request.encoding >= ENCODINGS || request.format >= PARSER_FORMATS ||
+        request.head > request.size)
         return false;
     shed(in);
     buf_reserve(in, request.size);

@@ -19,7 +19,7 @@ static int encode(const char *folder, const char *path)
     struct tree *tree = NULL;
     struct err err;
     int rc = file_read(path, MAX_BYTES, &bytes, &err);
-    if (!rc && !html_parse(buf_slice(&bytes), PARSER_HTML, &tree, NULL)) {
+    if (!rc && !html_parse(buf_slice(&bytes), PARSER_HTML, &tree, NULL, NULL)) {
         const char *slash = strrchr(path, '/');
         tree_encode(tree, &out);
         file_join(&place, folder, slash ? slash + 1 : path);

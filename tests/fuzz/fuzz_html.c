@@ -48,6 +48,7 @@ static void check_fragments(struct slice bytes, int format, int encoding)
     struct buf out = {0};
     size_t from = bytes.size / 3;
     fragment_text(
+        (struct slice){bytes.data, from},
         (struct slice){bytes.data + from, bytes.size - from - bytes.size / 4},
         format, encoding, &out);
     buf_free(&out);
@@ -70,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tree *tree = NULL;
     struct err err = {.position = -1};
     int format = size && data[size - 1] == 'X' ? PARSER_XML : PARSER_HTML;
-    if (html_parse(bytes, format, &tree, &err))
+    if (html_parse(bytes, format, &tree, NULL, &err))
         return 0;
     CHECK(tree->count && tree->file_count <= 1);
     for (uint32_t n = 0; n < tree->count; n++)

@@ -4,6 +4,7 @@
 #include "indexer/parse/html/contents.h"
 #include "indexer/parse/outline/outline.h"
 #include "indexer/parse/html/page.h"
+#include "indexer/parse/text/declared.h"
 #include "indexer/parse/text/sniff.h"
 #include "indexer/parse/html/html_internal.h"
 #include "indexer/parse/html/dom/xhtml.h"
@@ -87,17 +88,12 @@ static void move_all(const struct transcoded *file, struct tree *tree)
 
 /* ---- The whole ---- */
 
-static int parse_text(struct slice text, int format, bool boilerplate,
-                      struct tree **ret_tree, struct err *err)
+static int make_dom_tree(const struct source *source, bool boilerplate,
+                         struct tree **ret_tree, struct err *err)
 {
-    bool xml = format == PARSER_XML;
-    struct source source = {.data = text.data,
-                            .size = text.size,
-                            .xml = xml,
-                            .xhtml = !xml && sniff_is_xhtml(text)};
     struct dom dom;
-    int rc =
-        xml ? xhtml_parse(&source, &dom, err) : dom_parse(&source, &dom, err);
+    int rc = source->xml ? xhtml_parse(source, &dom, err)
+                         : dom_parse(source, &dom, err);
     if (rc)
         return rc;
     rc = make_tree(&dom, boilerplate, ret_tree, err);
@@ -105,15 +101,50 @@ static int parse_text(struct slice text, int format, bool boilerplate,
     return rc;
 }
 
+/* Entities repeat their text, so that a small file might be read as a large one. */
+static int read_declared(struct declared *declared, struct slice text,
+                         struct err *err)
+{
+    enum { MIN = 1 << 18, GROWTH = 4 };
+    declared_read(declared, text);
+    if (!declared->count ||
+        declared_count(declared, text) <= MIN + GROWTH * text.size)
+        return 0;
+    return err_set(err, ERR_LIMIT,
+                   "its entities are read as more than %d times what it has",
+                   GROWTH);
+}
+
+static int parse_text(struct slice text, int format, bool boilerplate,
+                      struct tree **ret_tree, struct buf *ret_reports,
+                      struct err *err)
+{
+    bool xml = format == PARSER_XML;
+    struct declared declared = {0};
+    struct source source = {.data = text.data,
+                            .size = text.size,
+                            .xml = xml,
+                            .xhtml = !xml && sniff_is_xhtml(text),
+                            .declared = xml ? &declared : NULL};
+    int rc = xml ? read_declared(&declared, text, err) : 0;
+    if (!rc)
+        rc = make_dom_tree(&source, boilerplate, ret_tree, err);
+    if (!rc && ret_reports)
+        buf_put_slice(ret_reports, buf_slice(&declared.reports));
+    declared_free(&declared);
+    return rc;
+}
+
 static int parse_bytes(struct slice bytes, int format, bool boilerplate,
-                       struct tree **ret_tree, struct err *err)
+                       struct tree **ret_tree, struct buf *ret_reports,
+                       struct err *err)
 {
     struct transcoded file;
     int encoding;
     int rc = sniff_file(bytes, &file, &encoding, err);
     if (rc)
         return rc;
-    rc = parse_text(file.text, format, boilerplate, ret_tree, err);
+    rc = parse_text(file.text, format, boilerplate, ret_tree, ret_reports, err);
     if (!rc) {
         (*ret_tree)->page.encoding = encoding;
         move_all(&file, *ret_tree);
@@ -126,13 +157,13 @@ static int parse_bytes(struct slice bytes, int format, bool boilerplate,
 }
 
 int html_parse(struct slice bytes, int format, struct tree **ret_tree,
-               struct err *err)
+               struct buf *ret_reports, struct err *err)
 {
-    return parse_bytes(bytes, format, false, ret_tree, err);
+    return parse_bytes(bytes, format, false, ret_tree, ret_reports, err);
 }
 
 int html_boilerplate(struct slice bytes, int format, struct tree **ret_tree,
                      struct err *err)
 {
-    return parse_bytes(bytes, format, true, ret_tree, err);
+    return parse_bytes(bytes, format, true, ret_tree, NULL, err);
 }

@@ -7,9 +7,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/text/declared.h"
 #include "indexer/parse/text/lexer.h"
 #include "indexer/parse/text/transcode.h"
 #include "indexer/wire.h"
+
+enum {
+    MAX_MORE = 1 << 16
+}; /* bytes that entities may read beyond the part's */
 
 struct folding {
     struct source source;
@@ -35,10 +40,14 @@ static void put(struct folding *f, const char *bytes, size_t size,
 static void fold(struct folding *f, const struct character *character,
                  size_t from)
 {
+    struct slice text = character_text(character);
     struct span span = transcode_span(f->file, from, character->to);
     struct text_place place = {(uint32_t)span.from, (uint32_t)span.to};
-    for (size_t at = 0, step; at < character->size; at += step) {
-        step = text_space(character->bytes, character->size, at);
+    /* The part's entities are not all of its file's, which is checked. */
+    if (character->text && f->text.size + text.size > MAX_MORE + f->source.size)
+        return;
+    for (size_t at = 0, step; at < text.size; at += step) {
+        step = text_space(text.data, text.size, at);
         if (step) {
             if (!f->space)
                 f->space_at = place;
@@ -47,11 +56,11 @@ static void fold(struct folding *f, const struct character *character,
             f->space = true;
             continue;
         }
-        text_decode(character->bytes, character->size, at, &step);
+        text_decode(text.data, text.size, at, &step);
         if (f->space && f->text.size)
             put(f, " ", 1, f->space_at);
         f->space = false;
-        put(f, character->bytes + at, step, place);
+        put(f, text.data + at, step, place);
     }
 }
 
@@ -155,14 +164,27 @@ static void read_all(struct folding *f)
     }
 }
 
-void fragment_text(struct slice bytes, int format, int encoding,
-                   struct buf *out)
+static void read_head(struct declared *declared, struct slice head,
+                      int encoding)
 {
     struct transcoded file;
+    transcode(head, 0, encoding, &file);
+    declared_read(declared, file.text);
+    transcode_free(&file);
+}
+
+void fragment_text(struct slice head, struct slice bytes, int format,
+                   int encoding, struct buf *out)
+{
+    struct transcoded file;
+    struct declared declared = {0};
+    if (head.size && format == PARSER_XML)
+        read_head(&declared, head, encoding);
     transcode(bytes, 0, encoding, &file);
     struct folding f = {.source = {.data = file.text.data,
                                    .size = file.text.size,
-                                   .xml = format == PARSER_XML},
+                                   .xml = format == PARSER_XML,
+                                   .declared = &declared},
                         .file = &file};
     read_all(&f);
     uint64_t size = f.text.size;
@@ -173,4 +195,5 @@ void fragment_text(struct slice bytes, int format, int encoding,
     buf_free(&f.text);
     free(f.places);
     transcode_free(&file);
+    declared_free(&declared);
 }

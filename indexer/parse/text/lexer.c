@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/text/declared.h"
 #include "indexer/parse/text/entity.h"
 
 static const char cdata[] = "<![CDATA[";
@@ -322,10 +323,26 @@ static void plain_character(const struct source *source, size_t at, size_t end,
     ret->to = at + step;
 }
 
+/* What the document declares counts before the names of HTML. */
+static bool find_declared(const struct source *source, size_t at, size_t end,
+                          struct character *ret)
+{
+    struct slice text = {source->data + at, end - at}, found;
+    size_t used;
+    if (!source->declared ||
+        !declared_find(source->declared, text, &found, &used))
+        return false;
+    ret->text = found.data;
+    ret->size = found.size;
+    ret->to = at + used;
+    return true;
+}
+
 void lexer_character(const struct source *source, size_t at, size_t end,
                      enum text_mode mode, struct character *ret)
 {
     const char *data = source->data;
+    ret->text = NULL;
     ret->size = 1;
     ret->to = at + 1;
     switch (data[at]) {
@@ -336,6 +353,8 @@ void lexer_character(const struct source *source, size_t at, size_t end,
         return;
     case '&': {
         size_t used = 0;
+        if (mode != TEXT_RAW && find_declared(source, at, end, ret))
+            return;
         if (mode != TEXT_RAW)
             used = entity_decode(data + at, end - at, ret->bytes, &ret->size);
         if (used) {
@@ -423,7 +442,7 @@ void lexer_text(const struct source *source, size_t at, size_t end,
         }
         struct character character;
         lexer_character(source, at, end, mode, &character);
-        buf_put(out, character.bytes, character.size);
+        buf_put_slice(out, character_text(&character));
         at = character.to;
     }
 }

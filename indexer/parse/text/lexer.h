@@ -11,11 +11,13 @@
 #include "tree/tree.h"
 
 /* The text that is read: UTF-8 throughout. */
+struct declared;
 struct source {
     const char *data;
     size_t size; /* below 4 GiB */
     bool xhtml;  /* <a/> is a whole element */
     bool xml;    /* well-formed XML: CDATA is text, names are as they please */
+    const struct declared *declared; /* entities (declared.h); NULL: none */
 };
 
 /* Attributes of a tag that are read. */
@@ -45,9 +47,17 @@ enum text_mode {
 /* One character, or those of one reference. */
 struct character {
     char bytes[8]; /* UTF-8 */
-    size_t size;   /* 0: a character that is left out */
-    size_t to;     /* where the next begins */
+    const char
+        *text;   /* in their place, of an entity that the document declares;
+                         NULL: it is none */
+    size_t size; /* 0: a character that is left out */
+    size_t to;   /* where the next begins */
 };
+static inline struct slice character_text(const struct character *character)
+{
+    return (struct slice){character->text ? character->text : character->bytes,
+                          character->size};
+}
 
 /* Is there markup at `at`, and if so, which.  Markup that does not end before
  * `end` ends there. */

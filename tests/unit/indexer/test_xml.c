@@ -74,7 +74,86 @@ static void test_entities(void **state)
                "'http://nowhere.invalid/x.dtd' [<!ENTITY own 'x'>]>" HTML
                "<body><p>a&nbsp;&eacute;&#233;&#xe9;&own;&none;</p>"
                "<p id='&eacute;&own;'>b</p></body></html>",
-               "# \nparagraph: a ééé&own;&none;\nparagraph: b\n");
+               "# \nparagraph: a éééx&none;\nparagraph: b\n");
+}
+
+/* What a document declares counts before HTML's names, in titles, text and values;
+ * markup in it is left out. */
+static void test_declared_entities(void **state)
+{
+    (void)state;
+    static const char xml[] =
+        "<?xml version='1.0'?>\n<!-- <!DOCTYPE x [<!ENTITY sum 'no'>]> -->\n"
+        "<!DOCTYPE book SYSTEM \"[x.dtd\" [\n<!-- <!ENTITY prod 'no'> -->"
+        "<!ELEMENT x (#PCDATA)><?pi ]?><!ENTITY myprod \"Kappa\">"
+        "<!ENTITY prod 'Kappa &ver; &eacute;&#33;'><!ENTITY prod 'second'>"
+        "<!ENTITY ver '<b>1</b><i>.2</i> &amp; >'><!ENTITY sum \"S']um\">"
+        "<!ENTITY c '<![CDATA[<]]>'><!ENTITY id 'i'>"
+        "<!ENTITY % more '<!ENTITY late \"L\">'>%more;%none; ]>"
+        "<book><title>The &myprod; book</title><chapter id='&id;d'><title>"
+        "&prod;</title><para>a &sum; &late;&c;, &amp; &alpha; &none; z</para>"
+        "<para>&ver;</para><programlisting>x = &myprod;;\n y</programlisting>"
+        "</chapter></book>";
+    expect_xml(xml, "# The Kappa book\n## Kappa 1 .2 & > é! {id}\n"
+                    "paragraph: a S']um L<, & α &none; z\n"
+                    "paragraph: 1 .2 & >\ncode: x = Kappa;\\n y\n");
+    check_spans(slice_of(xml), 3);
+}
+
+static void expect_reports(const char *xml, const char *shown,
+                           const char *expected)
+{
+    struct tree *tree = NULL;
+    struct err err = {0};
+    struct buf reports = {0};
+    const struct parser_inputs inputs = {.reports = &reports};
+    buf_put_text(&reports, "");
+    if (parser_parse(parser, slice_of(xml), format, &inputs, &tree, &err))
+        fail_msg("%s", err.message);
+    struct buf out = show(tree);
+    assert_string_equal(out.data, shown);
+    assert_string_equal(reports.data, expected);
+    buf_free(&out);
+    buf_free(&reports);
+    tree_free(tree);
+}
+
+/* Files are not read, and that is told; nothing is fetched. */
+static void test_entities_in_files(void **state)
+{
+    (void)state;
+    expect_reports(
+        "<!DOCTYPE book [<!ENTITY sub SYSTEM 'sub.xml'><!ENTITY far PUBLIC 'p' "
+        "'http://x.invalid/y'><!ENTITY unused SYSTEM 'u.xml'><!ENTITY pic "
+        "SYSTEM 'p.png' NDATA png><!ENTITY % defs SYSTEM 'defs.ent'>%defs;"
+        "<!ENTITY % dtd SYSTEM 'http://x.invalid/z.mod'>%dtd;]>"
+        "<book><title>B</title><para>a &sub;b &far;&sub;</para></book>",
+        "# B\nparagraph: a b\n",
+        "the declarations in defs.ent, which %defs; names, are not read\n"
+        "sub.xml, which &sub; names, is not read in its place\n"
+        "http://x.invalid/y, which &far; names, is not fetched\n");
+}
+
+/* Loops end, and what grows without end is left as it is written. */
+static void test_entities_that_grow(void **state)
+{
+    (void)state;
+    expect_reports(
+        "<!DOCTYPE book [<!ENTITY a 'x&b;'><!ENTITY b '&a;'>"
+        "<!ENTITY % p '&#37;p;'>%p;]><book><para>&a; c</para></book>",
+        "# \nparagraph: &a; c\n",
+        "&b; refers to itself or is too long\n"
+        "&a; refers to itself or is too long\n");
+    struct buf xml = {0};
+    buf_put_text(&xml, "<!DOCTYPE book [<!ENTITY a '");
+    for (int i = 0; i < 16000; i++)
+        buf_put_byte(&xml, 'x');
+    buf_put_text(&xml, "'>]><book><para>");
+    for (int i = 0; i < 1000; i++)
+        buf_put_text(&xml, "&a;");
+    buf_put_text(&xml, "</para></book>");
+    expect_refused(xml.data, ERR_LIMIT, -1, "its entities are read as more");
+    buf_free(&xml);
 }
 
 static void test_not_well_formed(void **state)
@@ -194,7 +273,7 @@ static void test_entity_bombs(void **state)
                        "<!ENTITY l '&m;'><!ENTITY m '&l;'>]>" HTML
                        "<body><p title='&a39;'>&a39; &x; &l;</p>"
                        "</body></html>");
-    expect_xml(xml.data, "# \nparagraph: &a39; &x; &l;\n");
+    expect_xml(xml.data, "# \nparagraph: &a39; &l;\n");
     buf_free(&xml);
     buf_put_text(&xml, "<!DOCTYPE html [<!ENTITY q '");
     for (int i = 0; i < 60000; i++)
@@ -258,6 +337,9 @@ int main(void)
         XML_TEST(test_rules_of_xml),
         XML_TEST(test_cdata),
         XML_TEST(test_entities),
+        XML_TEST(test_declared_entities),
+        XML_TEST(test_entities_in_files),
+        XML_TEST(test_entities_that_grow),
         XML_TEST(test_not_well_formed),
         XML_TEST(test_spans),
         XML_TEST(test_book),

@@ -164,7 +164,9 @@ static struct shape shape_of(struct reading *r, const char *name,
 static void add_attribute(struct reading *r, const char *name, const char *from,
                           const char *to)
 {
-    struct source value = {.data = from, .size = (size_t)(to - from)};
+    struct source value = {.data = from,
+                           .size = (size_t)(to - from),
+                           .declared = r->build.dom.source.declared};
     struct buf text = {0};
     lexer_text(&value, 0, value.size, TEXT_REFERENCES, &text);
     if (r->is_docbook)

@@ -1,7 +1,7 @@
 /* XML as a page: XHTML as it is, DocBook as the HTML that it would be made
  * into.  libxml2 says whether it is well-formed and reads the attributes, the
- * lexer finds the places.  Nothing is fetched, and no entity is replaced by
- * more than a character. */
+ * lexer finds the places.  Nothing is fetched, and the only entities that are replaced
+ * by more than a character are those of text/declared.h. */
 #ifndef INDEXER_PARSE_HTML_DOM_XHTML_H
 #define INDEXER_PARSE_HTML_DOM_XHTML_H
 
