@@ -8,6 +8,7 @@ enum {
     MAX_TEXT = 16 << 10, /* bytes that one reads */
     MAX_ALL = 256 << 10, /* and all together */
     MAX_DEPTH = 32,      /* entities in values of entities */
+    MAX_PARAMETERS = 4,  /* declarations in values of parameters */
     MAX_ENTITIES = 4096
 };
 
@@ -178,17 +179,21 @@ static void read_subset(struct declared *d, struct slice text, int depth);
 /* Declarations that stand in the value of another, "%more;". */
 static void read_parameter(struct declared *d, struct slice name, int depth)
 {
-    const struct declared_entity *entity = find(d, true, name);
+    struct declared_entity *entity = find(d, true, name);
     if (!entity)
         return;
-    if (!entity->external && depth < 4)
-        read_subset(d, entity->value, depth + 1);
-    else if (entity->external && !is_url(entity->value))
+    bool first = !entity->used;
+    struct slice value = entity->value; /* what it declares may move it */
+    entity->used = true;
+    if (!entity->external && depth < MAX_PARAMETERS &&
+        d->size + value.size <= MAX_ALL) {
+        d->size += value.size;
+        read_subset(d, value, depth + 1);
+    } else if (first && entity->external && !is_url(value))
         buf_printf(&d->reports,
                    "the declarations in %.*s, which %%%.*s; names, are not "
                    "read\n",
-                   (int)entity->value.size, entity->value.data, (int)name.size,
-                   name.data);
+                   (int)value.size, value.data, (int)name.size, name.data);
 }
 
 static void read_subset(struct declared *d, struct slice text, int depth)

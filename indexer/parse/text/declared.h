@@ -26,7 +26,7 @@ struct declared_entity {
 struct declared {                     /* begins as zeros */
     struct declared_entity *entities; /* [count], by kind and name */
     size_t count, capacity;
-    size_t size; /* bytes of all texts */
+    size_t size; /* bytes of all texts, and of what parameters declare */
     struct arena arena;
     struct buf reports; /* a line each */
 };
