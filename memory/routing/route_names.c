@@ -185,15 +185,16 @@ static double of_named(const void *context, const struct fused *item)
 void prefer_manual(const struct routing *routing, struct fused *fused,
                    size_t count)
 {
+    bool any = false;
+    for (size_t s = 0; s < routing->scope_count; s++)
+        any |= routing->scopes[s].names != 0;
+    if (!any)
+        return;
     struct analyzer *maker = analyzer_new();
     double *bonus = mem_alloc(routing->scope_count * sizeof *bonus);
-    bool any = false;
-    for (size_t s = 0; s < routing->scope_count; s++) {
+    for (size_t s = 0; s < routing->scope_count; s++)
         bonus[s] = manual_bonus(maker, &routing->query, &routing->scopes[s]);
-        any |= bonus[s] > 0;
-    }
-    if (any)
-        rankings_add(fused, count, of_named, bonus);
+    rankings_add(fused, count, of_named, bonus);
     free(bonus);
     analyzer_free(maker);
 }

@@ -11,21 +11,6 @@ static bool has_id(const xmlNode *element, const char *id)
     return own && !strcmp(own, id);
 }
 
-static const xmlNode *element_from(const xmlNode *node)
-{
-    while (node && !dom_is_element(node))
-        node = node->next;
-    return node;
-}
-
-static const xmlNode *element_before(const xmlNode *element)
-{
-    const xmlNode *before = element->prev;
-    while (before && !dom_is_element(before))
-        before = before->prev;
-    return before;
-}
-
 static bool has_one_of(const xmlNode *element, const char *const *names)
 {
     while (*names && !classes_has(element, *names))
@@ -60,7 +45,7 @@ static void ldoc(const xmlNode *element, struct rule *rule)
         classes_has(around->parent, "function"))
         rule->part = PART_BLOCK; /* "Returns:" */
     else if (rule->part == PART_HEADING &&
-             is_summary(element_from(element->next)))
+             is_summary(dom_element_from(element->next)))
         rules_skip(rule, "contents");
     else if (is_summary(element))
         rules_skip(rule, "contents");
@@ -79,7 +64,7 @@ static bool is_caption(const xmlNode *element)
 static bool is_synopsis(const xmlNode *element)
 {
     const xmlNode *first = is_bare_div(element, "synopsis")
-                               ? element_from(element->children)
+                               ? dom_element_from(element->children)
                                : NULL;
     return first && (dom_tag(first) == GUMBO_TAG_DETAILS || is_caption(first));
 }
@@ -99,7 +84,7 @@ static void haddock(const xmlNode *element, struct rule *rule)
                classes_has(element, "selflink") && classes_has(around, "src")) {
         rules_skip(rule, "permalink"); /* "#" */
     } else if (dom_tag(element) == GUMBO_TAG_TABLE && has_id(around, "index")) {
-        const xmlNode *above = element_before(element);
+        const xmlNode *above = dom_element_before(element);
         rule->index = above && is_caption(above);
     } else if (is_bare_div(element, "package-header")) {
         rules_skip(rule, "header");
@@ -111,10 +96,10 @@ static void haddock(const xmlNode *element, struct rule *rule)
 /* <pre><span class="hs-pragma">, with an empty anchor for each line. */
 bool makers_is_listing(const xmlNode *code)
 {
-    const xmlNode *first = element_from(code->children);
-    const xmlNode *second = first ? element_from(first->next) : NULL;
-    if (dom_tag(code->parent) != GUMBO_TAG_BODY || element_before(code) ||
-        element_from(code->next) || !second)
+    const xmlNode *first = dom_element_from(code->children);
+    const xmlNode *second = first ? dom_element_from(first->next) : NULL;
+    if (dom_tag(code->parent) != GUMBO_TAG_BODY || dom_element_before(code) ||
+        dom_element_from(code->next) || !second)
         return false;
     const char *class = dom_attribute(first, "class");
     if (!class)
@@ -158,7 +143,7 @@ static bool is_docfx_label(const xmlNode *heading)
                                        "_seealso", NULL};
     int tag = dom_tag(heading);
     const xmlNode *around = heading->parent,
-                  *first = element_from(heading->children);
+                  *first = dom_element_from(heading->children);
     if (tag == GUMBO_TAG_H5 && has_one_of(around, boxes))
         return true;
     if (dom_tag(around) != GUMBO_TAG_ARTICLE || !has_id(around, "_content"))
@@ -193,9 +178,9 @@ static bool is_jsdoc_label(const xmlNode *heading)
     if (dom_tag(heading) != GUMBO_TAG_H5)
         return false;
     int left = MAX_BEFORE;
-    const xmlNode *before = element_before(heading);
+    const xmlNode *before = dom_element_before(heading);
     while (before && left-- && dom_tag(before) != GUMBO_TAG_H4)
-        before = element_before(before);
+        before = dom_element_before(before);
     return before && dom_tag(before) == GUMBO_TAG_H4 &&
            classes_has(before, "name");
 }
@@ -286,7 +271,7 @@ bool makers_is_contents(const xmlNode *element)
 {
     int tag = dom_tag(element);
     const xmlNode *first =
-        tag == GUMBO_TAG_UL ? element_from(element->children) : NULL;
+        tag == GUMBO_TAG_UL ? dom_element_from(element->children) : NULL;
     return is_bare_div(element, "module-list") || is_flare_contents(element) ||
            (tag == GUMBO_TAG_H2 && number_in(element, "toc")) ||
            (first && dom_tag(first) == GUMBO_TAG_LI && number_in(first, "toc"));
@@ -298,9 +283,9 @@ static bool is_author(const xmlNode *heading)
     enum { MAX_AUTHORS = 16, MAX_NODES = 64 };
     if (dom_tag(heading) != GUMBO_TAG_H2)
         return false;
-    const xmlNode *before = element_before(heading);
+    const xmlNode *before = dom_element_before(heading);
     for (int n = 0; before && dom_tag(before) == GUMBO_TAG_H2; n++)
-        before = n < MAX_AUTHORS ? element_before(before) : NULL;
+        before = n < MAX_AUTHORS ? dom_element_before(before) : NULL;
     if (!before || dom_tag(before) != GUMBO_TAG_H1)
         return false;
     int left = MAX_NODES;
@@ -364,12 +349,12 @@ static bool is_list(const xmlNode *element)
 static bool is_local_contents(const xmlNode *element, enum part part)
 {
     if (part == PART_HEADING) {
-        const xmlNode *list = element_from(element->next);
+        const xmlNode *list = dom_element_from(element->next);
         return is_list(list) && is_called_contents(element) && is_local(list);
     }
     if (!is_list(element))
         return false;
-    const xmlNode *heading = element_before(element);
+    const xmlNode *heading = dom_element_before(element);
     int tag = heading ? dom_tag(heading) : GUMBO_TAG_LAST;
     return tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6 &&
            is_called_contents(heading) && is_local(element);

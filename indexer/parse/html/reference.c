@@ -397,14 +397,6 @@ static const xmlNode *child_of_class(const xmlNode *element, const char *name)
     return child;
 }
 
-static const xmlNode *element_before(const xmlNode *element)
-{
-    const xmlNode *before = element->prev;
-    while (before && !dom_is_element(before))
-        before = before->prev;
-    return before;
-}
-
 const xmlNode *reference_name_in(const xmlNode *box)
 {
     if (dom_tag(box) != GUMBO_TAG_DIV || !box->properties)
@@ -417,7 +409,7 @@ const xmlNode *reference_name_in(const xmlNode *box)
                    : child_of_class(box, "method-header");
     if (!classes_has(box, "memitem")) /* Doxygen before 1.8.14 */
         return NULL;
-    const xmlNode *before = element_before(box);
+    const xmlNode *before = dom_element_before(box);
     if (before && classes_has(before, "memtitle"))
         return NULL;
     return child_of_class(box, "memproto");

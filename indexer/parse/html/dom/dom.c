@@ -297,3 +297,18 @@ const xmlNode *dom_find(const xmlNode *node, int tag)
             return at;
     return NULL;
 }
+
+const xmlNode *dom_element_from(const xmlNode *node)
+{
+    while (node && !dom_is_element(node))
+        node = node->next;
+    return node;
+}
+
+const xmlNode *dom_element_before(const xmlNode *element)
+{
+    const xmlNode *before = element->prev;
+    while (before && !dom_is_element(before))
+        before = before->prev;
+    return before;
+}

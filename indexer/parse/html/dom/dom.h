@@ -92,4 +92,9 @@ const xmlNode *dom_find(const xmlNode *node, int tag);
  * within it.  NULL: no more. */
 const xmlNode *dom_next(const xmlNode *node, const xmlNode *top, bool skip);
 
+/* The first element among a node and its siblings behind it; the last among those before
+ * an element.  NULL: there is none. */
+const xmlNode *dom_element_from(const xmlNode *node);
+const xmlNode *dom_element_before(const xmlNode *element);
+
 #endif
