@@ -116,10 +116,13 @@
   (interactive)
   (let* ((place (lectern--place))
          (where (lectern--call "open" "--print" (alist-get 'node place)))
-         (span (alist-get 'span place)))
-    (find-file-other-window (alist-get 'file where))
+         (span (alist-get 'span place))
+         ;; Of a section that includes others' files the place may be in one of these.
+         (cited (expand-file-name (or (alist-get 'file place) "") (alist-get 'root where)))
+         (elsewhere (and (not (equal cited (alist-get 'file where))) (file-regular-p cited))))
+    (find-file-other-window (if elsewhere cited (alist-get 'file where)))
     (goto-char (point-min))
-    (forward-line (1- (alist-get 'line where)))
+    (forward-line (if elsewhere 0 (1- (alist-get 'line where))))
     (when span
       (goto-char (or (filepos-to-bufferpos (car span) 'exact) (point))))))
 

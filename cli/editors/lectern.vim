@@ -96,8 +96,11 @@ function! s:open() abort
   if bufname('%') ==# 'lectern://'
     new
   endif
-  execute 'edit' fnameescape(where.file)
-  execute where.line
+  " Of a section that includes others' files the place may be in one of these.
+  let cited = where.root . '/' . get(place, 'file', '')
+  let elsewhere = cited !=# where.file && filereadable(cited)
+  execute 'edit' fnameescape(elsewhere ? cited : where.file)
+  execute elsewhere ? 1 : where.line
   if &fileencoding =~# '^\(utf-8\)\?$' && type(place.span) == v:t_list
     execute 'goto' place.span[0] + 1
   endif

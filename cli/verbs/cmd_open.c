@@ -154,6 +154,18 @@ static int finish(struct cli *cli, const struct buf *text,
     return code;
 }
 
+/* Where a citation's words stand; of a result of search there is only its node. */
+static void put_cited_place(struct json *json, const cJSON *citation)
+{
+    const char *file = json_get_text(citation, "file", NULL);
+    const cJSON *span = cJSON_GetObjectItemCaseSensitive(citation, "span");
+    const cJSON *from = cJSON_GetArrayItem(span, 0);
+    if (!file || !cJSON_IsNumber(from))
+        return;
+    json_field_text(json, "file", file);
+    json_field_int(json, "at", (int64_t)from->valuedouble);
+}
+
 int cmd_open(struct cli *cli, struct err *err)
 {
     struct buf params = {0}, text = {0};
@@ -165,6 +177,7 @@ int cmd_open(struct cli *cli, struct err *err)
         return code;
     json_begin(&json, '{');
     json_field_text(&json, "node", node);
+    put_cited_place(&json, citation);
     json_end(&json, '}');
     code = cli_call(cli, "open", buf_slice(&params), &text, err);
     if (!code)

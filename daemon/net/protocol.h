@@ -48,7 +48,9 @@
  *   embed   *texts: [texts]: their vectors, as those of sections are made
  *   rank    *query, *texts: [texts]: how well each answers, by the reranker
  *   update  manual, wait: bool, force   wait  manual
- *   open    *node                       model  folder, use: bool, for
+ *   open    *node, file, at: a place in a file of its manual, in bytes, instead of
+ *           where the section begins
+ *   model   folder, use: bool, for
  *   status  open: bool (the model is opened first, or tried), config: bool
  *   failed  manual, retry: bool, excluded: bool, left_out: bool (its former name)
  *   verify  manual, repair: bool        backup  *dir

@@ -362,30 +362,76 @@ static void put_bytes(struct json *json, struct slice path)
     buf_free(&encoded);
 }
 
-static int put_place(const struct call *call, const struct snapshot *snapshot,
-                     struct json *json, struct err *err)
+/* A place in the files of a manual, and the node whose anchor and words it has. */
+struct place {
+    uint32_t node, file;
+    uint64_t offset;
+};
+
+/* A node without a place of its own: where its content begins. */
+static int own_place(const struct tree *outline, uint32_t node,
+                     struct place *ret, struct err *err)
 {
-    const struct view *view;
-    uint32_t node;
-    int code = call_node(call, snapshot, &view, &node, err);
-    if (code)
-        return code;
-    const struct tree *outline = view->outline;
     uint32_t at = node;
-    /* A node without a place of its own: where its content begins. */
     while (at < outline->nodes[node].end && !outline->nodes[at].origin_count)
         at++;
     if (at == outline->nodes[node].end)
         return err_set(err, ERR_NOT_FOUND, "the node has no place in a file");
+    const struct origin *origin = &outline->nodes[at].origins[0];
+    *ret = (struct place){at, origin->file, origin->span.from};
+    return 0;
+}
+
+/* A citation's own place, which may be in a file that the section's includes.
+ * One that the manual no longer has leaves the section's. */
+static void cited_place(const struct tree *outline, const cJSON *params,
+                        struct place *place)
+{
+    const char *file = json_get_text(params, "file", NULL);
+    for (uint32_t i = 0; file && i < outline->file_count; i++)
+        if (slice_is(outline->files[i], file)) {
+            place->file = i;
+            place->offset = (uint64_t)json_get_int(params, "at", 0);
+            return;
+        }
+}
+
+static bool is_source(const struct tree *outline, uint32_t node)
+{
+    uint32_t file = outline->nodes[node].origins[0].file;
+    return source_format(outline->files[file].data) == PARSER_LATEX;
+}
+
+static void put_anchor(struct json *json, const struct node *node,
+                       const struct place *place)
+{
+    bool there = node->anchor.size && node->origins[0].file == place->file;
+    if (there)
+        json_field_string(json, "anchor", node->anchor);
+    else
+        json_field_null(json, "anchor");
+}
+
+static int put_place(const struct call *call, const struct snapshot *snapshot,
+                     struct json *json, struct err *err)
+{
+    const struct view *view;
+    struct place place = {0};
+    uint32_t node;
+    int code = call_node(call, snapshot, &view, &node, err);
+    if (!code)
+        code = own_place(view->outline, node, &place, err);
+    if (code)
+        return code;
     if (quote_is_away(view))
         return err_set(err, ERR_STALE,
                        "the files of %s are not here: it was unpacked without "
                        "them (lectern unpack --dir)",
                        view->manual.name);
-    const struct node *n = &outline->nodes[at];
+    cited_place(view->outline, call->params, &place);
     struct buf path = {0};
     struct source_root root = index_root(&view->manual);
-    file_join(&path, root.path, outline->files[n->origins[0].file].data);
+    file_join(&path, root.path, view->outline->files[place.file].data);
     code = check_place(&root, path.data, err);
     if (code) {
         buf_free(&path);
@@ -394,15 +440,12 @@ static int put_place(const struct call *call, const struct snapshot *snapshot,
     json_begin(json, '{');
     json_field_string(json, "file", buf_slice(&path));
     put_bytes(json, buf_slice(&path));
-    if (n->anchor.size)
-        json_field_string(json, "anchor", n->anchor);
-    else
-        json_field_null(json, "anchor");
-    put_words(json, snapshot, view, at);
-    json_field_int(json, "line",
-                   line_at(&root, path.data, n->origins[0].span.from));
-    /* A source is read in an editor, not in a browser. */
-    json_field_bool(json, "source", source_format(path.data) == PARSER_LATEX);
+    json_field_text(json, "root", root.path);
+    put_anchor(json, &view->outline->nodes[place.node], &place);
+    put_words(json, snapshot, view, place.node);
+    json_field_int(json, "line", line_at(&root, path.data, place.offset));
+    /* A source is read in an editor, not in a browser; so is what it includes. */
+    json_field_bool(json, "source", is_source(view->outline, place.node));
     json_end(json, '}');
     buf_free(&path);
     return 0;

@@ -49,7 +49,8 @@ static const struct param grep_params[] = {
     TEXT("under"), INT("n", 1, MAX_HITS), BOOL("ignore_case"), END};
 static const struct param toc_params[] = {
     TEXT("node"), TEXT("manual"), INT("depth", 0, MAX_LEVELS), BOOL("local"), END};
-static const struct param node_params[] = {NEEDED_TEXT("node"), END};
+static const struct param open_params[] = {
+    NEEDED_TEXT("node"), TEXT("file"), INT("at", 0, INT64_C(1) << 53), END};
 static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
                                           END};
 static const struct param quote_params[] = {NEEDED_TEXT("node"),
@@ -88,7 +89,7 @@ static const struct verb verbs[] = {
     {"grep", VERB_QUERY, verb_grep, grep_params},
     {"ls", VERB_QUERY, verb_ls, no_params},
     {"model", VERB_ANSWER, verb_model, model_params},
-    {"open", VERB_QUERY, open_with_others, node_params},
+    {"open", VERB_QUERY, open_with_others, open_params},
     {"pack", VERB_MAINTENANCE, verb_pack, pack_params},
     {"quote", VERB_QUERY, quote_with_others, quote_params},
     {"rank", VERB_ANSWER, verb_rank, rank_params},

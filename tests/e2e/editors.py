@@ -43,6 +43,12 @@ def ask_in(program):
         said = vim(h, program, "LecternAsk how is the impeller's water primed", "call Say(join(getline(1, '$'), \"\\n\"))", "call search('^.2. m:')",
                    "execute \"normal \\<CR>\"", "call Say('AT ' . expand('%:t') . ' ' . line('.') . ' ' . getline('.'))")
         check(SAID in said and "m: Pumps  a.html" in said and f"AT a.html {LINE} <p>{SAID}" in said, said)
+        h.write("t/t.tex", "\\documentclass{article}\n\\begin{document}\n\\section{Setup}\n\\input{part}\n\\end{document}\n")
+        h.write("t/part.tex", "% One.\n\nThe grouting compound hardens in nine hours.\n")
+        h.run("add", os.path.join(h.path, "t"), "-c", "t", "--wait")
+        said = vim(h, program, "LecternAsk how long does the grouting compound harden", "call search('^.1. t:')",
+                   "execute \"normal \\<CR>\"", "call Say('AT ' . expand('%:t') . ' ' . line('.'))")
+        check("AT part.tex 3" in said, said)
         said = vim(h, program, "LecternSearch impeller", "call Say(getline(1))", "normal jK", "call Say(join(getline(1, '$'), \"\\n\"))",
                    "LecternSearch zzzz", "call Say(getline(1))", "normal q", "call Say(winnr('$'))")
         check(said.startswith("m: Pumps  a.html") and SAID in said and said.endswith("Nothing is found.\n1\n"), said)

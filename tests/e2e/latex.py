@@ -46,6 +46,20 @@ The ostrich runs.
 
 
 @test
+def what_is_cited_of_an_included_file_is_opened_there():
+    with house() as h:
+        h.write("m/main.tex", "\\documentclass{article}\n\\begin{document}\n\\section{Setup}\nFirst of all, level it.\n\n"
+                "\\input{parts/grout}\n\\end{document}\n")
+        part = h.write("m/parts/grout.tex", "% One.\n% Two.\n\nThe grouting compound hardens in nine hours.\n")
+        h.run("add", os.path.join(h.path, "m"), "--wait")
+        cited = next(c for c in h.json("ask", "how long does the grouting compound harden")["citations"] if "nine" in c["quote"])
+        h.env["EDITOR"] = "echo"
+        check(h.run("open", str(cited["n"])).stdout.split() == ["+4", part], "the cited line")
+        check(h.json("open", str(cited["n"]), "--print")["source"], "it is a source")
+        check(h.run("open", cited["node"]).stdout.split() == ["+3", os.path.join(h.path, "m/main.tex")], "the section")
+
+
+@test
 def code_from_files_is_cited_at_its_place_in_them():
     with house() as h:
         code = "int zebra_count(void)\n{\n    return 17;\n}\n"
