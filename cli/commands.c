@@ -216,8 +216,10 @@ const struct command cli_commands[] = {
      BIT(NAME) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(NO_FOLLOW_LINKS) |
          BIT(YES) | BIT(WAIT) | BIT(INSTALLED) | BIT(MAN),
      0, SIZE_MAX, false, cmd_add},
-    {"rm", "NAME", "remove a manual from the index; its files stay", 0, 1, 1,
-     false, cmd_rm},
+    {"rm", "NAME",
+     "remove a manual from the index; its files stay, but for those that were "
+     "unpacked",
+     0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",
      SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(BRIEF) | BIT(FULL) |

@@ -216,3 +216,35 @@ void own_manual_free(struct own_manual *manual)
     free(manual->name);
     buf_free(&manual->folder);
 }
+
+/* ---- A folder that is no archive's ---- */
+
+static bool has_root(const cJSON *listed, const char *folder)
+{
+    const cJSON *manual;
+    cJSON_ArrayForEach (manual,
+                        cJSON_GetObjectItemCaseSensitive(listed, "manuals"))
+        if (!strcmp(json_get_text(manual, "root", ""), folder))
+            return true;
+    return false;
+}
+
+int add_archive_check_folder(struct cli *cli, const char *folder,
+                             struct err *err)
+{
+    char *place = NULL;
+    cJSON *listed = NULL;
+    struct buf source = {0};
+    int code = add_archive_place(cli, &place, &listed, err);
+    unpacked_put_source(&source, folder);
+    if (!code && unpacked_name(place, folder) && !source.size &&
+        !has_root(listed, folder))
+        code = err_set(err, ERR_USAGE,
+                       "%s lies where Lectern keeps what it has unpacked, and "
+                       "would be removed with its manual: put it elsewhere",
+                       folder);
+    buf_free(&source);
+    cJSON_Delete(listed);
+    free(place);
+    return code;
+}

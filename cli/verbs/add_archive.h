@@ -23,4 +23,9 @@ void own_manual_free(struct own_manual *manual);
 int add_archive_place(struct cli *cli, char **ret_place, cJSON **ret_listed,
                       struct err *err);
 
+/* Refuses a folder in that place that nothing was unpacked into: with its manual it would
+ * be removed. */
+int add_archive_check_folder(struct cli *cli, const char *folder,
+                             struct err *err);
+
 #endif

@@ -56,7 +56,7 @@ static int find_folder(struct cli *cli, struct added *ret, struct err *err)
     }
     if (S_ISDIR(st.st_mode)) {
         ret->folder = path;
-        return 0;
+        return add_archive_check_folder(cli, path, err);
     }
     ret->archive = path;
     if (!S_ISREG(st.st_mode) || !unpacked_is_archive(path))

@@ -54,6 +54,18 @@ def an_archive_becomes_a_manual():
               "an archive's copy goes with the manual, a folder stays")
 
 
+@test
+def a_folder_where_archives_are_unpacked_is_not_taken():
+    """With its manual it would be removed, as what was unpacked is."""
+    with house() as h:
+        h.run("add", archive(h, "book.zip", PUMPS), "--wait")
+        own = h.write("store/manuals/mine/a.html", page("Mine", "<p>Nobody else has it.</p>"))
+        check("put it elsewhere" in h.run("add", os.path.dirname(own), code=2).stderr, "refused")
+        h.run("add", os.path.join(h.store, "manuals/book"), "-c", "renamed", "--wait")
+        h.run("rm", "renamed")
+        check(unpacked(h) == ["mine"] and os.path.isfile(own), unpacked(h))
+
+
 PUMPS, TAPS = {"a.html": page("Pumps", "<p>Vent the casing.</p>")}, {"a.html": page("Taps", "<p>Turn the tap.</p>")}
 
 
