@@ -204,6 +204,22 @@ int json_parse(struct slice text, cJSON **ret_value, struct err *err)
     return 0;
 }
 
+/* A backslash outside of strings is no JSON. */
+int json_check_texts(struct slice text, struct err *err)
+{
+    static const char escaped[] = {'u', '0', '0', '0', '0'};
+    for (size_t i = 0; i < text.size; i++) {
+        bool escape = text.data[i] == '\\';
+        bool zero = escape && text.size - i > sizeof escaped &&
+                    !memcmp(text.data + i + 1, escaped, sizeof escaped);
+        if (zero || !text.data[i])
+            return err_set(err, ERR_USAGE,
+                           "a text has the character 0 in it, at byte %zu", i);
+        i += escape; /* what is escaped begins no escape */
+    }
+    return 0;
+}
+
 const char *json_get_text(const cJSON *object, const char *key,
                           const char *absent)
 {

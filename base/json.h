@@ -49,6 +49,10 @@ enum { JSON_MAX_DEPTH = 64 };
 /* Parses one JSON value; the caller frees *ret_value with cJSON_Delete. */
 int json_parse(struct slice text, cJSON **ret_value, struct err *err);
 
+/* Of JSON that was parsed: refuses a text with the character 0 in it, of which only what
+ * stands before that is in the value. */
+int json_check_texts(struct slice text, struct err *err);
+
 /* Members of an object, with a default when absent or of another type. */
 const char *json_get_text(const cJSON *object, const char *key,
                           const char *absent);

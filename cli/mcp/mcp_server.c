@@ -442,6 +442,15 @@ static void answer_request(struct mcp *mcp, const struct rpc *rpc)
     buf_free(&result);
 }
 
+/* Null, which the daemon takes, is no id in this protocol. */
+static int check_id(const cJSON *message, struct err *err)
+{
+    if (!cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(message, "id")))
+        return 0;
+    return err_set(err, RPC_NOT_A_REQUEST,
+                   "not a request: \"id\" must not be null");
+}
+
 static void hear_agent(struct mcp *mcp, struct slice line)
 {
     struct err err = {.position = -1};
@@ -452,7 +461,8 @@ static void hear_agent(struct mcp *mcp, struct slice line)
         mcp_answer_error(NULL, &err, NULL);
         return;
     }
-    if (rpc_read(message, &rpc, &err))
+    if (json_check_texts(line, &err) || rpc_read(message, &rpc, &err) ||
+        check_id(message, &err))
         mcp_answer_error(rpc_id(message), &err, NULL);
     else if (rpc.id)
         answer_request(mcp, &rpc);

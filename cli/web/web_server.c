@@ -128,6 +128,8 @@ static enum MHD_Result answer(const struct web *web,
     cJSON *value = NULL;
     enum MHD_Result done;
     int code = json_parse(body.size ? body : slice_of("{}"), &value, &err);
+    if (!code)
+        code = json_check_texts(body, &err);
     if (!code && !cJSON_IsObject(value))
         code = err_set(&err, ERR_USAGE, "the body is no JSON object");
     if (code) {

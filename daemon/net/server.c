@@ -265,7 +265,8 @@ static void take_line(struct client *client, struct slice line)
         client_send_error(client, NULL, &err);
         return;
     }
-    if (rpc_read(message, &rpc, &err) || verb_of(&rpc, &verb, &err)) {
+    if (json_check_texts(line, &err) || rpc_read(message, &rpc, &err) ||
+        verb_of(&rpc, &verb, &err)) {
         client_send_error(client, rpc_id(message), &err);
     } else if (verb->thread == VERB_LOOP) {
         run_here(client, verb, &rpc);

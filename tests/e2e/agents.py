@@ -195,7 +195,8 @@ def bad_requests_are_answered():
         add_pumps(h)
         for line, code in ((b"nonsense", -32700), (b"[]", -32600), (b'{"jsonrpc":"2.0","id":1}', -32600),
                            (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600), (b"[" * 1000, -32700),
-                           (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":3}', -32600)):
+                           (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":3}', -32600),
+                           (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600)):
             b.write(line)
             check(b.read()["error"]["code"] == code, line)
         for params, code in (({}, -32602), ({"name": "serch"}, -32602), ({"name": "search", "arguments": [1]}, -32602)):
@@ -210,6 +211,9 @@ def bad_requests_are_answered():
             refusal = b.refusal("search", **arguments)
             check(said in refusal, refusal)
         check("n99999" in b.refusal("get", node="n99999"), "no such section")
+        node = b.tool("search", query="impeller")["results"][0]["node"]
+        cut = b.call("tools/call", name="verify_citation", arguments={"node": node, "quote": SAID + "\0 Or with oil."})
+        check("character 0" in cut["error"]["message"], f"not of what stands before it alone: {cut}")
         refused = b.call("ping", _meta={"io.modelcontextprotocol/protocolVersion": "2099-01-01"})["error"]
         check(refused["code"] == -32022 and LATEST in refused["data"]["supported"], refused)
         b.write({"jsonrpc": "2.0", "method": "notifications/unheard"}, {"jsonrpc": "2.0", "method": "tools/eat"})

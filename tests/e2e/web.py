@@ -117,7 +117,7 @@ def errors_of_the_page_say_what_is_wrong():
                                          (404, "not_found", "get", {"node": "n99999"})):
             error = w.verb(verb, code, **params)["error"]
             check(error["code"] == name and error["message"], error)
-        for body in ("nonsense", "[]", "[" * 200, '"x"'):
+        for body in ("nonsense", "[]", "[" * 200, '"x"', '{"query":"impeller\\u0000"}'):
             status, _, said = w.ask("/api/search", "POST", body)
             check(status == 400 and json.loads(said)["error"]["code"] == "usage", (body, status, said))
         status, _, said = w.ask("/api/ask", "POST", "{}")

@@ -120,6 +120,21 @@ static void json_is_written_and_read(void **state)
     buf_free(&buf);
 }
 
+/* What is read of such a text would end there. */
+static void json_texts_hold_no_zero(void **state)
+{
+    (void)state;
+    struct err err;
+    assert_int_equal(
+        json_check_texts(slice_of("[\"a\\\\u0000\", \"\\u0001\"]"), &err), 0);
+    assert_int_equal(json_check_texts(slice_of("[\"a\\u0000b\"]"), &err),
+                     ERR_USAGE);
+    assert_int_equal(json_check_texts(slice_of("[\"\\\\\\u0000\"]"), &err),
+                     ERR_USAGE);
+    assert_int_equal(json_check_texts((struct slice){"[\"\0\"]", 5}, &err),
+                     ERR_USAGE);
+}
+
 static void json_refuses(void **state)
 {
     (void)state;
@@ -229,6 +244,7 @@ int main(void)
         cmocka_unit_test(bad_utf8_is_seen),
         cmocka_unit_test(json_is_written_and_read),
         cmocka_unit_test(json_refuses),
+        cmocka_unit_test(json_texts_hold_no_zero),
         cmocka_unit_test(files_are_read_and_refused),
         cmocka_unit_test(arithmetic_is_checked),
         cmocka_unit_test(links_are_resolved),
