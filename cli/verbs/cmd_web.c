@@ -6,6 +6,14 @@
 
 enum { WORDS = LAUNCH_WORDS + 2 };
 
+/* Who names a store is served from no other. */
+static int check_store(struct cli *cli, struct err *err)
+{
+    int code = cli->options.store ? cli_connect(cli, err) : 0;
+    cli_disconnect(cli);
+    return code;
+}
+
 /* This process becomes lectern-web, which is told what a daemon is told. */
 int cmd_web(struct cli *cli, struct err *err)
 {
@@ -13,6 +21,9 @@ int cmd_web(struct cli *cli, struct err *err)
     char *argv[WORDS] = {NULL}, name[] = "lectern-web", flag[] = "--port",
          port[24];
     size_t count = 0;
+    int code = check_store(cli, err);
+    if (code)
+        return code;
     if (cli->options.config)
         config_put_path(cli->options.config, NULL, &file);
     launch_words(&cli->config, file.data, argv);
@@ -24,7 +35,7 @@ int cmd_web(struct cli *cli, struct err *err)
         argv[count++] = flag;
         argv[count++] = port;
     }
-    int code = launch_become(name, argv, err);
+    code = launch_become(name, argv, err);
     buf_free(&file);
     return code;
 }

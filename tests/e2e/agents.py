@@ -21,8 +21,8 @@ LATEST = "2026-07-28"  # says its revision in each request, without a handshake
 class Bridge:
     """A `lectern mcp` and what is said to it."""
 
-    def __init__(self, h):
-        self.process = subprocess.Popen([LECTERN, "mcp", "--store", h.store, "--model", "none"], env=h.env,
+    def __init__(self, h, store=True):
+        self.process = subprocess.Popen([LECTERN, "mcp", *(["--store", h.store] if store else []), "--model", "none"], env=h.env,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.asked = 0
 
@@ -78,8 +78,8 @@ class Bridge:
 
 
 @contextlib.contextmanager
-def bridge(h):
-    it = Bridge(h)
+def bridge(h, store=True):
+    it = Bridge(h, store)
     try:
         yield it
     finally:
@@ -221,6 +221,18 @@ def bad_requests_are_answered():
 
 
 @test
+def another_store_than_the_daemons_is_not_served():
+    with house() as h:
+        add_pumps(h)
+        for verb in ("mcp", "web"):
+            asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "toc", "arguments": {}}})
+            done = subprocess.run([LECTERN, verb, "--store", os.path.join(h.path, "other")], env=h.env, input=asked + "\n",
+                                  capture_output=True, text=True, timeout=PATIENCE)
+            check("has the store" in done.stdout + done.stderr and "Pumps" not in done.stdout, (verb, done))
+            check(done.returncode == (2 if verb == "web" else 0), (verb, done.returncode))
+
+
+@test
 def a_line_without_end_is_the_end():
     with house() as h:
         b = Bridge(h)
@@ -245,7 +257,7 @@ def stand_in(h):
 @test
 def a_cancelled_request_is_cancelled_in_the_daemon():
     with house() as h:
-        with stand_in(h) as listening, bridge(h) as b:
+        with stand_in(h) as listening, bridge(h, store=False) as b:
             b.write(b.request("tools/call", name="ask", arguments={"query": "slow"}))
             connection, _ = listening.accept()
             with connection, connection.makefile("rb") as lines:
