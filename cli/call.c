@@ -119,6 +119,20 @@ int cli_connect(struct cli *cli, struct err *err)
     return code;
 }
 
+int cli_check_store(struct cli *cli, struct err *err)
+{
+    if (!cli->options.store)
+        return 0;
+    int code = client_open(&cli->config, cli->options.config, false,
+                           &cli->client, NULL);
+    if (!code)
+        code = check_running(cli, err);
+    else
+        code = 0; /* none runs */
+    cli_disconnect(cli);
+    return code;
+}
+
 int cli_call_hearing(struct cli *cli, const char *method, struct slice params,
                      cli_hear *hear, void *user, struct buf *ret_result,
                      struct err *err)

@@ -168,6 +168,10 @@ void help_command(const struct command *command);
  * another store than --store says; other options that differ are told. */
 int cli_connect(struct cli *cli, struct err *err);
 
+/* For programs that ask the daemon by themselves: one that runs must have the store of
+ * --store, if there is that option; none is started or asked otherwise.  ERR_USAGE. */
+int cli_check_store(struct cli *cli, struct err *err);
+
 /* One request to the daemon, started when none answers.  `params` is
  * a JSON object, `ret_result` (empty) gets the result as it came. */
 int cli_call(struct cli *cli, const char *method, struct slice params,

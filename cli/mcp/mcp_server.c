@@ -239,23 +239,13 @@ static int list_tools(struct mcp *mcp, const struct rpc *rpc,
     return 0;
 }
 
-/* Before the bridge connects: who names a store is served from no other. */
-static int check_store(struct mcp *mcp, struct err *err)
-{
-    if (!mcp->cli->options.store || mcp->daemon.fd >= 0)
-        return 0;
-    int code = cli_connect(mcp->cli, err);
-    cli_disconnect(mcp->cli);
-    return code;
-}
-
 /* Asks the daemon; *pending says what its answer becomes. */
 static int ask_daemon(struct mcp *mcp, const struct rpc *rpc,
                       const char *daemon_method, struct slice params,
                       const struct pending *pending, struct err *err)
 {
     int64_t id;
-    int code = check_store(mcp, err);
+    int code = mcp->daemon.fd < 0 ? cli_check_store(mcp->cli, err) : 0;
     if (!code)
         code = connection_send(&mcp->daemon, &mcp->cli->config,
                                mcp->cli->options.config, daemon_method, params,

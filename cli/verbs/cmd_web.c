@@ -6,14 +6,6 @@
 
 enum { WORDS = LAUNCH_WORDS + 2 };
 
-/* Who names a store is served from no other. */
-static int check_store(struct cli *cli, struct err *err)
-{
-    int code = cli->options.store ? cli_connect(cli, err) : 0;
-    cli_disconnect(cli);
-    return code;
-}
-
 /* This process becomes lectern-web, which is told what a daemon is told. */
 int cmd_web(struct cli *cli, struct err *err)
 {
@@ -21,7 +13,7 @@ int cmd_web(struct cli *cli, struct err *err)
     char *argv[WORDS] = {NULL}, name[] = "lectern-web", flag[] = "--port",
          port[24];
     size_t count = 0;
-    int code = check_store(cli, err);
+    int code = cli_check_store(cli, err);
     if (code)
         return code;
     if (cli->options.config)
