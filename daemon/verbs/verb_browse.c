@@ -119,6 +119,22 @@ static void put_all(struct json *json, const struct call *call,
     json_end(json, '}');
 }
 
+/* A section is one of the manual that is named, if one is. */
+static int toc_node(const struct call *call, const struct snapshot *snapshot,
+                    const char *name, const struct view **ret_view,
+                    uint32_t *ret_node, struct err *err)
+{
+    const struct view *named = NULL;
+    int code = call_node(call, snapshot, ret_view, ret_node, err);
+    if (!code && name)
+        code = call_view(call, snapshot, name, &named, err);
+    if (!code && named && named != *ret_view)
+        code = err_set(err, ERR_USAGE, "%s is a section of %s, not of %s",
+                       json_get_text(call->params, "node", ""),
+                       (*ret_view)->manual.name, name);
+    return code;
+}
+
 static int put_toc(const struct call *call, const struct snapshot *snapshot,
                    struct json *json, struct err *err)
 {
@@ -128,7 +144,7 @@ static int put_toc(const struct call *call, const struct snapshot *snapshot,
     uint32_t node = 0;
     int code = 0;
     if (json_get_text(call->params, "node", NULL))
-        code = call_node(call, snapshot, &view, &node, err);
+        code = toc_node(call, snapshot, name, &view, &node, err);
     else if (name)
         code = call_view(call, snapshot, name, &view, err);
     else if (!snapshot->count)

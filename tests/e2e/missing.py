@@ -170,6 +170,9 @@ def the_contents_of_several_manuals_begin_with_the_first():
         two_manuals(h)
         shown = h.run("toc").stdout
         check(shown[0] not in " \n" and "two" in shown, shown)
+        node = h.json("toc", "-c", "two")["id"]
+        check(h.run("toc", node).stdout == h.run("toc", node, "-c", "two").stdout, "of its manual")
+        check("is a section of two, not of one" in h.run("toc", node, "-c", "one", code=2).stderr, "of another")
 
 
 @test
