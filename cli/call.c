@@ -48,7 +48,7 @@ void cli_disconnect(struct cli *cli)
     cli->client = NULL;
 }
 
-static bool is_same_place(const char *a, const char *b)
+bool cli_is_same_place(const char *a, const char *b)
 {
     char *real_a = realpath(a, NULL), *real_b = realpath(b, NULL);
     bool same = !strcmp(real_a ? real_a : a, real_b ? real_b : b);
@@ -57,15 +57,22 @@ static bool is_same_place(const char *a, const char *b)
     return same;
 }
 
-/* What an option asks for and a running daemon has otherwise. */
+/* Whether somebody has said which store is meant, in an option or the file. */
+static bool names_store(const struct cli *cli)
+{
+    return cli->config.values[CONFIG_STORE].source != CONFIG_FROM_DEFAULT;
+}
+
+/* What is asked for and a running daemon has otherwise. */
 static int check_value(const struct cli *cli, enum config_key key,
                        const char *running, struct err *err)
 {
     const char *asked = config_text(&cli->config, key);
-    if (cli->config.values[key].source != CONFIG_FROM_FLAG ||
-        !strcmp(asked, running))
+    bool named = cli->config.values[key].source == CONFIG_FROM_FLAG ||
+                 (key == CONFIG_STORE && names_store(cli));
+    if (!named || !strcmp(asked, running))
         return 0;
-    if (key == CONFIG_STORE && is_same_place(asked, running))
+    if (key == CONFIG_STORE && cli_is_same_place(asked, running))
         return 0;
     if (key == CONFIG_STORE)
         return err_set(err, ERR_USAGE,
@@ -91,7 +98,7 @@ static int check_running(const struct cli *cli, struct err *err)
     cJSON *status = NULL;
     const cJSON *one;
     int code = 0;
-    if (!(options->store || options->model || options->device) ||
+    if (!(names_store(cli) || options->model || options->device) ||
         client_launched(cli->client) || cli->command->run == cmd_doctor)
         return 0;
     if (client_call(cli->client, "status", slice_of("{\"config\":true}"), NULL,
@@ -121,7 +128,7 @@ int cli_connect(struct cli *cli, struct err *err)
 
 int cli_check_store(struct cli *cli, struct err *err)
 {
-    if (!cli->options.store)
+    if (!names_store(cli))
         return 0;
     int code = client_open(&cli->config, cli->options.config, false,
                            &cli->client, NULL);

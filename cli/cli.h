@@ -165,12 +165,16 @@ void help_overview(void);
 void help_command(const struct command *command);
 
 /* call.c: connects to the daemon, started when none answers.  ERR_USAGE: one runs that has
- * another store than --store says; other options that differ are told. */
+ * another store than --store or the configuration says; other options that differ are
+ * told. */
 int cli_connect(struct cli *cli, struct err *err);
 
-/* For programs that ask the daemon by themselves: one that runs must have the store of
- * --store, if there is that option; none is started or asked otherwise.  ERR_USAGE. */
+/* For programs that ask the daemon by themselves: the same of one that runs; none is
+ * started. */
 int cli_check_store(struct cli *cli, struct err *err);
+
+/* Whether two paths lead to one folder. */
+bool cli_is_same_place(const char *a, const char *b);
 
 /* One request to the daemon, started when none answers.  `params` is
  * a JSON object, `ret_result` (empty) gets the result as it came. */

@@ -137,6 +137,26 @@ static void check_device(struct exam *exam, const cJSON *status)
                                  "the GPU again");
 }
 
+/* The one that the next daemon will have. */
+static void check_next_model(struct check *check, const char *configured)
+{
+    struct buf detail = {0};
+    int code = configured[0] ? cli_check_model(configured, &detail) : 0;
+    if (code)
+        buf_printf(&check->detail,
+                   "; the daemon was started so, configured is %s, which "
+                   "cannot be used: %s",
+                   configured, detail.data);
+    else
+        buf_printf(&check->detail,
+                   "; the daemon was started so, configured is %s: lectern "
+                   "daemon --stop",
+                   configured[0] ? configured : "none");
+    if (!check->code)
+        check->code = code;
+    buf_free(&detail);
+}
+
 /* What the daemon says counts, when there is one. */
 static void check_model(struct check *check, const char *configured,
                         const cJSON *model, const char *without)
@@ -157,10 +177,7 @@ static void check_model(struct check *check, const char *configured,
     if (!check->code && !strcmp(state, "closed"))
         buf_put_text(&check->detail, ", not opened yet");
     if (strcmp(folder, configured) != 0)
-        buf_printf(&check->detail,
-                   "; the daemon was started so, configured is %s: lectern "
-                   "daemon --stop",
-                   configured[0] ? configured : "none");
+        check_next_model(check, configured);
     if (json_get_bool(model, "changed", false) && !error)
         buf_put_text(&check->detail, "; its folder has changed, the daemon "
                                      "will take what is there now");
@@ -216,6 +233,27 @@ static void check_manuals(struct exam *exam, const cJSON *status)
                        cJSON_GetObjectItemCaseSensitive(status, "manuals")));
 }
 
+/* Every other verb refuses to be answered from another store. */
+static void check_store_of_daemon(struct check *check, const struct cli *cli,
+                                  const cJSON *status)
+{
+    const char *ours = config_text(&cli->config, CONFIG_STORE);
+    const cJSON *one;
+    if (cli->config.values[CONFIG_STORE].source == CONFIG_FROM_DEFAULT)
+        return;
+    cJSON_ArrayForEach (one,
+                        cJSON_GetObjectItemCaseSensitive(status, "config")) {
+        const char *its = json_get_text(one, "value", "");
+        if (strcmp(json_get_text(one, "key", ""), config_name(CONFIG_STORE)) ||
+            cli_is_same_place(its, ours))
+            continue;
+        check->code = ERR_USAGE;
+        buf_printf(&check->detail,
+                   "; its store is %s, not %s: lectern daemon --stop", its,
+                   ours);
+    }
+}
+
 static void check_daemon(struct exam *exam, struct cli *cli)
 {
     struct check *check = add_check(exam, "daemon");
@@ -238,6 +276,7 @@ static void check_daemon(struct exam *exam, struct cli *cli)
             buf_put_text(&check->detail,
                          "; this program is version " LECTERN_VERSION
                          ", restart it: lectern daemon --stop");
+        check_store_of_daemon(check, cli, status);
     }
     check_models(exam, cli, status);
     if (status)

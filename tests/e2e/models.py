@@ -44,6 +44,8 @@ def doctor_looks_at_the_model_in_use():
         check("none: search goes by words" in h.run("doctor").stdout, "none")
         h.write("lectern/lectern.ini", f"model = {folder}\n")
         check(f"configured is {folder}" in h.run("doctor").stdout, "one more is configured")
+        h.write("lectern/lectern.ini", f"model = {h.path}/none-there\n")
+        check("which cannot be used" in h.run("doctor", code=5).stdout, "the next daemon's")
 
 
 @test
