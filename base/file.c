@@ -239,3 +239,12 @@ double clock_seconds(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
+
+bool file_is_same_place(const char *a, const char *b)
+{
+    char *real_a = realpath(a, NULL), *real_b = realpath(b, NULL);
+    bool same = !strcmp(real_a ? real_a : a, real_b ? real_b : b);
+    free(real_a);
+    free(real_b);
+    return same;
+}

@@ -52,6 +52,9 @@ int file_make_folder(const char *path, unsigned mode, struct err *err);
  * followed. */
 void file_remove_folder(const char *path);
 
+/* Whether both paths lead to one place; of what is not there, whether they are equal. */
+bool file_is_same_place(const char *a, const char *b);
+
 /* Appends `folder/name`. */
 void file_join(struct buf *buf, const char *folder, const char *name);
 

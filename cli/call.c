@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cli/client.h"
 #include "cli/output/last_answer.h"
 #include "cli/output/output.h"
@@ -48,15 +49,6 @@ void cli_disconnect(struct cli *cli)
     cli->client = NULL;
 }
 
-bool cli_is_same_place(const char *a, const char *b)
-{
-    char *real_a = realpath(a, NULL), *real_b = realpath(b, NULL);
-    bool same = !strcmp(real_a ? real_a : a, real_b ? real_b : b);
-    free(real_a);
-    free(real_b);
-    return same;
-}
-
 /* Whether somebody has said which store is meant, in an option or the file. */
 static bool names_store(const struct cli *cli)
 {
@@ -72,7 +64,7 @@ static int check_value(const struct cli *cli, enum config_key key,
                  (key == CONFIG_STORE && names_store(cli));
     if (!named || !strcmp(asked, running))
         return 0;
-    if (key == CONFIG_STORE && cli_is_same_place(asked, running))
+    if (key == CONFIG_STORE && file_is_same_place(asked, running))
         return 0;
     if (key == CONFIG_STORE)
         return err_set(err, ERR_USAGE,

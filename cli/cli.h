@@ -173,9 +173,6 @@ int cli_connect(struct cli *cli, struct err *err);
  * started. */
 int cli_check_store(struct cli *cli, struct err *err);
 
-/* Whether two paths lead to one folder. */
-bool cli_is_same_place(const char *a, const char *b);
-
 /* One request to the daemon, started when none answers.  `params` is
  * a JSON object, `ret_result` (empty) gets the result as it came. */
 int cli_call(struct cli *cli, const char *method, struct slice params,

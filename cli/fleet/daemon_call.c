@@ -101,3 +101,41 @@ int fleet_call_with(struct fleet *fleet, const char *method, const char *key,
     buf_free(&params);
     return code;
 }
+
+/* ---- Its store ---- */
+
+enum { STATUS_MS = 2000 };
+
+static int give_up(void *user, struct err *err)
+{
+    (void)user;
+    return err_set(err, ERR_CANCELLED, "the daemon does not say its store");
+}
+
+int fleet_check_store(struct fleet *fleet, struct err *err)
+{
+    const char *socket = config_text(&fleet->config, CONFIG_SOCKET);
+    const char *ours = config_text(&fleet->config, CONFIG_STORE);
+    const cJSON *one;
+    cJSON *status = NULL;
+    int code = 0;
+    if (client_connect(socket, &fleet->daemon.fd, NULL)) {
+        fleet->daemon.fd = -1;
+        return 0;
+    }
+    fleet_call(fleet, "status", slice_of("{\"config\":true}"), give_up, NULL,
+               STATUS_MS, &status, NULL);
+    cJSON_ArrayForEach (one,
+                        cJSON_GetObjectItemCaseSensitive(status, "config")) {
+        const char *its = json_get_text(one, "value", "");
+        if (!strcmp(json_get_text(one, "key", ""), config_name(CONFIG_STORE)) &&
+            !file_is_same_place(its, ours))
+            code = err_set(err, ERR_USAGE,
+                           "the daemon that answers at %s has the store %s, "
+                           "not %s: end it (lectern daemon --stop), or name "
+                           "another socket (--socket)",
+                           socket, its, ours);
+    }
+    cJSON_Delete(status);
+    return code;
+}

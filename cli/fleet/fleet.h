@@ -39,7 +39,12 @@ typedef int fleet_each(void *user, struct err *err);
 int fleet_call(struct fleet *fleet, const char *method, struct slice params,
                fleet_each *each, void *user, int64_t ms, cJSON **ret_result,
                struct err *err);
-/* The same with one parameter, a text. */
+
+/* Refuses a daemon that runs already and has another store than ours, as far as it says so
+ * within two seconds; none is started.  ERR_USAGE. */
+int fleet_check_store(struct fleet *fleet, struct err *err);
+
+/* As fleet_call, with one parameter, a text. */
 int fleet_call_with(struct fleet *fleet, const char *method, const char *key,
                     const char *text, fleet_each *each, void *user, int64_t ms,
                     cJSON **ret_result, struct err *err);

@@ -151,6 +151,9 @@ static int run(struct fleet *fleet, char **words, int count, struct err *err)
     if (!publish && !withdraw && !status && !work &&
         (strcmp(verb, "fetch") || count != 1))
         return fail_words(verb, count, err);
+    code = publish || withdraw || status ? 0 : fleet_check_store(fleet, err);
+    if (code)
+        return code;
     code = registry_make(config_text(&fleet->config, CONFIG_FLEET),
                          &fleet->registry, err);
     if (code)

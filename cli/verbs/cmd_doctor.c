@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/version.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -245,7 +246,7 @@ static void check_store_of_daemon(struct check *check, const struct cli *cli,
                         cJSON_GetObjectItemCaseSensitive(status, "config")) {
         const char *its = json_get_text(one, "value", "");
         if (strcmp(json_get_text(one, "key", ""), config_name(CONFIG_STORE)) ||
-            cli_is_same_place(its, ours))
+            file_is_same_place(its, ours))
             continue;
         check->code = ERR_USAGE;
         buf_printf(&check->detail,

@@ -12,9 +12,6 @@ int cmd_fleet(struct cli *cli, struct err *err)
     char *argv[WORDS] = {NULL}, name[] = "lectern-fleet", json[] = "--json",
          quiet[] = "--quiet", once[] = "--once", end[] = "--";
     size_t count = 0;
-    int code = cli_check_store(cli, err);
-    if (code)
-        return code;
     if (cli->options.config)
         config_put_path(cli->options.config, NULL, &file);
     launch_words(&cli->config, file.data, argv);
@@ -30,7 +27,7 @@ int cmd_fleet(struct cli *cli, struct err *err)
     argv[count++] = end;
     for (size_t i = 0; i < cli->args.count; i++)
         memcpy(&argv[count++], &cli->args.items[i], sizeof *argv);
-    code = launch_become(name, argv, err);
+    int code = launch_become(name, argv, err);
     buf_free(&file);
     return code;
 }
