@@ -17,8 +17,10 @@ PAGE_LIMIT = 100_000  # bytes of all files of the page together
 class Web:
     """A `lectern web` at a free port."""
 
-    def __init__(self, h):
-        self.process = subprocess.Popen([LECTERN, "web", "--port", "0", "--store", h.store, "--model", h.model or "none"], env=h.env,
+    def __init__(self, h, own=True):
+        """`own`: of our store and model, which a daemon that runs is asked for."""
+        named = ["--store", h.store, "--model", h.model or "none"] if own else []
+        self.process = subprocess.Popen([LECTERN, "web", "--port", "0", *named], env=h.env,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.address = self.process.stdout.readline().decode().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([0-9a-f]{64})/", self.address)
@@ -61,8 +63,8 @@ class Web:
 
 
 @contextlib.contextmanager
-def web(h):
-    it = Web(h)
+def web(h, own=True):
+    it = Web(h, own)
     try:
         yield it
     finally:
@@ -186,7 +188,7 @@ def broken_clients_disturb_nobody():
 @test
 def what_a_browser_gave_up_is_cancelled():
     with house() as h:
-        with stand_in(h) as listening, web(h) as w:
+        with stand_in(h) as listening, web(h, own=False) as w:
             for verb in ("ask", "search"):
                 body = b'{"query":"slow"}'
                 browser = socket.create_connection(("127.0.0.1", w.port))
