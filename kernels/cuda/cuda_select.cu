@@ -2,6 +2,7 @@
  * each mean of their keys, of which the highest stays), the logarithm of what each
  * head's softmax divides by, the best. */
 #include "kernels/cuda/cuda_select.h"
+#include "kernels/cuda/cuda_candidates.h"
 #include "kernels/cuda/cuda_choose.h"
 #include "kernels/cuda/cuda_hils_turns.h"
 
@@ -339,6 +340,123 @@ static int choose_batch(struct kernel_run *run, const struct hils_source &s,
                        a, s);
 }
 
+/* ---- Many queries, many chunks (cuda_candidates.h) ---- */
+
+constexpr size_t GROUP_LEAST = 32;            /* queries */
+constexpr size_t GROUP_LEAST_CHUNKS = 256;    /* fewer are chosen from sooner */
+constexpr size_t GROUP_MOST_CHUNKS = 1 << 17; /* whose groups a block holds */
+constexpr size_t GROUP_MOST_HEADS = 64;       /* of a group */
+constexpr size_t FINE_CHUNKS = 4096;          /* up to which groups are small */
+
+static bool are_for_groups(const struct hils_source &s, size_t chunks)
+{
+    return cuda_has_warpgroups() && are_bf16(&s.pages) && !s.summaries.means &&
+           s.d <= GROUP_WIDTH && s.group <= GROUP_MOST_HEADS &&
+           s.sizes.m >= GROUP_LEAST && chunks >= GROUP_LEAST_CHUNKS &&
+           chunks <= GROUP_MOST_CHUNKS;
+}
+
+/* Queries of a batch, all of which are as large, as far as tiles allow. */
+static size_t group_batch(const struct hils_source &s, size_t groups,
+                          size_t key_tiles)
+{
+    const struct kernel_hils &z = s.sizes;
+    size_t each = z.hq * (key_tiles * groups + GROUP_WIDTH) +
+                  z.hkv * LIST_ROOM * (sizeof(struct found_chunk) / 4);
+    size_t most = CHOOSE_MAX_SCORES / each / GROUP_TILE * GROUP_TILE;
+    most = most ? most : GROUP_TILE;
+    size_t even = cuda_ceil(z.m, cuda_ceil(z.m, most));
+    return cuda_ceil(even, GROUP_TILE) * GROUP_TILE;
+}
+
+static int choose_of_groups(struct kernel_run *run, const struct hils_source &s,
+                            const struct candidate_lists &a, const struct windows &w)
+{
+    const struct kernel_hils &z = s.sizes;
+    const size_t rows = a.m * z.hkv, tiles = cuda_ceil(a.m, GROUP_TILE);
+    const size_t orders = a.packed.key_tiles * a.groups;
+    const struct cuda_grid walks = {tiles, z.hq, a.parts, GROUP_THREADS,
+                                    sizeof(struct group_memory)};
+    const size_t lists = cuda_ceil(rows, LIST_WARPS);
+    int code = cuda_launch(run, pack_queries,
+                           {2 * tiles, z.hq, 1, GROUP_THREADS}, a.packed, s,
+                           a.first, a.m);
+    code = code ? code : sum_all<uint16_t>(run, s, w);
+    code = code ? code
+                : cuda_launch(run,
+                              a.groups == FEW_GROUPS
+                                  ? sum_candidates<FEW_GROUPS>
+                                  : sum_candidates<MANY_GROUPS>,
+                              walks, a, s);
+    code = code ? code
+                : cuda_launch(
+                      run, find_limits,
+                      {lists, 1, 1, LIST_THREADS,
+                       LIST_WARPS * (orders + s.group) * sizeof(float)},
+                      a, s);
+    code = code ? code : cuda_launch(run, keep_candidates, walks, a, s);
+    code = code ? code
+                : cuda_launch(run, choose_candidates,
+                              {lists, 1, 1, LIST_THREADS,
+                               LIST_WARPS * LIST_ROOM * sizeof(uint64_t)},
+                              a, s);
+    return code ? code
+                : cuda_launch(run, choose_again,
+                              {cuda_processors(), 1, 1, CHOOSE_THREADS,
+                               sizeof(struct choose_memory) +
+                                   s.group * GROUP_WIDTH * sizeof(float)},
+                              a, s);
+}
+
+/* s.sizes.chunks are no more than there are. */
+static int choose_by_groups(struct kernel_run *run, int32_t *chosen,
+                            const float *q, const struct hils_source &s)
+{
+    const struct kernel_hils &z = s.sizes;
+    const size_t key_tiles = cuda_ceil(z.chunks, GROUP_TILE);
+    const unsigned groups = z.chunks <= FINE_CHUNKS ? MANY_GROUPS : FEW_GROUPS;
+    const size_t batch = group_batch(s, groups, key_tiles);
+    const size_t tiles = batch / GROUP_TILE, lists = batch * z.hkv;
+    const size_t parts = cuda_ceil(8 * size_t{cuda_processors()}, tiles * z.hq);
+    cuda_workspace queries(run), keys(run), biases(run), logs(run), highs(run);
+    cuda_workspace lesses(run), limits(run), counts(run), founds(run);
+    cuda_workspace agains(run), worths(run);
+    struct candidate_lists a = {};
+    a.packed.tiles = static_cast<unsigned>(tiles);
+    a.packed.key_tiles = static_cast<unsigned>(key_tiles);
+    a.packed.queries =
+        queries.take<uint16_t>(z.hq * tiles, size_t{4} * GROUP_PANEL);
+    a.packed.keys =
+        keys.take<uint16_t>(z.hq * key_tiles, size_t{2} * GROUP_PANEL);
+    a.packed.biases = biases.take<float>(z.hq * key_tiles, GROUP_TILE);
+    a.chunks = z.chunks;
+    a.windows = parts_of(s, batch);
+    a.parts = parts < key_tiles ? parts : key_tiles;
+    a.log = logs.take<float>(a.windows + a.parts, batch, z.hq);
+    a.groups = groups;
+    a.high = highs.take<float>(z.hq * key_tiles, batch, groups);
+    a.less = lesses.take<float>(z.hq, batch);
+    a.limit = limits.take<float>(lists);
+    a.count = counts.take<unsigned>(lists);
+    a.list = founds.take<struct found_chunk>(lists, LIST_ROOM);
+    a.again = agains.take<unsigned>(lists + 1);
+    a.worth = worths.take<float>(cuda_processors(), z.chunks);
+    a.chosen = chosen;
+    if (!a.packed.queries || !a.packed.keys || !a.packed.biases || !a.log ||
+        !a.high || !a.less || !a.limit || !a.count || !a.list || !a.again ||
+        !a.worth)
+        return KERNEL_NO_MEMORY;
+    int code = cuda_launch(run, pack_keys,
+                           {2 * key_tiles, z.hq, 1, GROUP_THREADS}, a.packed, s,
+                           z.chunks);
+    for (; !code && a.first < z.m; a.first += batch) {
+        a.m = z.m - a.first < batch ? z.m - a.first : batch;
+        code = choose_of_groups(run, s, a,
+                                {a.log, q, a.first, a.m, a.windows});
+    }
+    return code;
+}
+
 /* As many chunks or somewhat more, so that what a step asks for stays the same for a
  * while: a sixteenth of it, of few ROOMY_CHUNKS. */
 static size_t roomy(size_t chunks)
@@ -369,6 +487,10 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
                         : cuda_ceil(asked->chunks, 2) * 2; /* cuda_select.h */
     struct hils_source s =
         hils_source_of(qhat, pages, summaries, position, landmark, sizes);
+    if (are_for_groups(s, asked->chunks)) {
+        s.sizes.chunks = asked->chunks;
+        return choose_by_groups(run, chosen, q, s);
+    }
     size_t each = sizes->chunks * sizes->hq, means = summaries->means;
     size_t batch =
         each ? CHOOSE_MAX_SCORES / each / (means ? means : 1) : sizes->m;

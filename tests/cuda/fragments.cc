@@ -183,7 +183,7 @@ static float left_number(void *const *lanes, unsigned row, unsigned k)
         lanes[row % 8 * 4 + k % 8 / 2]);
     if (its->shared_a)
         return widen(*group_number(its->shared_a +
-                                   (its->warp * 16 + row) * 64 + k));
+                                   (its->warp % 4 * 16 + row) * 64 + k));
     return widen(its->a[row / 8 + k / 8 * 2] >> 16 * (k % 2) & 0xFFFFu);
 }
 
@@ -239,7 +239,8 @@ void emulated_multiply_group(float (*c)[4], const unsigned *a,
                         16, RACE_READ, caller);
     if (shared_a)
         race_access(group_number(shared_a +
-                                 (warp_of_thread() * 16 + lane_of_thread() / 2) *
+                                 (warp_of_thread() % 4 * 16 +
+                                  lane_of_thread() / 2) *
                                      64 +
                                  lane_of_thread() % 2 * 8),
                     16, RACE_READ, caller);

@@ -204,8 +204,11 @@ static const struct kernel_hils hils_sizes[] = {
     {9, 300, 0, 8, 2, 96, 64, 70, 3, false, false},
     {21, 200, 0, 4, 1, 128, 20, 40, 5, false, false},
     {3, 300, 0, 4, 2, 24, 70, 80, 2, false, false},
-    {2, 2900, 0, 4, 2, 8, 2, 20, 16, false, false},  /* many candidates, */
-    {2, 1100, 0, 2, 1, 4, 2, 9, 300, false, false}}; /* many chosen */
+    {2, 2900, 0, 4, 2, 8, 2, 20, 16, false, false}, /* many candidates, */
+    {2, 1100, 0, 2, 1, 4, 2, 9, 300, false, false}, /* many chosen */
+    /* Many queries and candidates: */
+    {33, 2900, 0, 4, 2, 64, 4, 20, 16, false, false},
+    {150, 700, 0, 3, 1, 24, 2, 30, 5, false, false}};
 enum { HILS_SIZES = sizeof hils_sizes / sizeof hils_sizes[0] };
 
 /* Means of a chunk of so many slots. */
@@ -279,9 +282,9 @@ static void long_lists_are_joined(void **state)
 }
 
 /* Of many that are worth the same the first are chosen, whoever looks. */
-static void drive_hils_ties(struct bench *b)
+static void drive_hils_ties(struct bench *b, size_t m)
 {
-    struct kernel_hils z = {2, 2900, 0, 4, 2, 8, 2, 20, 16, true, false};
+    struct kernel_hils z = {m, 2900, 0, 4, 2, 8, 2, 20, 16, true, false};
     struct hils h = make_hils(b, z, true, 1);
     int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
     float *expected = poisoned(h.queries);
@@ -408,7 +411,8 @@ static void drive_hils(struct bench *b)
                 drive_hils_of(b, z, ways[w].landmarks, ways[w].scale, by_head,
                               ways[w].means ? means_for(z.chunk) : 0);
         }
-    drive_hils_ties(b);
+    drive_hils_ties(b, 2);
+    drive_hils_ties(b, 40);
     for (size_t m = 2; m < 40 && b->kept == KERNEL_BF16; m += 30)
         drive_rounded_choice(b, m);
 }

@@ -90,6 +90,9 @@ using std::size_t;
 #define dense_walk            emulated_dense_walk
 #define hils_walk             emulated_hils_walk
 #define list_walk             emulated_list_walk
+#define candidate_lists       emulated_candidate_lists
+#define sum_turns             emulated_sum_turns
+#define keep_turns            emulated_keep_turns
 
 #define __global__
 #define __device__
