@@ -136,7 +136,12 @@ size_t cuda_blocks_of_shared(size_t bytes)
     return blocks ? blocks : 1;
 }
 
-static bool warpgroups;
+static bool warpgroups, begins_early;
+
+bool cuda_begins_early()
+{
+    return begins_early;
+}
 
 bool cuda_has_warpgroups()
 {
@@ -220,6 +225,7 @@ static const char *find_device()
     processors = count > 0 ? static_cast<unsigned>(count) : 1;
     shared = static_cast<size_t>(bytes);
     warpgroups = major == 9;
+    begins_early = major >= 9;
     return error ? cudaGetErrorString(error) : nullptr;
 }
 

@@ -259,6 +259,8 @@ template <unsigned WIDTH>
 static __global__ void __launch_bounds__(WARP_SHARING<WIDTH> *WARP, 2)
     attend_warps(struct paged<uint16_t> s, struct tile_parts parts)
 {
+    let_later_begin();
+    wait_for_earlier();
     const struct dense_sizes &z = s.sizes;
     unsigned all = static_cast<unsigned>(s.m * z.group);
     unsigned first = blockIdx.x * WARP_ROWS, part = blockIdx.z;
@@ -398,7 +400,7 @@ static int attend_by_warps(struct kernel_run *run,
     size_t joining = join_bytes(count, WARP_ROWS, WARPS * WARP);
     return cuda_launch(run, attend_warps<WIDTH>,
                        {rows, z.hkv, count, WARPS * WARP,
-                        joining > bytes ? joining : bytes},
+                        joining > bytes ? joining : bytes, true},
                        s, parts);
 }
 

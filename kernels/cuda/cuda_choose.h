@@ -227,6 +227,8 @@ struct chosen_memory : choose_memory {
 static __global__ void __launch_bounds__(CHOOSE_THREADS, 3)
     choose_chunks(struct choosing a, struct hils_source s)
 {
+    let_later_begin();
+    wait_for_earlier();
     auto *m = static_cast<struct chosen_memory *>(cuda_shared());
     float *total = reinterpret_cast<float *>(m + 1); /* [group] */
     size_t i = blockIdx.x, kv = blockIdx.y;
@@ -347,6 +349,8 @@ static __device__ inline void choose_of_shares(struct choose_memory *m,
 static __global__ void __launch_bounds__(CHOOSE_THREADS, 2)
     choose_in_shares(struct choosing a, struct hils_source s)
 {
+    let_later_begin();
+    wait_for_earlier();
     auto *m = static_cast<struct choose_memory *>(cuda_shared());
     size_t count = s.candidates(a.first + blockIdx.z);
     choose_in_share(m, a, s, count);

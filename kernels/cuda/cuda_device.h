@@ -22,6 +22,23 @@ static __device__ inline void *cuda_shared()
 }
 #endif
 
+/* A kernel whose launch says `early` (cuda_internal.h) may begin, in a step, while the one
+ * before it ends: what is the same in all steps, weights, it may ask for at once; what
+ * another kernel writes or reads, only behind this, where all of them are done. */
+static __device__ inline void wait_for_earlier()
+{
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+/* From here on the next may begin, where the device has room beside this one. */
+static __device__ inline void let_later_begin()
+{
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 static __device__ inline unsigned lane_of_thread()
 {
     return threadIdx.x % WARP;

@@ -22,6 +22,7 @@ template <unsigned ROWS, bool NORMED>
 static __global__ void __launch_bounds__(THREADS, STAGING_BLOCKS<ROWS>)
     few_rows(const struct factors factors, const struct factor_rows a)
 {
+    let_later_begin();
     unsigned which = 0;
     while (blockIdx.x >= factors.of[which].blocks)
         which++;
@@ -41,12 +42,12 @@ static __global__ void __launch_bounds__(THREADS, STAGING_BLOCKS<ROWS>)
     const unsigned r = lane_of_thread() / 2, i = lane_of_thread() % 2;
     const bool own = warp % f.share == 0 && r < rows && j + i < f.n;
     const size_t at = (first + r) * f.n + j + i;
-    const float plus = own && f.plus ? f.plus[at] : 0;
     const float more = own && f.bias ? f.bias[j + i] : 0;
     const float sum = multiply_staged<ROWS, NORMED>(
-        of, j < f.n, a, a.x + first * a.k, rows, f.share);
+        of, j < f.n, a, a.x + first * a.k, rows, f.share,
+        own && f.plus ? f.plus + at : nullptr);
     if (own)
-        f.out[at] = plus + sum + more;
+        f.out[at] = sum + more;
 }
 
 /* The same of two weights, gate and up, whose outputs become one. */
@@ -55,6 +56,7 @@ static __global__ void __launch_bounds__(THREADS, STAGING_BLOCKS<ROWS>)
     few_gated(const struct factor_pair both, int bend,
               const struct factor_rows a)
 {
+    let_later_begin();
     const struct factor &gate = both.of[0], &up = both.of[1];
     const unsigned each = THREADS / WARP / gate.share;
     const unsigned warp = warp_of_thread();
@@ -105,6 +107,7 @@ static __device__ inline void multiply_blocks(float (*sum)[ROWS],
         if (j < f[i].n)
             prefetch_row(block_row(f[i].w, f[i].type, j, k),
                          block_row_bytes(f[i].type, k));
+    wait_for_earlier();
     for (unsigned begin = 0; begin < k; begin += AT_ONCE) {
         const unsigned count = k - begin < AT_ONCE ? k - begin : AT_ONCE;
         if (begin)
@@ -151,6 +154,7 @@ template <unsigned ROWS, bool NORMED>
 static __global__ void __launch_bounds__(MAX_THREADS, ROWS == 1 ? 2 : 0)
     block_rows(const struct factors factors, const struct factor_rows a)
 {
+    let_later_begin();
     unsigned which = 0;
     while (blockIdx.x >= factors.of[which].blocks)
         which++;
@@ -180,6 +184,7 @@ static __global__ void __launch_bounds__(MAX_THREADS, ROWS == 1 ? 2 : 0)
     block_gated(const struct factor_pair both, int bend,
                 const struct factor_rows a)
 {
+    let_later_begin();
     const struct factor &gate = both.of[0], &up = both.of[1];
     const size_t outputs = blockDim.x / WARP;
     size_t j = blockIdx.x * outputs + warp_of_thread();
@@ -303,8 +308,8 @@ static int few_by(struct kernel_run *run, struct factors factors, size_t count,
         a.x += at * all.k;
         code = cuda_launch(
             run, kernel,
-            {blocks, cuda_ceil(a.m, ROWS), 1, way.threads, way.shared}, factors,
-            a);
+            {blocks, cuda_ceil(a.m, ROWS), 1, way.threads, way.shared, true},
+            factors, a);
         for (size_t i = 0; i < count; i++)
             skip_rows(&factors.of[i], a.m);
     }
@@ -326,7 +331,7 @@ static int gated_by(struct kernel_run *run, const struct kernel_gate *gate,
     both.of[0].share = share;
     return cuda_launch(run, kernel,
                        {cuda_ceil(n, way.threads / WARP / share),
-                        cuda_ceil(a.m, ROWS), 1, way.threads, way.shared},
+                        cuda_ceil(a.m, ROWS), 1, way.threads, way.shared, true},
                        both, static_cast<int>(gate->bend), a);
 }
 

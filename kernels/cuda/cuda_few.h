@@ -411,6 +411,8 @@ template <unsigned WIDTH, unsigned ROWS, typename Source, typename Window>
 static __global__ void __launch_bounds__(FEW_THREADS, 2)
     score_few(struct few_scores a, Source s, Window w)
 {
+    let_later_begin();
+    wait_for_earlier();
     using rows = struct few_rows_of<WIDTH, ROWS, Source>;
     unsigned units = rows::units(s, a.m), at = blockIdx.x;
     size_t step = a.m * s.heads;
@@ -434,13 +436,14 @@ static __global__ void __launch_bounds__(FEW_THREADS, 2)
         return;
     }
     if constexpr (Window::IS) {
-        using window = struct few_rows_of<WIDTH, SCORE_FEW, Window>;
+        /* A row a unit: a warp has one turn, and then waits for instructions. */
+        using window = struct few_rows_of<WIDTH, 1, Window>;
         at -= units * a.blocks;
         units = window::units(w, a.m);
         window its = {w, at % units, a.first, a.m};
-        score_unit<window, SCORE_FEW>(its, few_keep{nullptr, 0},
-                                      a.log + (a.blocks + at / units) * step,
-                                      room, at / units, a.parts);
+        score_unit<window, 1>(its, few_keep{nullptr, 0},
+                              a.log + (a.blocks + at / units) * step, room,
+                              at / units, a.parts);
     }
 }
 
@@ -463,7 +466,7 @@ static int start_few(struct kernel_run *run, struct few_scores *a,
     using rows = struct few_rows_of<WIDTH, ROWS, Source>;
     size_t units = rows::units(s, a->m), all = 0;
     if constexpr (Window::IS) {
-        using window_rows = struct few_rows_of<WIDTH, SCORE_FEW, Window>;
+        using window_rows = struct few_rows_of<WIDTH, 1, Window>;
         size_t its = window_rows::units(w, a->m);
         /* Half of what runs at once is for the candidates. */
         a->parts =
@@ -473,7 +476,7 @@ static int start_few(struct kernel_run *run, struct few_scores *a,
     a->blocks = few_blocks(candidates, rows::SPAN, units, all);
     all += units * a->blocks;
     return cuda_launch(run, score_few<WIDTH, ROWS, Source, Window>,
-                       {all, 1, 1, FEW_THREADS, FEW_BYTES}, *a, s, w);
+                       {all, 1, 1, FEW_THREADS, FEW_BYTES, true}, *a, s, w);
 }
 
 template <unsigned WIDTH, typename Source, typename Window>

@@ -16,7 +16,10 @@
  * 1. All that is put off is of one stream, in order: the graph is a line.
  * 2. `before` is what the graph holds, if there is one.
  * 3. Nothing but a launch is asked of the stream while some are put off: who
- *    asks for more calls cuda_direct. */
+ *    asks for more calls cuda_direct.
+ * 4. A kernel that may begin early waits for the one before within, so when it
+ *    is done all before it are: whoever waits for the one before has waited for
+ *    all. */
 #include "kernels/cuda/cuda_internal.h"
 
 #include <cstdlib>
@@ -35,6 +38,7 @@ struct launch {
     const void *kernel;
     dim3 grid, block;
     size_t shared;
+    bool early;
     size_t first, count; /* of its values' places */
 };
 
@@ -85,8 +89,8 @@ void free_launches(struct launches *l)
 }
 
 bool write_down(struct launches *l, const cudaLaunchConfig_t *config,
-                const void *kernel, void **values, const size_t *sizes,
-                size_t count)
+                bool early, const void *kernel, void **values,
+                const size_t *sizes, size_t count)
 {
     size_t first = l->places.count;
     size_t *places = l->places.add(count), *widths = l->sizes.add(count);
@@ -108,6 +112,7 @@ bool write_down(struct launches *l, const cudaLaunchConfig_t *config,
                    config->gridDim,
                    config->blockDim,
                    config->dynamicSmemBytes,
+                   early,
                    first,
                    count};
     return launch;
@@ -219,6 +224,19 @@ cudaKernelNodeParams node_of(const struct launches *l, size_t i, void **values)
     return node;
 }
 
+/* Node `to` waits for `from`: for its end, or, `early`, for itself within
+ * (wait_for_earlier), so that it begins when all blocks of `from` have begun. */
+bool put_behind(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to,
+                bool early)
+{
+    cudaGraphEdgeData edge = {};
+    if (early) {
+        edge.from_port = cudaGraphKernelNodePortProgrammatic;
+        edge.type = cudaGraphDependencyTypeProgrammatic;
+    }
+    return fine(cudaGraphAddDependencies(graph, &from, &to, &edge, 1));
+}
+
 bool make_graph(struct step *s)
 {
     size_t count = s->now.list.count;
@@ -229,9 +247,10 @@ bool make_graph(struct step *s)
     for (size_t i = 0; i < count; i++) {
         void *values[MAX_VALUES];
         cudaKernelNodeParams node = node_of(&s->now, i, values);
-        if (!fine(cudaGraphAddKernelNode(&nodes[i], s->graph,
-                                         i ? &nodes[i - 1] : nullptr, i > 0,
-                                         &node)))
+        if (!fine(cudaGraphAddKernelNode(&nodes[i], s->graph, nullptr, 0,
+                                         &node)) ||
+            (i && !put_behind(s->graph, nodes[i - 1], nodes[i],
+                              s->now.list.items[i].early)))
             return false;
     }
     return fine(cudaGraphInstantiate(&s->ready, s->graph, 0));
@@ -411,14 +430,15 @@ int cuda_copy(struct kernel_run *run, void *to, const void *from, size_t bytes)
 }
 
 bool cuda_put_off(struct kernel_run *run, const cudaLaunchConfig_t *config,
-                  const void *kernel, void **values, const size_t *sizes,
-                  size_t count)
+                  bool early, const void *kernel, void **values,
+                  const size_t *sizes, size_t count)
 {
     struct step *s = step_of(run);
     if (!s->recording)
         return false;
     size_t kept = s->now.list.count;
-    if (write_down(&s->now, config, kernel, values, sizes, count))
+    if (write_down(&s->now, config, early && cuda_begins_early(), kernel,
+                   values, sizes, count))
         return true;
     s->now.list.count = kept;
     cuda_start_put_off(run);

@@ -149,6 +149,8 @@ template <typename Number>
 static __global__ void __launch_bounds__(HEADS *WARP)
     finish_heads(const struct heads_args a)
 {
+    let_later_begin();
+    wait_for_earlier();
     size_t all = a.ends[a.count - 1], d = a.d;
     size_t unit = blockIdx.x * size_t{HEADS} + warp_of_thread();
     size_t row = unit / all, head = unit % all, which = 0;
@@ -226,7 +228,9 @@ static int heads(struct kernel_run *run, const struct kernel_heads *of,
         a.m = some_places(run, &a, places, place_count, m);
         code = cuda_launch(
             run, type == KERNEL_F32 ? finish_heads<float> : finish_heads<uint16_t>,
-            {cuda_ceil(a.m * a.ends[count - 1], HEADS), 1, 1, HEADS * WARP}, a);
+            {cuda_ceil(a.m * a.ends[count - 1], HEADS), 1, 1, HEADS * WARP, 0,
+             true},
+            a);
         m -= a.m;
         places += a.place_count;
         place_count -= a.place_count;

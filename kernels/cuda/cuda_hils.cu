@@ -218,6 +218,8 @@ static __global__ void __launch_bounds__(
     SHARED ? 2 : 2 * WARP_SHARING<WIDTH> / WARP_ALONE)
     attend_lists(struct hils_args a)
 {
+    let_later_begin();
+    wait_for_earlier();
     const struct hils_source &s = a.s;
     const struct kernel_hils &z = s.sizes;
     unsigned warps = blockDim.x / WARP, warp = warp_of_thread();
@@ -337,7 +339,7 @@ static int attend_by_warps(struct kernel_run *run, struct hils_args *a)
         size_t tiles = cuda_ceil(rows, WARP_ROWS);
         return attend_in_parts(run, a, attend_lists<WIDTH, WHOLE, true>,
                                {tiles, z.hkv, 1, SHARING * WARP,
-                                warp_bytes<WIDTH>(SHARING)},
+                                warp_bytes<WIDTH>(SHARING), true},
                                cuda_ceil(2 * processors, tiles * z.hkv),
                                cuda_ceil(max, SHARING), true);
     }
@@ -345,7 +347,7 @@ static int attend_by_warps(struct kernel_run *run, struct hils_args *a)
     size_t wanted = 2 * SHARING / WARP_ALONE * processors / (tiles * z.hkv);
     return attend_in_parts(run, a, attend_lists<WIDTH, WHOLE, false>,
                            {tiles, z.hkv, 1, WARP_ALONE * WARP,
-                            warp_bytes<WIDTH>(WARP_ALONE)},
+                            warp_bytes<WIDTH>(WARP_ALONE), true},
                            wanted ? wanted : 1, cuda_ceil(max, LEAST), false);
 }
 

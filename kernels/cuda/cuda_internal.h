@@ -52,14 +52,16 @@ unsigned cuda_processors();
 size_t cuda_blocks_of_shared(size_t bytes);
 /* Whether kernels may find has_warpgroups() (cuda_warpgroup.h) true. */
 bool cuda_has_warpgroups();
+/* Whether a kernel may begin while the one before it ends (wait_for_earlier). */
+bool cuda_begins_early();
 
 /* ---- A step (cuda_graphs.cu) ---- */
 
 /* Puts a launch off, while a step is recorded; false: it is not.  `values`
- * [count] are the kernel's parameters, of `sizes` bytes. */
+ * [count] are the kernel's parameters, of `sizes` bytes; `early`: as in cuda_grid. */
 bool cuda_put_off(struct kernel_run *run, const cudaLaunchConfig_t *config,
-                  const void *kernel, void **values, const size_t *sizes,
-                  size_t count);
+                  bool early, const void *kernel, void **values,
+                  const size_t *sizes, size_t count);
 /* Before anything but a launch is asked of the stream: starts what was put off,
  * and puts nothing off before the next step.  Returns what failed then. */
 int cuda_direct(struct kernel_run *run);
@@ -169,19 +171,22 @@ constexpr size_t cuda_ceil(size_t a, size_t b)
 struct cuda_grid {
     size_t x, y = 1, z = 1;
     unsigned threads;
-    size_t shared = 0; /* bytes that cuda_shared() gives */
+    size_t shared = 0;  /* bytes that cuda_shared() gives */
+    bool early = false; /* the kernel calls wait_for_earlier: all its blocks do,
+                           before anything else is read that others write */
 };
 
 template <typename... Parameters>
 bool cuda_put_off_values(struct kernel_run *run,
-                         const cudaLaunchConfig_t *config,
+                         const cudaLaunchConfig_t *config, bool early,
                          void (*kernel)(Parameters...), Parameters... values)
 {
     void *at[] = {static_cast<void *>(&values)...};
     const size_t sizes[] = {sizeof(Parameters)...};
     cuda_know(kernel);
-    return cuda_put_off(run, config, reinterpret_cast<const void *>(kernel), at,
-                        sizes, sizeof...(Parameters));
+    return cuda_put_off(run, config, early,
+                        reinterpret_cast<const void *>(kernel), at, sizes,
+                        sizeof...(Parameters));
 }
 
 /* A grid without blocks is no error, and nothing is done. */
@@ -209,8 +214,8 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
     config.blockDim = dim3(grid.threads);
     config.dynamicSmemBytes = grid.shared;
     config.stream = cuda_stream(run);
-    if (run->step &&
-        cuda_put_off_values<Parameters...>(run, &config, kernel, arguments...))
+    if (run->step && cuda_put_off_values<Parameters...>(
+                         run, &config, grid.early, kernel, arguments...))
         return KERNEL_OK;
     return cuda_code(cudaLaunchKernelEx(&config, kernel, arguments...));
 }

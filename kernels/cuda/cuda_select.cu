@@ -164,7 +164,7 @@ static int choose_split(struct kernel_run *run, const struct hils_source &s,
     return code ? code
                 : cuda_launch(run, choose_in_shares,
                               {a.splits, s.sizes.hkv, a.m, CHOOSE_THREADS,
-                               memory + totals},
+                               memory + totals, true},
                               a, s);
 }
 
@@ -336,7 +336,8 @@ static int choose_batch(struct kernel_run *run, const struct hils_source &s,
         return code ? code : choose_split(run, s, a);
     return cuda_launch(run, choose_chunks,
                        {a.m, s.sizes.hkv, 1, CHOOSE_THREADS,
-                        sizeof(struct chosen_memory) + s.group * sizeof(float)},
+                        sizeof(struct chosen_memory) + s.group * sizeof(float),
+                        true},
                        a, s);
 }
 

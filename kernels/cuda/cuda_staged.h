@@ -212,13 +212,15 @@ static __device__ inline void add_singly(float (*sum)[ROWS],
     }
 }
 
-/* sum [2, ROWS] = this lane's part of two rows of weights times `rows` rows from x on.  All
- * threads of the block come; `there`: the warp has weights. */
+/* sum [2, ROWS] = this lane's part of two rows of weights times `rows` rows from x on;
+ * *ret_plus = *plus, 0 where that is nullptr.  All threads of the block come; `there`: the
+ * warp has weights. */
 template <unsigned ROWS, bool NORMED, bool WIDE>
 static __device__ inline void sum_staged(
     float (*sum)[ROWS], const struct staged &staged,
     const struct weight_rows &w, bool there, const struct factor_rows &a,
-    const float *x, unsigned rows, unsigned share)
+    const float *x, unsigned rows, unsigned share, const float *plus,
+    float *ret_plus)
 {
     constexpr unsigned AT_ONCE = STAGED_AT_ONCE<ROWS>;
     const unsigned part = warp_of_thread() % share;
@@ -234,8 +236,12 @@ static __device__ inline void sum_staged(
                                    : AT_ONCE;
         if constexpr (WIDE)
             pieces.begin(there ? count : 0);
-        if (begin)
+        if (begin) {
             __syncthreads();
+        } else {
+            wait_for_earlier();
+            *ret_plus = plus ? *plus : 0;
+        }
         stage_rows<ROWS, NORMED>(staged, a, x, rows, begin, count);
         __syncthreads();
         if constexpr (WIDE) {
@@ -249,24 +255,23 @@ static __device__ inline void sum_staged(
 }
 
 /* Lane 2 r + i of the first of `share` warps gets row r, of `rows` from `x` on, times row
- * i of the weights.  All threads of the block come; `there`: the warp has weights. */
+ * i of the weights, and *plus, unless that is nullptr.  All threads of the block come;
+ * `there`: the warp has weights. */
 template <unsigned ROWS, bool NORMED>
-static __device__ inline float multiply_staged(const struct weight_rows &w,
-                                               bool there,
-                                               const struct factor_rows &a,
-                                               const float *x, unsigned rows,
-                                               unsigned share)
+static __device__ inline float multiply_staged(
+    const struct weight_rows &w, bool there, const struct factor_rows &a,
+    const float *x, unsigned rows, unsigned share, const float *plus = nullptr)
 {
     constexpr unsigned SUMS = 2 * ROWS;
     const struct staged staged = staged_at<ROWS>(cuda_shared(), a.k);
     const unsigned lane = lane_of_thread(), part = warp_of_thread() % share;
-    float sum[2][ROWS] = {}, ret = 0;
+    float sum[2][ROWS] = {}, ret = 0, held;
     if (w.wide)
-        sum_staged<ROWS, NORMED, true>(sum, staged, w, there, a, x, rows,
-                                       share);
+        sum_staged<ROWS, NORMED, true>(sum, staged, w, there, a, x, rows, share,
+                                       plus, &held);
     else
         sum_staged<ROWS, NORMED, false>(sum, staged, w, there, a, x, rows,
-                                        share);
+                                        share, plus, &held);
 #pragma unroll
     for (unsigned i = 0; i < SUMS; i++) {
         const float all = warp_sum(sum[i % 2][i / 2]);
@@ -278,6 +283,7 @@ static __device__ inline float multiply_staged(const struct weight_rows &w,
             square += staged.squares[lane / 2 * MAX_WARPS + i];
         ret *= rsqrtf(square / static_cast<float>(a.k) + a.eps);
     }
+    ret += held;
     if (share == 1)
         return ret;
     float *sums = staged.sums + warp_of_thread() * SUMS;

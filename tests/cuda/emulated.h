@@ -65,6 +65,7 @@ size_t emulated_plan_place(size_t m, size_t n, size_t k);
 struct emulated_steps {
     size_t made, changed, started; /* graphs, nodes, graphs */
     size_t nodes;                  /* of the graph started last */
+    size_t early; /* of these, those that begin while the one before ends */
     bool refused;
 };
 struct emulated_steps *emulated_steps_seen(void);

@@ -44,6 +44,7 @@ struct emulated_node {
     unsigned shared;
     size_t number, after; /* after: the node that it waits for; its own number:
                              none */
+    bool early;
     struct word words[WORDS];
 };
 
@@ -185,10 +186,26 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *ret, cudaGraph_t graph,
     struct emulated_node *node = new_node();
     cudaError_t error = fill(node, params);
     node->number = graph->count;
+    node->early = false;
     node->after = count ? (*after)->number : node->number;
     graph->nodes[graph->count++] = node;
     *ret = node;
     return error;
+}
+
+cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t *from,
+                                     const cudaGraphNode_t *to,
+                                     const struct cudaGraphEdgeData *edges,
+                                     size_t count)
+{
+    bool early = edges->type == cudaGraphDependencyTypeProgrammatic;
+    if (count != 1 || (*to)->after != (*to)->number)
+        wrong("a node waits for more than one");
+    if (early != (edges->from_port == cudaGraphKernelNodePortProgrammatic))
+        wrong("an edge of one type from the port of another");
+    (*to)->after = (*from)->number;
+    (*to)->early = early;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret, cudaGraph_t graph,
@@ -224,6 +241,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream)
     static bool done[MAX_NODES];
     steps.started++;
     steps.nodes = graph->count;
+    steps.early = 0;
+    for (size_t i = 0; i < graph->count; i++)
+        steps.early += graph->nodes[i]->early;
     memset(done, 0, sizeof done);
     for (size_t left = graph->count; left; left--) {
         size_t at = graph->count;

@@ -82,10 +82,34 @@ static void a_layer_takes_few_launches(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* All of a layer: each waits within for the one before. */
+static void a_layer_begins_early(void **state)
+{
+    enum { LENGTH = 40 };
+    static const struct {
+        enum bench_kind kind;
+        size_t of_a_layer;
+    } cases[] = {{BENCH_345M, 9}, {BENCH_345M_DENSE, 6}};
+    (void)state;
+    const char *reason = NULL;
+    const struct kernels *table = kernels_emulated(&reason);
+    if (!table)
+        printf("SKIP cuda emulated: %s\n", reason);
+    for (size_t i = 0; table && i < sizeof cases / sizeof cases[0]; i++) {
+        size_t early[2];
+        for (size_t layers = 1; layers <= 2; layers++) {
+            launches(table, cases[i].kind, false, layers, LENGTH);
+            early[layers - 1] = emulated_steps_seen()->early;
+        }
+        assert_int_equal(early[1] - early[0], cases[i].of_a_layer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_layer_takes_few_launches),
+        cmocka_unit_test(a_layer_begins_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ using std::size_t;
 #define cuda_code             emulated_code
 #define cuda_fetch            emulated_fetch
 #define cuda_has_warpgroups   emulated_has_warpgroups
+#define cuda_begins_early     emulated_begins_early
 #define cuda_processors       emulated_processors
 #define cuda_blocks_of_shared emulated_blocks_of_shared
 #define cuda_put_off          emulated_put_off
@@ -454,6 +455,19 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *ret, cudaGraph_t graph,
                                    const cudaGraphNode_t *after, size_t count,
                                    const struct cudaKernelNodeParams *node);
+enum cudaGraphDependencyType_enum {
+    cudaGraphDependencyTypeDefault,
+    cudaGraphDependencyTypeProgrammatic
+};
+constexpr unsigned char cudaGraphKernelNodePortProgrammatic = 1;
+struct cudaGraphEdgeData {
+    unsigned char from_port, to_port, type, reserved[5];
+};
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph,
+                                     const cudaGraphNode_t *from,
+                                     const cudaGraphNode_t *to,
+                                     const struct cudaGraphEdgeData *edges,
+                                     size_t count);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret, cudaGraph_t graph,
                                  unsigned long long flags);
 cudaError_t cudaGraphExecKernelNodeSetParams(
