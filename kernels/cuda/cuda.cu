@@ -145,7 +145,11 @@ bool cuda_begins_early()
 
 bool cuda_has_warpgroups()
 {
+#ifdef __CUDACC__
     return warpgroups;
+#else
+    return warpgroups && has_warpgroups(); /* the emulation's, from now on */
+#endif
 }
 
 /* Nothing of what was freed goes back to the driver before the end, and no stream gets

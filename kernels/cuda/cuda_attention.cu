@@ -7,6 +7,7 @@
 #include "kernels/cuda/cuda_dense.h"
 #include "kernels/cuda/cuda_dense_walk.h"
 #include "kernels/cuda/cuda_join.h"
+#include "kernels/cuda/cuda_prompt.h"
 #include "kernels/cuda/cuda_tensor.h"
 #include "kernels/cuda/cuda_tiles.h"
 
@@ -404,6 +405,35 @@ static int attend_by_warps(struct kernel_run *run,
                        s, parts);
 }
 
+/* More than TENSOR_FEW rows over bf16 pages; KERNEL_UNSUPPORTED: another way. */
+template <unsigned WIDTH>
+static int attend_by_groups(struct kernel_run *run,
+                            const struct paged<uint16_t> &s, size_t longest)
+{
+    using Way = struct prompt_way<WIDTH>;
+    if (!cuda_has_warpgroups() || s.sizes.d != WIDTH || s.pages.hidden)
+        return KERNEL_UNSUPPORTED;
+    constexpr size_t BYTES = sizeof(struct prompt_tile<Way>);
+    const struct dense_sizes &z = s.sizes;
+    const size_t blocks = cuda_ceil(s.m * z.group, Way::ROWS) * z.hkv;
+    const size_t count = parts_for(blocks, 1, BYTES, longest / SPLIT_MIN,
+                                   longest / SPLIT_MORE);
+    cuda_workspace outs(run), logs(run);
+    struct tile_parts parts = {nullptr, nullptr, false,
+                               cuda_stream_number(run)};
+    if (count > 1) {
+        parts.out = outs.take<float>(count, z.places, z.d);
+        parts.log = logs.take<float>(count, z.places);
+        if (!parts.out || !parts.log)
+            return KERNEL_NO_MEMORY;
+    }
+    int code = cuda_launch(run, attend_prompt<Way>,
+                           {blocks * count, 1, 1, Way::THREADS, BYTES}, s, parts, count);
+    return code || count == 1
+               ? code
+               : cuda_join(run, s.out, &parts, count, z.places, z.d, false);
+}
+
 template <unsigned WIDTH, typename Source>
 static int attend_on_tensors(struct kernel_run *run, const Source &s,
                              size_t batches, size_t queries, size_t longest)
@@ -412,6 +442,13 @@ static int attend_on_tensors(struct kernel_run *run, const Source &s,
         if (queries * s.sizes.group <= TENSOR_FEW &&
             cuda_ceil(TENSOR_FEW, WARP_ROWS) * s.sizes.hkv <= JOIN_MAX)
             return attend_by_warps<WIDTH>(run, s, longest);
+    if constexpr (std::is_same<Source, struct paged<uint16_t>>::value) {
+        int code = queries * s.sizes.group <= TENSOR_FEW
+                       ? KERNEL_UNSUPPORTED
+                       : attend_by_groups<WIDTH>(run, s, longest);
+        if (code != KERNEL_UNSUPPORTED)
+            return code;
+    }
     using number = typename Source::number;
     return queries * s.sizes.group <= TENSOR_FEW
                ? attend_by(run, s, batches, queries, longest, TENSOR_FEW,

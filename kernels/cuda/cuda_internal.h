@@ -161,6 +161,7 @@ constexpr size_t CUDA_MAX_BLOCKS = 0x7FFFFFFF;
 constexpr size_t CUDA_MAX_ROWS = 65535;      /* grid.y, grid.z */
 constexpr size_t CUDA_MAX_SHARED = 48 << 10; /* what needs no asking */
 constexpr size_t CUDA_MAX_ASKED = 99 << 10;  /* that every device has */
+constexpr size_t CUDA_MAX_MORE = 227 << 10;  /* where cuda_has_warpgroups() */
 
 constexpr size_t cuda_ceil(size_t a, size_t b)
 {
@@ -197,13 +198,17 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
     if (!grid.x || !grid.y || !grid.z)
         return KERNEL_OK;
     if (grid.x > CUDA_MAX_BLOCKS || grid.y > CUDA_MAX_ROWS ||
-        grid.z > CUDA_MAX_ROWS || grid.shared > CUDA_MAX_ASKED)
+        grid.z > CUDA_MAX_ROWS ||
+        grid.shared > (cuda_has_warpgroups() ? CUDA_MAX_MORE : CUDA_MAX_ASKED))
         return KERNEL_UNSUPPORTED;
     if (grid.shared > CUDA_MAX_SHARED) {
         cuda_bind();
         int code = cuda_code(cudaFuncSetAttribute(
             kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-            static_cast<int>(CUDA_MAX_ASKED))); /* the kernel's, whoever asks */
+            static_cast<int>(grid.shared > CUDA_MAX_ASKED
+                                 ? CUDA_MAX_MORE
+                                 : CUDA_MAX_ASKED))); /* the kernel's, whoever
+                                                         asks */
         if (code)
             return code;
     }

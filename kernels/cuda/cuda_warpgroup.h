@@ -20,6 +20,14 @@
  *     multiply_group_turned   b [16 rows of the sum, COLUMNS], `b` the first row; a in
  *                             registers
  *
+ * Products that run on behind the program, until wait_products<LATER> says that all of
+ * the warp's groups but the last LATER are done: a matrix is group_matrix_of<ROWS>, its
+ * first number, of panels of ROWS rows, or what is `numbers` behind (group_matrix_at).
+ *
+ *     multiply_128            a [64 rows, 16 of the sum], b [128 rows, the same 16]
+ *     multiply_turned         b [16 rows of the sum, COLUMNS]; a in registers
+ *     commit_products         those since the last one are a group
+ *
  * begin_products ... end_products: between them no other instruction touches c or a;
  * then the sums are there.  hold: what was written to the registers is, before what
  * follows, and nothing behind reads them sooner; c and a are held before and c behind.
@@ -41,6 +49,11 @@ constexpr bool FOR_WARPGROUPS = false;
 #endif
 
 #ifdef __CUDACC__
+/* PTX's matrix descriptor, whose upper half is the same for all. */
+struct group_matrix {
+    unsigned low;
+};
+
 static __device__ __forceinline__ constexpr bool has_warpgroups()
 {
     return FOR_WARPGROUPS;
@@ -170,6 +183,93 @@ static __device__ __forceinline__ void multiply_group_turned(float (*c)[4],
         multiply_turned_128(c, a, b);
 }
 
+/* ---- Products that run on behind the program ---- */
+
+/* Upper half of a descriptor (matrix_at). */
+constexpr unsigned GROUP_HIGH = 1u << 30 | 1024 >> 4;
+
+/* Made anew wherever it is asked for: in a loop it would stay in registers. */
+template <unsigned ROWS>
+static __device__ __forceinline__ struct group_matrix group_matrix_of(
+    const uint16_t *at)
+{
+    constexpr unsigned panel = ROWS * 128 >> 4;
+    unsigned low = shared_address(at) >> 4 | panel << 16;
+    asm volatile("" : "+r"(low));
+    return {low};
+}
+
+static __device__ __forceinline__ struct group_matrix group_matrix_at(
+    struct group_matrix of, unsigned numbers)
+{
+    return {of.low + static_cast<unsigned>(numbers * sizeof(uint16_t) >> 4)};
+}
+
+static __device__ __forceinline__ void commit_products()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
+}
+template <unsigned LATER> static __device__ __forceinline__ void wait_products()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(LATER) : "memory");
+}
+
+/* A sum of what is not negative is there before anything behind this begins: the
+ * compiler would wait for products first, and make it then. */
+static __device__ __forceinline__ void first_of_all(float sum)
+{
+    asm volatile("{ .reg .pred p; setp.lt.f32 p, %0, 0f00000000; @p trap; }"
+                 :
+                 : "f"(sum)
+                 : "memory");
+}
+
+#define GROUP_64                                                               \
+    GROUP_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "  \
+             "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, "    \
+             "%56, %57, %58, %59, %60, %61, %62, %63"
+
+template <bool FRESH>
+static __device__ __forceinline__ void multiply_128(float (*c)[4],
+                                                    struct group_matrix a,
+                                                    struct group_matrix b)
+{
+    asm volatile(
+        "{ .reg .pred p; .reg .b64 a, b; setp.ne.b32 p, %66, 0;\n"
+        "mov.b64 a, {%64, %67}; mov.b64 b, {%65, %67};\n"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" GROUP_64
+        "}, a, b, p, 1, 1, 0, 0; }"
+        : GROUP_SUMS(0), GROUP_SUMS(8)
+        : "r"(a.low), "r"(b.low), "r"(FRESH ? 0 : 1), "r"(GROUP_HIGH));
+}
+
+template <unsigned COLUMNS>
+static __device__ __forceinline__ void multiply_turned(float (*c)[4],
+                                                       const unsigned *a,
+                                                       struct group_matrix b)
+{
+    static_assert(COLUMNS == 64 || COLUMNS == 128, "no such product");
+    if constexpr (COLUMNS == 64)
+        asm volatile(
+            "{ .reg .pred p; .reg .b64 b; setp.ne.b32 p, %37, 0;\n"
+            "mov.b64 b, {%36, %38};\n"
+            "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" GROUP_32
+            "}, {%32, %33, %34, %35}, b, p, 1, 1, 1; }"
+            : GROUP_SUMS(0)
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(1),
+              "r"(GROUP_HIGH));
+    else
+        asm volatile(
+            "{ .reg .pred p; .reg .b64 b; setp.ne.b32 p, %69, 0;\n"
+            "mov.b64 b, {%68, %70};\n"
+            "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" GROUP_64
+            "}, {%64, %65, %66, %67}, b, p, 1, 1, 1; }"
+            : GROUP_SUMS(0), GROUP_SUMS(8)
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(1),
+              "r"(GROUP_HIGH));
+}
+
+#undef GROUP_64
 #undef GROUP_32
 #undef GROUP_FOUR
 #undef GROUP_SUMS
@@ -199,6 +299,38 @@ template <unsigned COLUMNS>
 static __device__ __forceinline__ void multiply_group_turned(float (*)[4],
                                                              const unsigned *,
                                                              const uint16_t *)
+{
+}
+template <unsigned ROWS>
+static __device__ __forceinline__ struct group_matrix group_matrix_of(
+    const uint16_t *)
+{
+    return {};
+}
+static __device__ __forceinline__ struct group_matrix group_matrix_at(
+    struct group_matrix of, unsigned)
+{
+    return of;
+}
+static __device__ __forceinline__ void commit_products()
+{
+}
+template <unsigned LATER> static __device__ __forceinline__ void wait_products()
+{
+}
+static __device__ __forceinline__ void first_of_all(float)
+{
+}
+template <bool FRESH>
+static __device__ __forceinline__ void multiply_128(float (*)[4],
+                                                    struct group_matrix,
+                                                    struct group_matrix)
+{
+}
+template <unsigned COLUMNS>
+static __device__ __forceinline__ void multiply_turned(float (*)[4],
+                                                       const unsigned *,
+                                                       struct group_matrix)
 {
 }
 

@@ -32,7 +32,8 @@ enum { MAX_THREADS = 1024, WARP = 32 };
 /* No power of two: the stacks would share the lines of the cache. */
 constexpr size_t STACK = (128 << 10) + 65 * 64;
 
-enum state { READY, AT_BLOCK, AT_WARP, DONE };
+/* AT_FLAG: until `may` says so. */
+enum state { READY, AT_BLOCK, AT_WARP, AT_FLAG, DONE };
 
 struct fibre {
 #if !defined(__x86_64__)
@@ -43,6 +44,9 @@ struct fibre {
     unsigned from;
     void *own; /* what it brought for `all` */
     void (*all)(void *const *lanes);
+    bool (*may)(const void *flag, unsigned value);
+    const void *flag;
+    unsigned flag_value;
     void *fake_stack; /* the sanitizer's */
 };
 
@@ -188,6 +192,13 @@ void wait(enum state state)
     go_on(&fibres[self], false);
 }
 
+bool may_run(unsigned thread)
+{
+    const struct fibre *f = &fibres[thread];
+    return states[thread] == READY ||
+           (states[thread] == AT_FLAG && f->may(f->flag, f->flag_value));
+}
+
 /* Lets each of the `count` threads from `first` on run until it cannot. */
 bool run_ready(unsigned first, unsigned count)
 {
@@ -198,7 +209,7 @@ bool run_ready(unsigned first, unsigned count)
                      : order == 1 ? count - 1 - i
                                   : (shift + i * 37) % count;
         queue[queued] = first + t;
-        queued += states[first + t] == READY;
+        queued += may_run(first + t);
     }
     if (queued)
         go_on(&caller, false);
@@ -210,12 +221,13 @@ bool answer_warp(unsigned warp)
 {
     struct fibre *lanes = fibres + warp * WARP;
     enum state *state = states + warp * WARP;
-    unsigned waiting = 0, ended = 0;
+    unsigned waiting = 0, ended = 0, behind = 0;
     for (unsigned i = 0; i < WARP; i++) {
         waiting += state[i] == AT_WARP;
         ended += state[i] != AT_WARP;
+        behind += state[i] == AT_FLAG;
     }
-    if (!waiting)
+    if (!waiting || behind)
         return false;
     if (ended)
         wrong("some lanes of a warp wait for others that do not come");
@@ -332,6 +344,87 @@ bool emulated_is_shared(const void *at, size_t bytes)
            from - first <= shared_bytes - bytes;
 }
 
+/* ---- What warps hand to one another ---- */
+
+struct ring {
+    unsigned phase : 1, count : 15, pending : 16;
+    unsigned none;
+};
+static_assert(sizeof(struct ring) == sizeof(uint64_t), "as on a device");
+
+static void wait_for_flag(bool (*may)(const void *, unsigned), const void *flag,
+                          unsigned value)
+{
+    struct fibre *own = &fibres[current];
+    own->may = may;
+    own->flag = flag;
+    own->flag_value = value;
+    while (!may(flag, value))
+        wait(AT_FLAG);
+    states[current] = READY;
+}
+
+static struct ring *ring_at(uint64_t *b)
+{
+    if (!emulated_is_shared(b, sizeof *b))
+        wrong("a barrier is not in shared memory");
+    return reinterpret_cast<struct ring *>(b);
+}
+
+void ring_start(uint64_t *b, unsigned count)
+{
+    *ring_at(b) = {0, count, count, 0};
+}
+
+void ring_arrive(uint64_t *b)
+{
+    struct ring *r = ring_at(b);
+    if (!r->pending)
+        wrong("more threads arrive than a barrier has");
+    if (--r->pending)
+        return;
+    r->pending = r->count;
+    r->phase ^= 1;
+}
+
+static bool is_other_phase(const void *flag, unsigned parity)
+{
+    return static_cast<const struct ring *>(flag)->phase != parity;
+}
+
+void ring_wait(uint64_t *b, unsigned parity)
+{
+    wait_for_flag(is_other_phase, ring_at(b), parity);
+}
+
+static struct meeting {
+    unsigned arrived, turn;
+} meetings[16];
+
+static bool is_later_turn(const void *flag, unsigned turn)
+{
+    return static_cast<const struct meeting *>(flag)->turn != turn;
+}
+
+static struct meeting *arrive_at(unsigned id, unsigned count)
+{
+    struct meeting *m = &meetings[id];
+    if (!id || id >= 16 || count % WARP)
+        wrong("no such barrier");
+    if (++m->arrived == count) {
+        m->arrived = 0;
+        m->turn++;
+    }
+    return m;
+}
+
+void meet_warps(unsigned id, unsigned count)
+{
+    unsigned turn = meetings[id].turn;
+    struct meeting *m = arrive_at(id, count);
+    wait_for_flag(is_later_turn, m, turn);
+}
+
 struct ballot {
     bool value;
     unsigned all;
@@ -416,7 +509,8 @@ cudaError_t emulated_answer()
 
 /* The kernels that may have more than 48 KB. */
 constexpr unsigned MAX_ALLOWED = 64;
-constexpr size_t USUAL_SHARED = 48 << 10, MAX_SHARED = 99 << 10;
+constexpr size_t USUAL_SHARED = 48 << 10, MAX_SHARED = 99 << 10,
+                 MORE_SHARED = 227 << 10;
 static struct {
     const void *kernel;
     size_t bytes;
@@ -424,7 +518,8 @@ static struct {
 
 cudaError_t emulated_allow(const void *kernel, int bytes)
 {
-    if (bytes < 0 || static_cast<size_t>(bytes) > MAX_SHARED)
+    if (bytes < 0 || static_cast<size_t>(bytes) >
+                         (has_warpgroups() ? MORE_SHARED : MAX_SHARED))
         return cudaErrorInvalidValue;
     for (auto &a : allowed)
         if (!a.kernel || a.kernel == kernel) {
@@ -477,6 +572,9 @@ static void run_blocks(void *of, void *argument)
         run_block();
         race_block_end();
         emulated_end_copies();
+        for (const struct meeting &m : meetings)
+            if (m.arrived)
+                wrong("a block ended with a barrier half full");
         free(shared_memory);
     }
 }

@@ -10,7 +10,8 @@ enum {
     MAX_THREADS = 1024,
     MAX_COPIES = 256,
     MAX_GROUPS = 8,
-    GROUP_COLUMNS = 128 /* of a warpgroup's product, at most */
+    GROUP_COLUMNS = 128, /* of a warpgroup's product, at most */
+    MAX_PRODUCTS = 64    /* of a warpgroup, under way */
 };
 
 static float widen(unsigned half)
@@ -154,6 +155,7 @@ struct group_matmul {
     const uint16_t *b;
     unsigned warp, columns;
     bool turned, fresh;
+    unsigned panel; /* numbers */
 };
 
 /* A number of shared memory where the device looks for it: bits 4 to 6 of an address
@@ -172,7 +174,7 @@ static const uint16_t *right_number(const struct group_matmul *of, unsigned k,
                                     unsigned j)
 {
     return group_number(of->turned
-                            ? of->b + j / 64 * GROUP_PANEL + k * 64 + j % 64
+                            ? of->b + j / 64 * of->panel + k * 64 + j % 64
                             : of->b + j * 64 + k);
 }
 
@@ -186,6 +188,18 @@ static float left_number(void *const *lanes, unsigned row, unsigned k)
                                    (its->warp % 4 * 16 + row) * 64 + k));
     return widen(its->a[row / 8 + k / 8 * 2] >> 16 * (k % 2) & 0xFFFFu);
 }
+
+/* Of a thread: products that are not made yet, in groups; they are when somebody waits
+ * for them, so that who changes what they read, or reads their sums, sooner has other
+ * numbers. */
+struct products {
+    struct group_matmul waiting[MAX_PRODUCTS];
+    unsigned count;
+    unsigned ends[MAX_GROUPS]; /* of each group, oldest first */
+    unsigned groups;
+};
+
+static struct products products_of[MAX_THREADS];
 
 static void multiply_group_together(void *const *lanes)
 {
@@ -221,16 +235,17 @@ static void check_rows(const uint16_t *at, unsigned rows)
 
 void emulated_multiply_group(float (*c)[4], const unsigned *a,
                              const uint16_t *shared_a, const uint16_t *b,
-                             unsigned columns, bool turned, bool fresh)
+                             unsigned columns, bool turned, bool fresh,
+                             unsigned panel)
 {
-    struct group_matmul own = {c,      a,      shared_a, b, warp_of_thread(),
-                               columns, turned, fresh};
+    struct group_matmul own = {c,       a,      shared_a, b, warp_of_thread(),
+                               columns, turned, fresh,    panel};
     const void *caller = __builtin_return_address(0);
     if (columns > GROUP_COLUMNS)
         emulated_wrong("a warpgroup's product is wider than the emulation's");
     check_rows(b, turned ? 16 : columns);
     if (turned && columns > 64)
-        check_rows(b + GROUP_PANEL, 16);
+        check_rows(b + panel, 16);
     /* Who reads what does not matter to the race detector, but that all is. */
     for (unsigned i = lane_of_thread(); i < (turned ? 16 : columns); i += LANES)
         for (unsigned j = 0; j < (turned ? columns : 16); j += 8)
@@ -244,7 +259,34 @@ void emulated_multiply_group(float (*c)[4], const unsigned *a,
                                      64 +
                                  lane_of_thread() % 2 * 8),
                     16, RACE_READ, caller);
-    emulated_together(&own, multiply_group_together);
+    struct products *all = &products_of[threadIdx.x];
+    if (all->count == MAX_PRODUCTS)
+        emulated_wrong("more products under way than the emulation holds");
+    all->waiting[all->count++] = own;
+}
+
+void commit_products()
+{
+    struct products *own = &products_of[threadIdx.x];
+    if (own->groups == MAX_GROUPS)
+        emulated_wrong("more groups of products than the emulation holds");
+    own->ends[own->groups++] = own->count;
+}
+
+void emulated_wait_products(unsigned later)
+{
+    struct products *own = &products_of[threadIdx.x];
+    if (own->groups <= later)
+        return;
+    unsigned groups = own->groups - later, done = own->ends[groups - 1];
+    for (unsigned i = 0; i < done; i++)
+        emulated_together(&own->waiting[i], multiply_group_together);
+    own->count -= done;
+    std::memmove(own->waiting, own->waiting + done,
+                 own->count * sizeof own->waiting[0]);
+    own->groups = later;
+    for (unsigned i = 0; i < later; i++)
+        own->ends[i] = own->ends[groups + i] - done;
 }
 
 /* ---- A matrix turned in its registers ---- */
@@ -355,6 +397,7 @@ void emulated_begin_copies()
 {
     for (unsigned t = 0; t < blockDim.x; t++) {
         copies_of[t].count = copies_of[t].groups = 0;
+        products_of[t].count = products_of[t].groups = 0;
         unpublished_of[t].count = 0;
     }
 }
@@ -362,6 +405,6 @@ void emulated_begin_copies()
 void emulated_end_copies()
 {
     for (unsigned t = 0; t < blockDim.x; t++)
-        if (copies_of[t].count)
-            emulated_wrong("a block ended with copies under way");
+        if (copies_of[t].count || products_of[t].count)
+            emulated_wrong("a block ended with copies or products under way");
 }

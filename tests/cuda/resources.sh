@@ -48,9 +48,9 @@ done | awk '
         for (n in list)
             printf "%d %d %d %d %s\n", hmma[n], ldsm[n], ldgsts[n], local_memory[n], n
     }' | c++filt | sed 's/(.*//; s/void //' | awk '
-    { tiles = /attend_tensor<|attend_warps<|attend_union<|attend_lists<|attend_part<|sum_by_tensors<|score_tensor</ }
+    { tiles = /attend_prompt<|attend_tensor<|attend_warps<|attend_union<|attend_lists<|attend_part<|sum_by_tensors<|score_tensor</ }
     tiles && ($1 == 0 || $2 == 0) { print "FAILED: no products on the tensor cores: " $0; bad = 1 }
-    tiles && /unsigned short|attend_warps|attend_lists/ && !/score_tensor/ && $3 == 0 { print "FAILED: no copies behind: " $0; bad = 1 }
+    tiles && /unsigned short|attend_prompt|attend_warps|attend_lists/ && !/score_tensor/ && $3 == 0 { print "FAILED: no copies behind: " $0; bad = 1 }
     tiles && $4 > 0 { print "FAILED: memory of a thread: " $0; bad = 1 }
     tiles { count++ }
     END { printf "sm_90a: %d kernels by tiles\n", count; exit bad || !count }'

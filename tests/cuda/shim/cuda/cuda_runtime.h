@@ -89,6 +89,9 @@ using std::size_t;
 #define star_turns            emulated_star_turns
 #define warp_pages            emulated_warp_pages
 #define dense_walk            emulated_dense_walk
+#define prompt_tile           emulated_prompt_tile
+#define prompt_rows           emulated_prompt_rows
+#define prompt_item           emulated_prompt_item
 #define hils_walk             emulated_hils_walk
 #define list_walk             emulated_list_walk
 #define candidate_lists       emulated_candidate_lists
@@ -182,6 +185,11 @@ static inline unsigned __ballot_sync(unsigned, bool value)
     return emulated_ballot(value);
 }
 
+static inline bool __any_sync(unsigned, bool value)
+{
+    return emulated_ballot(value) != 0;
+}
+
 /* What tensor cores and copies behind the program's back do
  * (kernels/cuda/cuda_fragments.h), bit for bit as PTX lays matrices out.  A copy is
  * made when its group is waited for, not before: who does not wait reads NaNs. */
@@ -215,12 +223,21 @@ template <unsigned COUNT, typename T> static inline void hold(T (*)[4])
 static inline void begin_products()
 {
 }
+void commit_products();
+void emulated_wait_products(unsigned later);
+template <unsigned LATER> static inline void wait_products()
+{
+    emulated_wait_products(LATER);
+}
 static inline void end_products()
 {
+    commit_products();
+    wait_products<0>();
 }
 void emulated_multiply_group(float (*c)[4], const unsigned *a,
                              const uint16_t *shared_a, const uint16_t *b,
-                             unsigned columns, bool turned, bool fresh);
+                             unsigned columns, bool turned, bool fresh,
+                             unsigned panel = 64 * 64);
 template <unsigned COLUMNS, bool FRESH>
 static inline void multiply_group(float (*c)[4], const uint16_t *a,
                                   const uint16_t *b)
@@ -232,6 +249,49 @@ static inline void multiply_group_turned(float (*c)[4], const unsigned *a,
                                          const uint16_t *b)
 {
     emulated_multiply_group(c, a, nullptr, b, COLUMNS, true, false);
+}
+
+/* The same, of matrices whose panels may be of more rows. */
+struct group_matrix {
+    const uint16_t *at;
+    unsigned panel;
+};
+template <unsigned ROWS>
+static inline struct group_matrix group_matrix_of(const uint16_t *at)
+{
+    return {at, ROWS * 64};
+}
+static inline struct group_matrix group_matrix_at(struct group_matrix of,
+                                                  unsigned numbers)
+{
+    return {of.at + numbers, of.panel};
+}
+static inline void first_of_all(float)
+{
+}
+template <bool FRESH>
+static inline void multiply_128(float (*c)[4], struct group_matrix a,
+                                struct group_matrix b)
+{
+    emulated_multiply_group(c, nullptr, a.at, b.at, 128, false, FRESH);
+}
+template <unsigned COLUMNS>
+static inline void multiply_turned(float (*c)[4], const unsigned *a,
+                                   struct group_matrix b)
+{
+    emulated_multiply_group(c, a, nullptr, b.at, COLUMNS, true, false, b.panel);
+}
+
+/* How warps hand tiles to one another (kernels/cuda/cuda_ring.h). */
+void ring_start(uint64_t *b, unsigned count);
+void ring_arrive(uint64_t *b);
+void ring_wait(uint64_t *b, unsigned parity);
+void meet_warps(unsigned id, unsigned count);
+template <unsigned COUNT> static inline void give_registers()
+{
+}
+template <unsigned COUNT> static inline void take_registers()
+{
 }
 
 /* c + two integers of 16 bits times the lower, or the upper, two of four bytes. */
@@ -364,7 +424,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool,
                                     cudaMemPoolAttr attribute, void *ret);
 
 /* More than 48 KB of shared memory must be asked for, kernel by kernel, and is
- * 99 KB at most, as on the smallest of the devices. */
+ * 99 KB at most, as on the smallest of the devices; 227 KB of one with wgmma. */
 cudaError_t emulated_allow(const void *kernel, int bytes);
 template <typename... Parameters>
 static inline cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...),
