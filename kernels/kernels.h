@@ -234,6 +234,21 @@ struct kernel_places {
     size_t first, rows;
 };
 
+/* A layer's attention of texts that lie one behind the other and see themselves alone,
+ * from the rows that it reads to what it makes of them. */
+struct kernel_text_part {
+    struct kernel_product q, k, v; /* outs: room for the backend; no `plus` */
+    struct kernel_heads q_head,
+        k_head;               /* of these; x as their outs, none kept */
+    const float *angles;      /* of `angles`; NULL where none are turned */
+    const size_t *host_start; /* this and those below: attention_texts' */
+    size_t texts, hkv, d, window;
+    bool causal;
+    float *mixed;              /* [m, hq, d], room for the backend */
+    struct kernel_product out; /* of attention's outputs; out may be the rows' x
+                                  or room */
+};
+
 /* The sizes of one call of HiLS attention.  `n` slots hold keys and values;
  * chunk c is slots [c chunk, (c + 1) chunk).  Query i at slot t = position[i]
  * sees the window [l, t], l = max(0, floor((t - window + 1) / chunk) chunk),
@@ -326,6 +341,12 @@ struct kernels {
     void (*run_end)(struct kernel_run *run);
 
     /* ---- Matmul ---- */
+
+    /* Has weights of the same inputs lie side by side, where products of the same rows
+     * by all of them can be made as one (cuda: of bf16); each stays a weight of its
+     * own.  Of an error nothing is changed. */
+    int (*weights_join)(struct kernel_run *run,
+                        struct kernel_weight *const *weights, size_t count);
 
     /* Makes a weight of `host` [n, k] of `type`, which must stay where it is until
      * weight_free; the backend may use it in place, or keep a packed copy (cpu: from the first
@@ -430,6 +451,13 @@ struct kernels {
                            const float *k, const float *v,
                            const size_t *host_start, size_t texts, size_t hq,
                            size_t hkv, size_t d, size_t window, bool causal);
+
+    /* Computes the part's products of rows, their heads, attention_texts over them and
+     * the product of that.  cuda: where weights are not f32 and m is not few, what lies
+     * between two products is bf16, also keys and values. */
+    int (*attend_texts)(struct kernel_run *run,
+                        const struct kernel_text_part *part,
+                        const struct kernel_rows *rows, size_t m);
 
     /* Writes x [rows, hkv, d] to slots [first, first + rows) of one layer's keys, or
      * values, in pages `by_head` of `type`, rounded to nearest even if that is

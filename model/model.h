@@ -253,6 +253,12 @@ void session_close(struct session *session); /* NULL: ok */
 int session_soft_prefix(struct session *session, const float *vector,
                         struct err *err);
 
+/* Puts tokens behind those that were read, which are read together with what comes next:
+ * the length counts them, and there are no logits until then.  ERR_USAGE: of a model
+ * with HiCI attention. */
+int session_put(struct session *session, const int32_t *ids, size_t count,
+                struct err *err);
+
 /* Return the number of tokens read, and their ids [length], valid until the next call
  * for the session. */
 size_t session_length(const struct session *session);

@@ -285,9 +285,17 @@ static int attention_texts(struct kernel_run *run, float *out, const float *q,
                                texts, hq, hkv, d, window, causal);
 }
 
+static int attend_texts(struct kernel_run *run,
+                        const struct kernel_text_part *part,
+                        const struct kernel_rows *rows, size_t m)
+{
+    return ref_attend_texts(kernels_cpu(), run, part, rows, m);
+}
+
 void cpu_fill_attention(struct kernels *table)
 {
     table->attention = attention;
     table->attention_bidirectional = attention_bidirectional;
     table->attention_texts = attention_texts;
+    table->attend_texts = attend_texts;
 }

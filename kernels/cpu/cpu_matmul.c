@@ -102,6 +102,7 @@ void cpu_fill_matmuls(struct kernels *table)
 {
     table->weight = weight;
     table->weight_free = weight_free;
+    table->weights_join = ref_weights_join;
     table->matmul = matmul;
     table->matmul_bias = matmul_bias;
     table->matmuls = matmuls;

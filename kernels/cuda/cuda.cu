@@ -303,6 +303,7 @@ static void fill()
     cuda_fill_transformer(&table);
     cuda_fill_heads(&table);
     cuda_fill_attention(&table);
+    cuda_fill_texts(&table);
     cuda_fill_memories(&table);
     cuda_fill_summaries(&table);
     cuda_fill_hils(&table);

@@ -168,6 +168,7 @@ bool prepare(cublasLtHandle_t handle, struct plan *p)
 {
     const struct matmul_shape *s = &p->shape;
     cudaDataType_t in = s->type == KERNEL_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+    cudaDataType_t out = s->narrow ? CUDA_R_16BF : CUDA_R_32F;
     return blas.desc_create(&p->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F) ==
                CUBLAS_STATUS_SUCCESS &&
            describe(p, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T) &&
@@ -176,7 +177,7 @@ bool prepare(cublasLtHandle_t handle, struct plan *p)
                       CUBLASLT_EPILOGUE_BIAS) &&
              describe(p, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F))) &&
            lay_out(&p->w, in, s->k, s->n) && lay_out(&p->a, in, s->k, s->m) &&
-           lay_out(&p->out, CUDA_R_32F, s->n, s->m) && choose(handle, p);
+           lay_out(&p->out, out, s->n, s->m) && choose(handle, p);
 }
 
 /* The shape's, or of its places the one that was used longest ago.  With the
@@ -201,7 +202,7 @@ struct plan *plan_for(unsigned stream, const struct matmul_shape *shape)
     return p;
 }
 
-int multiply(struct kernel_run *run, struct plan *p, float *out, const void *a,
+int multiply(struct kernel_run *run, struct plan *p, void *out, const void *a,
              const void *w, const float *bias, bool add)
 {
     const float one = 1, before = add ? 1.0f : 0.0f;
@@ -232,12 +233,13 @@ const char *cuda_blas_lacks()
                    "of 16 rows and more are many times slower";
 }
 
-int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
-                      const void *w, const float *bias, int type, size_t m,
-                      size_t n, size_t k, bool add)
+int cuda_blas_matmul(struct kernel_run *run, void *out, bool narrow,
+                     const void *a, const void *w, const float *bias, int type,
+                     size_t m, size_t n, size_t k, bool add)
 {
     const struct matmul_shape shape = {type,
                                 bias != nullptr,
+                                narrow,
                                 m,
                                 n,
                                 k,

@@ -84,6 +84,14 @@ static __device__ __forceinline__ float exp2_near(float x)
     return y;
 }
 
+/* 1 / x to about 2^-22 of it; of infinity 0. */
+static __device__ __forceinline__ float reciprocal_near(float x)
+{
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 /* 16 bytes, both sides aligned; or 4.  They are there for the thread after
  * wait_copies, for the others after a barrier behind it. */
 static __device__ __forceinline__ void copy_16(void *shared, const void *global)

@@ -16,7 +16,11 @@ struct kernel_weight {
     void *device; /* [n, k] */
     int type;     /* enum kernel_type */
     size_t n, k;
+    struct cuda_joined *joined; /* whose memory it is in; nullptr: its own */
 };
+
+/* Whether products of the same rows by all of `count` weights can be one. */
+bool cuda_are_joined(const struct kernel_product *products, size_t count);
 
 /* The calling thread works with the device that was chosen. */
 void cuda_bind();
@@ -226,12 +230,12 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
 }
 
 /* cuBLASLt, opened when the first product asks for it (cuda_blas.cu).  Both matrices
- * of `type`, out in f32, sums in f32: out [m, n] = a [m, k] . w [n, k]^T
- * (+ bias [n], unless it is nullptr) (+ out).  KERNEL_UNSUPPORTED: there is no
- * such library, or it knows no way. */
-int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
-                     const void *w, const float *bias, int type, size_t m,
-                     size_t n, size_t k, bool add);
+ * of `type`, out in f32 or, `narrow`, in bf16, sums in f32: out [m, n] = a [m, k] .
+ * w [n, k]^T (+ bias [n], unless it is nullptr) (+ out).  KERNEL_UNSUPPORTED: there is
+ * no such library, or it knows no way. */
+int cuda_blas_matmul(struct kernel_run *run, void *out, bool narrow,
+                     const void *a, const void *w, const float *bias, int type,
+                     size_t m, size_t n, size_t k, bool add);
 
 /* Returns what is slow without the library, where it is missing; nullptr: it is
  * there. */
@@ -245,6 +249,25 @@ int cuda_matmuls_few(struct kernel_run *run,
                      const struct kernel_rows *rows, size_t m);
 int cuda_gated_few(struct kernel_run *run, const struct kernel_gate *gate,
                    const struct kernel_rows *rows, size_t m);
+
+/* Products whose rows are in bf16 (cuda_matmul.cu): whether all of `products` can be
+ * asked for so, of m rows; the rows, made in `room` (nullptr: no memory, or what failed
+ * is in *ret_code); and one, p.out in bf16, without bias and plus, or in f32 with them.
+ * KERNEL_UNSUPPORTED: the library knows no way, and nothing was touched. */
+bool cuda_are_rounded(const struct kernel_product *products, size_t count,
+                      size_t m);
+const uint16_t *cuda_rows_rounded(struct kernel_run *run, cuda_workspace *room,
+                                  const struct kernel_rows *rows, size_t m,
+                                  size_t k, int *ret_code);
+int cuda_matmul_narrow(struct kernel_run *run, const struct kernel_product &p,
+                       const uint16_t *a, size_t m);
+/* All of `count` products that are joined, as one: out [m, their n one behind the
+ * other], in bf16. */
+int cuda_matmul_joined(struct kernel_run *run, uint16_t *out,
+                       const struct kernel_product *products, size_t count,
+                       const uint16_t *a, size_t m);
+int cuda_matmul_rounded(struct kernel_run *run, const struct kernel_product &p,
+                        const uint16_t *a, size_t m);
 
 /* Weights of blocks (cuda_blocks.cu): n rows of the file as the device has them, in
  * room of n * block_row_bytes; and, on the device, in bf16, out [n, k]. */
@@ -270,6 +293,12 @@ int cuda_bend_rounded(struct kernel_run *run, uint16_t *out, const float *gate,
                       const float *up, size_t count, enum kernel_bend bend);
 int cuda_gelu_rounded(struct kernel_run *run, uint16_t *out, const float *x,
                       const float *bias, size_t m, size_t n);
+/* Of what is in bf16 already; out may be an input. */
+int cuda_bend_narrow(struct kernel_run *run, uint16_t *out,
+                     const uint16_t *gate, const uint16_t *up, size_t count,
+                     enum kernel_bend bend);
+int cuda_gelu_narrow(struct kernel_run *run, uint16_t *out, const uint16_t *x,
+                     const float *bias, size_t m, size_t n);
 int cuda_round(struct kernel_run *run, uint16_t *out, const float *in,
                size_t count);
 int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
@@ -283,6 +312,7 @@ void cuda_fill_matmuls(struct kernels *table);
 void cuda_fill_transformer(struct kernels *table);
 void cuda_fill_heads(struct kernels *table);
 void cuda_fill_attention(struct kernels *table);
+void cuda_fill_texts(struct kernels *table);
 void cuda_fill_memories(struct kernels *table);
 void cuda_fill_summaries(struct kernels *table);
 void cuda_fill_hils(struct kernels *table);

@@ -17,13 +17,100 @@ constexpr unsigned ELEMENTS = 256; /* threads over numbers */
 
 /* ---- Weights ---- */
 
+/* Memory of several weights, freed with the last of them. */
+struct cuda_joined {
+    void *device;
+    size_t weights;
+};
+
+static void memory_free(struct kernel_run *run, void *device)
+{
+    cuda_start_put_off(run);
+    cuda_code(cudaFreeAsync(device, cuda_stream(run)));
+}
+
 static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 {
-    if (w && w->device) {
-        cuda_start_put_off(run);
-        cuda_code(cudaFreeAsync(w->device, cuda_stream(run)));
-    }
+    if (w && w->joined && !--w->joined->weights) {
+        memory_free(run, w->joined->device);
+        free(w->joined);
+    } else if (w && w->device && !w->joined)
+        memory_free(run, w->device);
     free(w);
+}
+
+static size_t number_bytes_of(const struct kernel_weight *w)
+{
+    return w->n * w->k * kernel_type_size(w->type);
+}
+
+/* Whether each begins where the one before ends. */
+static bool lie_together(const struct kernel_weight *const *w, size_t count)
+{
+    bool together = count > 1;
+    for (size_t i = 0; i < count; i++)
+        together = together && w[i]->type == KERNEL_BF16 && w[i]->joined &&
+                   w[i]->k == w[0]->k &&
+                   (!i || w[i]->device ==
+                              static_cast<char *>(w[i - 1]->device) +
+                                  number_bytes_of(w[i - 1]));
+    return together;
+}
+
+bool cuda_are_joined(const struct kernel_product *products, size_t count)
+{
+    const struct kernel_weight *w[KERNEL_MAX_PRODUCTS];
+    if (count > KERNEL_MAX_PRODUCTS)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        w[i] = products[i].w;
+    return lie_together(w, count);
+}
+
+/* Copies weights to one memory. */
+static int copy_together(struct kernel_run *run, char *to,
+                         struct kernel_weight *const *weights, size_t count)
+{
+    int code = KERNEL_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        const size_t bytes = number_bytes_of(weights[i]);
+        code = cuda_copy(run, to, weights[i]->device, bytes);
+        to += bytes;
+    }
+    return code;
+}
+
+static int weights_join(struct kernel_run *run,
+                        struct kernel_weight *const *weights, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (weights[i]->type != KERNEL_BF16 || weights[i]->joined ||
+            weights[i]->k != weights[0]->k)
+            return KERNEL_OK;
+        bytes += number_bytes_of(weights[i]);
+    }
+    if (count < 2 || !bytes)
+        return KERNEL_OK;
+    void *memory = nullptr;
+    auto *joined = static_cast<struct cuda_joined *>(malloc(sizeof *weights[0]->joined));
+    int code = joined ? cuda_code(cudaMallocAsync(&memory, bytes, cuda_stream(run)))
+                      : KERNEL_NO_MEMORY;
+    if (!code && (code = copy_together(run, static_cast<char *>(memory), weights, count)))
+        memory_free(run, memory);
+    if (code) {
+        free(joined);
+        return code;
+    }
+    *joined = {memory, count};
+    char *at = static_cast<char *>(memory);
+    for (size_t i = 0; i < count; i++) {
+        memory_free(run, weights[i]->device);
+        weights[i]->device = at;
+        weights[i]->joined = joined;
+        at += number_bytes_of(weights[i]);
+    }
+    return cuda_code(cudaStreamSynchronize(cuda_stream(run))); /* as `weight` */
 }
 
 static int widened(struct kernel_run *run, const void *host, int type, size_t n,
@@ -131,10 +218,10 @@ static int decoded(struct kernel_run *run, cuda_workspace *room,
     return cuda_blocks_decode(run, rows, w);
 }
 
-/* The library may know a way without the bias only. */
-static int matmul_blas(struct kernel_run *run, float *out, const void *a,
-                       const struct kernel_weight *w, const float *bias,
-                       size_t m, bool add)
+/* By numbers of the weight's type, or, of blocks, bf16; out in bf16 where `narrow`. */
+static int matmul_blas(struct kernel_run *run, void *out, bool narrow,
+                       const void *a, const struct kernel_weight *w,
+                       const float *bias, size_t m, bool add)
 {
     struct kernel_weight wide = *w;
     cuda_workspace room(run);
@@ -143,13 +230,15 @@ static int matmul_blas(struct kernel_run *run, float *out, const void *a,
         code = decoded(run, &room, w, &wide);
     if (code)
         return code;
-    code = cuda_blas_matmul(run, out, a, wide.device, bias, wide.type, m, w->n,
-                            w->k, add);
-    if (code != KERNEL_UNSUPPORTED || !bias)
+    code = cuda_blas_matmul(run, out, narrow, a, wide.device, bias, wide.type,
+                            m, w->n, w->k, add);
+    if (code != KERNEL_UNSUPPORTED || !bias || narrow)
         return code;
-    code = cuda_blas_matmul(run, out, a, wide.device, nullptr, wide.type, m,
-                            w->n, w->k, add);
-    return code ? code : cuda_add_bias(run, out, bias, m, w->n);
+    /* It may know a way without the bias only. */
+    code = cuda_blas_matmul(run, out, false, a, wide.device, nullptr, wide.type,
+                            m, w->n, w->k, add);
+    return code ? code
+                : cuda_add_bias(run, static_cast<float *>(out), bias, m, w->n);
 }
 
 /* Whether the library is asked for products of so many rows. */
@@ -168,7 +257,7 @@ struct many {
     const struct kernel_rows *rows; /* nullptr: in bf16 alone, which are made */
     size_t m, k;
     const float *plain;
-    uint16_t *rounded;
+    const uint16_t *rounded;
 };
 
 static int take_plain(struct kernel_run *run, struct many *a)
@@ -188,12 +277,13 @@ static int take_rounded(struct kernel_run *run, cuda_workspace *room,
     const struct kernel_rows *rows = a->rows;
     if (a->rounded)
         return KERNEL_OK;
-    a->rounded = room->take<uint16_t>(a->m, a->k);
-    if (!a->rounded)
+    auto *to = room->take<uint16_t>(a->m, a->k);
+    if (!to)
         return KERNEL_NO_MEMORY;
-    return rows->norm ? cuda_rms_norm_rounded(run, a->rounded, rows->x,
-                                              rows->norm, a->m, a->k, rows->eps)
-                      : cuda_round(run, a->rounded, rows->x, a->m * a->k);
+    a->rounded = to;
+    return rows->norm ? cuda_rms_norm_rounded(run, to, rows->x, rows->norm,
+                                              a->m, a->k, rows->eps)
+                      : cuda_round(run, to, rows->x, a->m * a->k);
 }
 
 /* By the library, which multiplies numbers of the weight's type; else by our own. */
@@ -210,7 +300,7 @@ static int matmul_many(struct kernel_run *run, cuda_workspace *room,
     if (!code && p.plus && p.plus != p.out)
         code = cuda_copy(run, p.out, p.plus, a->m * p.w->n * sizeof *p.out);
     if (!code)
-        code = matmul_blas(run, p.out,
+        code = matmul_blas(run, p.out, false,
                            plain ? static_cast<const void *>(a->plain)
                                  : static_cast<const void *>(a->rounded),
                            p.w, p.bias, a->m, p.plus != nullptr);
@@ -230,6 +320,59 @@ static int matmuls_many(struct kernel_run *run,
     for (size_t i = 0; i < count && !code; i++)
         code = matmul_many(run, &room, products[i], &a);
     return code;
+}
+
+/* ---- Between products in bf16 ---- */
+
+bool cuda_are_rounded(const struct kernel_product *products, size_t count,
+                      size_t m)
+{
+    bool are = true;
+    for (size_t i = 0; i < count; i++)
+        are = are && products[i].w->type != KERNEL_F32 &&
+              many_rows(products[i].w, m);
+    return are;
+}
+
+const uint16_t *cuda_rows_rounded(struct kernel_run *run, cuda_workspace *room,
+                                  const struct kernel_rows *rows, size_t m,
+                                  size_t k, int *ret_code)
+{
+    struct many a = {rows, m, k, nullptr, nullptr};
+    *ret_code = take_rounded(run, room, &a);
+    return *ret_code ? nullptr : a.rounded;
+}
+
+int cuda_matmul_narrow(struct kernel_run *run, const struct kernel_product &p,
+                       const uint16_t *a, size_t m)
+{
+    return matmul_blas(run, p.out, true, a, p.w, nullptr, m, false);
+}
+
+/* The weight that joined ones are together. */
+static struct kernel_weight whole_of(const struct kernel_product *products,
+                                     size_t count)
+{
+    struct kernel_weight whole = *products[0].w;
+    for (size_t i = 1; i < count; i++)
+        whole.n += products[i].w->n;
+    return whole;
+}
+
+int cuda_matmul_joined(struct kernel_run *run, uint16_t *out,
+                       const struct kernel_product *products, size_t count,
+                       const uint16_t *a, size_t m)
+{
+    const struct kernel_weight whole = whole_of(products, count);
+    return matmul_blas(run, out, true, a, &whole, nullptr, m, false);
+}
+
+int cuda_matmul_rounded(struct kernel_run *run, const struct kernel_product &p,
+                        const uint16_t *a, size_t m)
+{
+    cuda_workspace none(run);
+    struct many rows = {nullptr, m, p.w->k, nullptr, a};
+    return matmul_many(run, &none, p, &rows);
 }
 
 static int matmuls(struct kernel_run *run,
@@ -281,6 +424,45 @@ static int bend_rounded(struct kernel_run *run, uint16_t *out,
                : cuda_gelu_rounded(run, out, inner.up.out, inner.up.bias, m, n);
 }
 
+/* Whether what is between all products of m rows can be bf16. */
+static bool narrows(const struct kernel_feed *feed, size_t m)
+{
+    const struct kernel_gate &inner = feed->inner;
+    const struct kernel_product products[] = {feed->down, inner.up, inner.gate};
+    return inner.gate.w ? cuda_are_rounded(products, 3, m) && !inner.up.bias &&
+                              !inner.gate.bias
+                        : cuda_are_rounded(products, 2, m);
+}
+
+/* What the products leave, in bf16, where their f32 would be. */
+static uint16_t *narrow_of(const struct kernel_product &p)
+{
+    return reinterpret_cast<uint16_t *>(p.out);
+}
+
+/* All of it in bf16 between products. */
+static int feed_narrow(struct kernel_run *run, const struct kernel_feed *feed,
+                       const struct kernel_rows *rows, size_t m)
+{
+    const struct kernel_gate &inner = feed->inner;
+    const size_t n = inner.up.w->n;
+    cuda_workspace room(run);
+    uint16_t *up = narrow_of(inner.up), *out = up;
+    int code;
+    const uint16_t *a =
+        cuda_rows_rounded(run, &room, rows, m, inner.up.w->k, &code);
+    if (!code)
+        code = cuda_matmul_narrow(run, inner.up, a, m);
+    if (!code && inner.gate.w) {
+        out = narrow_of(inner.gate);
+        code = cuda_matmul_narrow(run, inner.gate, a, m);
+        code = code ? code
+                    : cuda_bend_narrow(run, out, out, up, m * n, inner.bend);
+    } else if (!code)
+        code = cuda_gelu_narrow(run, out, up, inner.up.bias, m, n);
+    return code ? code : cuda_matmul_rounded(run, feed->down, out, m);
+}
+
 /* Few rows: two launches, or three without a gate.  Many: the last product is the
  * library's, of bf16, else our own, of f32. */
 static int feed_forward(struct kernel_run *run, const struct kernel_feed *feed,
@@ -292,12 +474,15 @@ static int feed_forward(struct kernel_run *run, const struct kernel_feed *feed,
     const size_t count = inner.gate.w ? 2 : 1;
     const bool rounds = many_rows(down.w, m) && down.w->type != KERNEL_F32;
     int code = KERNEL_UNSUPPORTED;
-    cuda_workspace room(run), none(run);
-    struct many bent = {nullptr, m, down.w->k, nullptr, nullptr};
+    cuda_workspace room(run);
     const struct kernel_rows plain = {
         inner.gate.w ? inner.gate.out : inner.up.out, nullptr, 0, nullptr};
     if (!m)
         return KERNEL_OK;
+    if (narrows(feed, m))
+        code = feed_narrow(run, feed, rows, m);
+    if (code != KERNEL_UNSUPPORTED)
+        return code;
     if (inner.gate.w && !rounds) {
         code = matmul_gated(run, &inner, rows, m);
         return code ? code : matmuls(run, &down, 1, &plain, m);
@@ -306,11 +491,10 @@ static int feed_forward(struct kernel_run *run, const struct kernel_feed *feed,
         products[0].bias = nullptr; /* is gelu's */
     code = matmuls(run, products, count, rows, m);
     if (!code && rounds) {
-        bent.rounded = room.take<uint16_t>(m, bent.k);
-        code = bent.rounded ? bend_rounded(run, bent.rounded, inner, m)
-                            : KERNEL_NO_MEMORY;
+        auto *bent = room.take<uint16_t>(m, down.w->k);
+        code = bent ? bend_rounded(run, bent, inner, m) : KERNEL_NO_MEMORY;
         if (!code)
-            code = matmul_many(run, &none, down, &bent);
+            code = cuda_matmul_rounded(run, down, bent, m);
         if (code != KERNEL_UNSUPPORTED)
             return code;
         code = KERNEL_OK;
@@ -389,6 +573,7 @@ void cuda_fill_matmuls(struct kernels *table)
 {
     table->weight = weight;
     table->weight_free = weight_free;
+    table->weights_join = weights_join;
     table->matmul = cuda_matmul;
     table->matmul_bias = matmul_bias;
     table->matmuls = matmuls;

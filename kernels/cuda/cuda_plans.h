@@ -9,7 +9,7 @@
 /* What a way was found for.  An address counts by what it is a multiple of. */
 struct matmul_shape {
     int type;
-    bool biased;
+    bool biased, narrow; /* narrow: out in bf16 */
     size_t m, n, k;
     uint32_t out_align, a_align, w_align;
 };
@@ -20,8 +20,9 @@ constexpr size_t CUDA_PLAN_PLACES = 4; /* of a shape, side by side */
 static inline bool same_shape(const struct matmul_shape *a,
                               const struct matmul_shape *b)
 {
-    return a->type == b->type && a->biased == b->biased && a->m == b->m &&
-           a->n == b->n && a->k == b->k && a->out_align == b->out_align &&
+    return a->type == b->type && a->biased == b->biased &&
+           a->narrow == b->narrow && a->m == b->m && a->n == b->n &&
+           a->k == b->k && a->out_align == b->out_align &&
            a->a_align == b->a_align && a->w_align == b->w_align;
 }
 
@@ -34,7 +35,7 @@ static inline size_t plan_place(const struct matmul_shape *s)
     const uint64_t parts[] = {s->m,
                               s->n,
                               s->k,
-                              s->out_align,
+                              s->out_align + (s->narrow ? 1u << 16 : 0),
                               s->a_align,
                               s->w_align,
                               2 * static_cast<uint64_t>(s->type) + s->biased};

@@ -28,7 +28,8 @@ static __device__ inline float sum_four(const float4 &a)
 /* ---- Norms: a block for each row ---- */
 
 constexpr unsigned MAX_NORM_THREADS = 1024;
-constexpr unsigned HELD = 4; /* fours of a row that a thread keeps */
+constexpr unsigned HELD = 4;     /* fours of a row that a thread keeps */
+constexpr unsigned SHORT = 1024; /* numbers of a row that a warp keeps */
 
 /* Threads for rows of d: one for each four, as long as there are few rows. */
 static unsigned norm_threads(size_t m, size_t d)
@@ -38,16 +39,18 @@ static unsigned norm_threads(size_t m, size_t d)
     return static_cast<unsigned>(needed > max ? max : needed ? needed : WARP);
 }
 
-/* A row, of which the thread keeps the first of its fours and reads the others again. */
-struct held_row {
-    float4 of[HELD];
+/* A row, of whose fours a thread has every `step`-th from `first` on; it keeps the first
+ * KEPT of these and reads the others again. */
+template <unsigned KEPT> struct held_row {
+    float4 of[KEPT];
     const float *x;
     size_t d;
+    unsigned first, step;
 
     /* The thread's e-th four begins there. */
     __device__ inline size_t place(size_t e) const
     {
-        return 4 * (threadIdx.x + e * blockDim.x);
+        return 4 * (first + e * step);
     }
 
     __device__ inline void take(const float *row, size_t width)
@@ -55,7 +58,7 @@ struct held_row {
         x = row;
         d = width;
 #pragma unroll
-        for (unsigned e = 0; e < HELD; e++)
+        for (unsigned e = 0; e < KEPT; e++)
             if (place(e) < d)
                 of[e] = read_four(x, place(e), d);
     }
@@ -64,10 +67,10 @@ struct held_row {
     template <typename Each> __device__ inline void each(const Each &each) const
     {
 #pragma unroll
-        for (unsigned e = 0; e < HELD; e++)
+        for (unsigned e = 0; e < KEPT; e++)
             if (place(e) < d)
                 each.of(place(e), of[e]);
-        for (size_t e = HELD; place(e) < d; e++)
+        for (size_t e = KEPT; place(e) < d; e++)
             each.of(place(e), read_four(x, place(e), d));
     }
 };
@@ -106,58 +109,92 @@ template <typename Number> struct write_normed {
     }
 };
 
-template <typename Number>
+/* What both norms are given; bias nullptr: none. */
+template <typename Number> struct norm_args {
+    Number *out;
+    const float *x, *weight, *bias;
+    size_t m, d;
+    float eps;
+
+    __device__ inline struct write_normed<Number> writing(size_t row,
+                                                          float mean,
+                                                          float scale) const
+    {
+        return {out + row * d, weight, bias, mean, scale, d};
+    }
+};
+
+/* A block for each row; CENTRED: layer norm. */
+template <typename Number, bool CENTRED>
 static __global__ void __launch_bounds__(MAX_NORM_THREADS)
-    rms_norm_rows(Number *out, const float *x, const float *weight, size_t d,
-                  float eps)
+    norm_rows(const struct norm_args<Number> a)
 {
-    float *room = static_cast<float *>(cuda_shared()), square = 0;
-    struct held_row row;
-    row.take(x + blockIdx.x * d, d);
-    row.each(add_squares{&square, 0, d});
-    float scale = rsqrtf(block_sum(square, room) / static_cast<float>(d) + eps);
-    row.each(write_normed<Number>{out + blockIdx.x * d, weight, nullptr, 0,
-                                  scale, d});
+    float *room = static_cast<float *>(cuda_shared()), sum = 0, square = 0;
+    const float count = static_cast<float>(a.d);
+    struct held_row<HELD> row = {{}, nullptr, 0, threadIdx.x, blockDim.x};
+    row.take(a.x + blockIdx.x * a.d, a.d);
+    if (CENTRED)
+        row.each(add_up{&sum});
+    const float mean = CENTRED ? block_sum(sum, room) / count : 0;
+    row.each(add_squares{&square, mean, a.d});
+    const float scale = rsqrtf(block_sum(square, room) / count + a.eps);
+    row.each(a.writing(blockIdx.x, mean, scale));
+}
+
+/* A warp for each row, all of which it keeps. */
+template <typename Number, bool CENTRED>
+static __global__ void __launch_bounds__(THREADS)
+    norm_short_rows(const struct norm_args<Number> a)
+{
+    const size_t at = blockIdx.x * size_t{THREADS / WARP} + warp_of_thread();
+    const float count = static_cast<float>(a.d);
+    struct held_row<SHORT / WARP / 4> row = {
+        {}, nullptr, 0, lane_of_thread(), WARP};
+    float sum = 0, square = 0;
+    if (at >= a.m)
+        return;
+    row.take(a.x + at * a.d, a.d);
+    if (CENTRED)
+        row.each(add_up{&sum});
+    const float mean = CENTRED ? warp_sum(sum) / count : 0;
+    row.each(add_squares{&square, mean, a.d});
+    const float scale = rsqrtf(warp_sum(square) / count + a.eps);
+    row.each(a.writing(at, mean, scale));
+}
+
+/* Where there are rows for all warps, each has one. */
+template <typename Number, bool CENTRED>
+static int normalise(struct kernel_run *run, const struct norm_args<Number> &a)
+{
+    constexpr size_t EACH = THREADS / WARP;
+    if (a.d <= SHORT && a.m >= EACH * cuda_processors())
+        return cuda_launch(run, norm_short_rows<Number, CENTRED>,
+                           {cuda_ceil(a.m, EACH), 1, 1, THREADS}, a);
+    return cuda_launch(
+        run, norm_rows<Number, CENTRED>,
+        {a.m, 1, 1, norm_threads(a.m, a.d), MAX_WARPS * sizeof(float)}, a);
 }
 
 int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
                   const float *weight, size_t m, size_t d, float eps)
 {
-    return cuda_launch(run, rms_norm_rows<float>,
-                       {m, 1, 1, norm_threads(m, d), MAX_WARPS * sizeof(float)},
-                       out, x, weight, d, eps);
+    return normalise<float, false>(
+        run, {out, x, weight, nullptr, m, d, eps});
 }
 
 int cuda_rms_norm_rounded(struct kernel_run *run, uint16_t *out, const float *x,
                           const float *weight, size_t m, size_t d, float eps)
 {
-    return cuda_launch(run, rms_norm_rows<uint16_t>,
-                       {m, 1, 1, norm_threads(m, d), MAX_WARPS * sizeof(float)},
-                       out, x, weight, d, eps);
-}
-
-static __global__ void __launch_bounds__(MAX_NORM_THREADS)
-    layer_norm_rows(float *out, const float *x, const float *weight,
-                    const float *bias, size_t d, float eps)
-{
-    float *room = static_cast<float *>(cuda_shared()), sum = 0, square = 0;
-    struct held_row row;
-    row.take(x + blockIdx.x * d, d);
-    row.each(add_up{&sum});
-    float mean = block_sum(sum, room) / static_cast<float>(d);
-    row.each(add_squares{&square, mean, d});
-    float scale = rsqrtf(block_sum(square, room) / static_cast<float>(d) + eps);
-    row.each(write_normed<float>{out + blockIdx.x * d, weight, bias, mean,
-                                 scale, d});
+    return normalise<uint16_t, false>(
+        run, {out, x, weight, nullptr, m, d, eps});
 }
 
 int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
                     const float *weight, const float *bias, size_t m, size_t d,
                     float eps)
 {
-    return cuda_launch(run, layer_norm_rows,
-                       {m, 1, 1, norm_threads(m, d), MAX_WARPS * sizeof(float)},
-                       out, x, weight, bias, d, eps);
+    return normalise<float, true>(
+        run, {out, x, weight, bias, m, d, eps});
 }
 
 /* ---- Values ---- */
@@ -210,6 +247,18 @@ static __device__ inline float4 four_at(const float *at)
 {
     return *reinterpret_cast<const float4 *>(at);
 }
+static __device__ inline float4 four_at(const uint16_t *at)
+{
+    return read_four(at, 0, 4);
+}
+static __device__ inline float one_at(const float *at)
+{
+    return *at;
+}
+static __device__ inline float one_at(const uint16_t *at)
+{
+    return from_bf16(*at);
+}
 
 /* Which of n columns the i-th number is in. */
 static __device__ inline size_t column_of(size_t i, size_t n)
@@ -237,35 +286,56 @@ int cuda_round(struct kernel_run *run, uint16_t *out, const float *in,
     return change(run, rounded_values{out, in}, count, fours_lie(in));
 }
 
-template <typename Number> struct bent_values {
+/* What is written in bf16 is bent to about 2^-20 of it. */
+template <typename Number>
+static __device__ inline float bent_to(float x, int bend)
+{
+    return sizeof(Number) == sizeof(float) ? bend_value(x, bend)
+                                           : bend_near(x, bend);
+}
+
+template <typename Number, typename From> struct bent_values {
     Number *out;
-    const float *gate, *up;
+    const From *gate, *up;
     int bend;
     __device__ inline float one(size_t i) const
     {
-        return bend_value(gate[i], bend) * up[i];
+        return bent_to<Number>(one_at(gate + i), bend) * one_at(up + i);
     }
     __device__ inline float4 four(size_t i) const
     {
         const float4 g = four_at(gate + i), u = four_at(up + i);
-        return float4{bend_value(g.x, bend), bend_value(g.y, bend),
-                      bend_value(g.z, bend), bend_value(g.w, bend)} *
+        return float4{bent_to<Number>(g.x, bend), bent_to<Number>(g.y, bend),
+                      bent_to<Number>(g.z, bend), bent_to<Number>(g.w, bend)} *
                u;
     }
 };
 
+template <typename Number, typename From>
+static int bend_to(struct kernel_run *run, Number *out, const From *gate,
+                   const From *up, size_t count, enum kernel_bend bend)
+{
+    return change(run, bent_values<Number, From>{out, gate, up, bend}, count,
+                  fours_lie(gate) && fours_lie(up));
+}
+
 int cuda_bend(struct kernel_run *run, float *out, const float *gate,
               const float *up, size_t count, enum kernel_bend bend)
 {
-    return change(run, bent_values<float>{out, gate, up, bend}, count,
-                  fours_lie(gate) && fours_lie(up));
+    return bend_to(run, out, gate, up, count, bend);
 }
 
 int cuda_bend_rounded(struct kernel_run *run, uint16_t *out, const float *gate,
                       const float *up, size_t count, enum kernel_bend bend)
 {
-    return change(run, bent_values<uint16_t>{out, gate, up, bend}, count,
-                  fours_lie(gate) && fours_lie(up));
+    return bend_to(run, out, gate, up, count, bend);
+}
+
+int cuda_bend_narrow(struct kernel_run *run, uint16_t *out,
+                     const uint16_t *gate, const uint16_t *up, size_t count,
+                     enum kernel_bend bend)
+{
+    return bend_to(run, out, gate, up, count, bend);
 }
 
 static int swiglu(struct kernel_run *run, float *out, const float *gate,
@@ -281,33 +351,50 @@ static int geglu(struct kernel_run *run, float *out, const float *gate,
                      exact ? KERNEL_GELU : KERNEL_GELU_TANH);
 }
 
-template <typename Number> struct gelu_values {
+template <typename Number, typename From> struct gelu_values {
     Number *out;
-    const float *x, *bias;
+    const From *x;
+    const float *bias;
     size_t n;
     __device__ inline float one(size_t i) const
     {
-        return gelu_of(x[i] + bias[column_of(i, n)]);
+        return bent_to<Number>(one_at(x + i) + bias[column_of(i, n)],
+                               KERNEL_GELU);
     }
     __device__ inline float4 four(size_t i) const
     {
         const float4 sum = four_at(x + i) + four_at(bias + column_of(i, n));
-        return {gelu_of(sum.x), gelu_of(sum.y), gelu_of(sum.z), gelu_of(sum.w)};
+        return {bent_to<Number>(sum.x, KERNEL_GELU),
+                bent_to<Number>(sum.y, KERNEL_GELU),
+                bent_to<Number>(sum.z, KERNEL_GELU),
+                bent_to<Number>(sum.w, KERNEL_GELU)};
     }
 };
+
+template <typename Number, typename From>
+static int gelu_to(struct kernel_run *run, Number *out, const From *x,
+                   const float *bias, size_t m, size_t n)
+{
+    return change(run, gelu_values<Number, From>{out, x, bias, n}, m * n,
+                  fours_lie(x) && fours_lie(bias) && n % 4 == 0);
+}
 
 int cuda_gelu(struct kernel_run *run, float *x, const float *bias, size_t m,
               size_t n)
 {
-    return change(run, gelu_values<float>{x, x, bias, n}, m * n,
-                  fours_lie(bias) && n % 4 == 0);
+    return gelu_to(run, x, x, bias, m, n);
 }
 
 int cuda_gelu_rounded(struct kernel_run *run, uint16_t *out, const float *x,
                       const float *bias, size_t m, size_t n)
 {
-    return change(run, gelu_values<uint16_t>{out, x, bias, n}, m * n,
-                  fours_lie(x) && fours_lie(bias) && n % 4 == 0);
+    return gelu_to(run, out, x, bias, m, n);
+}
+
+int cuda_gelu_narrow(struct kernel_run *run, uint16_t *out, const uint16_t *x,
+                     const float *bias, size_t m, size_t n)
+{
+    return gelu_to(run, out, x, bias, m, n);
 }
 
 struct sums {

@@ -200,6 +200,10 @@ void ref_ascending(int32_t *chosen, const int32_t *best, size_t count,
 void ref_rerank(const int32_t *wide, const double *value, size_t many,
                 size_t top_k, int32_t *best, double *score, int32_t *chosen);
 
+/* Nothing: each weight lies where it was. */
+int ref_weights_join(struct kernel_run *run,
+                     struct kernel_weight *const *weights, size_t count);
+
 /* Operations made of others, with those of `table`; on the processor. */
 int ref_matmuls(const struct kernels *table, struct kernel_run *run,
                 const struct kernel_product *products, size_t count,
@@ -215,6 +219,9 @@ int ref_attention_texts(const struct kernels *table, struct kernel_run *run,
                         const float *v, const size_t *host_start, size_t texts,
                         size_t hq, size_t hkv, size_t d, size_t window,
                         bool causal);
+int ref_attend_texts(const struct kernels *table, struct kernel_run *run,
+                     const struct kernel_text_part *part,
+                     const struct kernel_rows *rows, size_t m);
 int ref_keep(const struct kernels *table, struct kernel_run *run,
              const struct kernel_heads *heads,
              const struct kernel_places *places, size_t count, size_t slots,

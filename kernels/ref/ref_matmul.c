@@ -171,10 +171,18 @@ static int gather(struct kernel_run *run, float *out,
     return KERNEL_OK;
 }
 
+int ref_weights_join(struct kernel_run *run,
+                     struct kernel_weight *const *weights, size_t count)
+{
+    (void)run, (void)weights, (void)count;
+    return KERNEL_OK;
+}
+
 void ref_fill_matmuls(struct kernels *table)
 {
     table->weight = weight;
     table->weight_free = weight_free;
+    table->weights_join = ref_weights_join;
     table->matmul = matmul;
     table->matmul_bias = matmul_bias;
     table->matmuls = matmuls;

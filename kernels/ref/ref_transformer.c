@@ -346,6 +346,32 @@ static int attention_texts(struct kernel_run *run, float *out, const float *q,
                                texts, hq, hkv, d, window, causal);
 }
 
+int ref_attend_texts(const struct kernels *table, struct kernel_run *run,
+                     const struct kernel_text_part *part,
+                     const struct kernel_rows *rows, size_t m)
+{
+    const struct kernel_product products[] = {part->q, part->k, part->v};
+    const struct kernel_heads heads[] = {part->q_head, part->k_head};
+    const struct kernel_rows mixed = {.x = part->mixed};
+    int code = table->matmuls(run, products, 3, rows, m);
+    if (!code)
+        code = table->heads(run, heads, 2, part->angles, NULL, 0, 1, KERNEL_F32,
+                            m, part->d);
+    if (!code)
+        code = table->attention_texts(
+            run, part->mixed, part->q.out, part->k.out, part->v.out,
+            part->host_start, part->texts, part->q_head.h, part->hkv, part->d,
+            part->window, part->causal);
+    return code ? code : table->matmuls(run, &part->out, 1, &mixed, m);
+}
+
+static int attend_texts(struct kernel_run *run,
+                        const struct kernel_text_part *part,
+                        const struct kernel_rows *rows, size_t m)
+{
+    return ref_attend_texts(kernels_ref(), run, part, rows, m);
+}
+
 void ref_fill_transformer(struct kernels *table)
 {
     table->rms_norm = rms_norm;
@@ -356,6 +382,7 @@ void ref_fill_transformer(struct kernels *table)
     table->attention = attention;
     table->attention_bidirectional = attention_bidirectional;
     table->attention_texts = attention_texts;
+    table->attend_texts = attend_texts;
     table->kv_write = kv_write;
     table->swiglu = swiglu;
     table->geglu = geglu;

@@ -197,15 +197,12 @@ size_t hmt_before(const struct hmt *hmt)
     return 1 + hmt->tail_count;
 }
 
+/* All of it is read with the question. */
 static int begin(const struct hmt *hmt, struct session *session,
-                 const float *recalled, const struct cancel *cancel,
-                 struct err *err)
+                 const float *recalled, struct err *err)
 {
     int code = session_soft_prefix(session, recalled, err);
-    if (!code)
-        code = session_prefill(session, hmt->tail, hmt->tail_count, cancel,
-                               NULL, err);
-    return code;
+    return code ? code : session_put(session, hmt->tail, hmt->tail_count, err);
 }
 
 int hmt_session(const struct hmt *hmt, struct model *model, const int32_t *ids,
@@ -222,7 +219,7 @@ int hmt_session(const struct hmt *hmt, struct model *model, const int32_t *ids,
     if (!code)
         code = session_open(model, &session, err);
     if (!code)
-        code = begin(hmt, session, recalled, cancel, err);
+        code = begin(hmt, session, recalled, err);
     free(query);
     free(recalled);
     if (code)

@@ -48,8 +48,8 @@ const float *hmt_memories(const struct hmt *hmt, size_t *ret_count);
 
 /* Positions that stand before what asks. */
 size_t hmt_before(const struct hmt *hmt);
-/* A session that is about to read `ids`, what asks (any length): it has read
- * [r; the last tokens], and no more. */
+/* A session that is about to read `ids`, what asks (any length): behind [r; the last
+ * tokens], with which it is read, and no more. */
 int hmt_session(const struct hmt *hmt, struct model *model, const int32_t *ids,
                 size_t count, const struct cancel *cancel, struct session **ret,
                 struct err *err);

@@ -150,16 +150,23 @@ static bool are_texts(const struct model *m, const struct forward_part *parts,
             m->config.attention.kind != ATTENTION_STAR);
 }
 
+/* Where each text begins, in work.host_starts. */
+static void list_starts(struct model *m, const struct forward_part *parts,
+                        size_t count)
+{
+    size_t row = 0;
+    for (size_t i = 0; i <= count; i++) {
+        m->work.host_starts[i] = row;
+        row += i < count ? forward_rows(&parts[i]) : 0;
+    }
+}
+
 static int attend_texts(struct model *m, const struct forward_part *parts,
                         size_t count, size_t layer)
 {
     const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
-    size_t row = 0;
-    for (size_t i = 0; i <= count; i++) {
-        w->host_starts[i] = row;
-        row += i < count ? forward_rows(&parts[i]) : 0;
-    }
+    list_starts(m, parts, count);
     return m->kernels->attention_texts(
         &m->run, w->mixed, w->q, w->k, w->v, w->host_starts, count, c->heads,
         c->key_heads, c->head, c->window[layer], !c->architecture->encoder);
@@ -257,8 +264,34 @@ static struct kernel_heads heads_of(const struct model *m, size_t layer,
                                  .factor = 1};
 }
 
-/* Queries, keys and values as attention reads them, in the caches too.  A scaling
- * of queries and keys is one of the queries. */
+/* The norm of each head, where there is one. */
+static const float *norm_of_heads(const struct model *m,
+                                  const struct norm *norm)
+{
+    bool each = m->config.architecture->head_norm == HEAD_NORM_EACH;
+    return each ? norm->weight : NULL;
+}
+
+/* A scaling of queries and keys is one of the queries. */
+static struct kernel_heads query_heads(const struct model *m, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    const struct layer_weights *l = &m->weights.layers[layer];
+    struct kernel_heads q =
+        heads_of(m, layer, m->work.q, c->heads, norm_of_heads(m, &l->q_norm));
+    double factor =
+        turns(m, layer) ? c->rotary[config_rotary(c, layer)].attention : 1;
+    q.factor = (float)(factor * factor);
+    return q;
+}
+
+static struct kernel_heads key_heads(const struct model *m, size_t layer)
+{
+    return heads_of(m, layer, m->work.k, m->config.key_heads,
+                    norm_of_heads(m, &m->weights.layers[layer].k_norm));
+}
+
+/* Queries, keys and values as attention reads them, in the caches too. */
 static int finish_heads(struct model *m, const struct forward_part *parts,
                         size_t count, size_t layer, size_t rows,
                         bool calibrated)
@@ -267,27 +300,22 @@ static int finish_heads(struct model *m, const struct forward_part *parts,
     const struct model_config *c = &m->config;
     const struct layer_weights *l = &m->weights.layers[layer];
     struct workspace *w = &m->work;
-    size_t kind = config_rotary(c, layer);
-    double factor = turns(m, layer) ? c->rotary[kind].attention : 1;
-    bool each = c->architecture->head_norm == HEAD_NORM_EACH;
     bool whole = c->attention.hils.whole_norm;
     struct kernel_heads heads[] = {
-        [Q] =
-            heads_of(m, layer, w->q, c->heads, each ? l->q_norm.weight : NULL),
-        [K] = heads_of(m, layer, w->k, c->key_heads,
-                       each ? l->k_norm.weight : NULL),
+        [Q] = query_heads(m, layer),
+        [K] = key_heads(m, layer),
         [V] = {.x = w->v, .h = c->key_heads, .factor = 1},
         [CALIBRATED] =
             heads_of(m, layer, w->qhat, c->heads, whole ? NULL : l->hils.norm)};
     const struct kernel_pages pages = place(m, parts, count, layer);
     bool kept = some_have_caches(parts, count);
-    heads[Q].factor = (float)(factor * factor);
     heads[K].kept = heads[V].kept = true;
     heads[K].at = pages.key_at;
     heads[V].at = pages.value_at;
     return m->kernels->heads(&m->run, heads, calibrated ? 4 : 3,
-                             w->angles[kind], w->host_places, kept ? count : 0,
-                             pages.slots, pages.type, rows, c->head);
+                             w->angles[config_rotary(c, layer)], w->host_places,
+                             kept ? count : 0, pages.slots, pages.type, rows,
+                             c->head);
 }
 
 /* Whether any part may choose: one without a cache reads all, short as it is
@@ -309,22 +337,47 @@ static bool some_are_hici(const struct model *m,
     return some;
 }
 
-static int attention(struct model *m, const struct forward_part *parts,
-                     size_t count, size_t layer, size_t rows)
+/* Texts that nothing comes between: their products, attention and its product are one
+ * operation. */
+static int attend_whole(struct model *m, const struct forward_part *parts,
+                        size_t count, size_t layer,
+                        const struct kernel_rows *in, size_t rows)
+{
+    const struct model_config *c = &m->config;
+    const struct layer_weights *l = &m->weights.layers[layer];
+    struct workspace *w = &m->work;
+    const struct kernel_text_part part = {
+        .q = product_of(w->q, &l->q),
+        .k = product_of(w->k, &l->k),
+        .v = product_of(w->v, &l->v),
+        .q_head = query_heads(m, layer),
+        .k_head = key_heads(m, layer),
+        .angles = w->angles[config_rotary(c, layer)],
+        .host_start = w->host_starts,
+        .texts = count,
+        .hkv = c->key_heads,
+        .d = c->head,
+        .window = c->window[layer],
+        .causal = !c->architecture->encoder,
+        .mixed = w->mixed,
+        .out = last_product(m, &l->o)};
+    list_starts(m, parts, count);
+    return m->kernels->attend_texts(&m->run, &part, in, rows);
+}
+
+/* One after the other. */
+static int attend_in_steps(struct model *m, const struct forward_part *parts,
+                           size_t count, size_t layer,
+                           const struct kernel_rows *in, size_t rows,
+                           bool calibrated)
 {
     const struct layer_weights *l = &m->weights.layers[layer];
     struct workspace *w = &m->work;
-    struct kernel_rows in;
-    bool whole = some_are_hici(m, parts, count);
-    int code = enter(m, &l->attention_norm, rows, whole, &in);
-    bool calibrated = m->config.attention.hils.calibrated &&
-                      made_hils(m, layer) && some_choose(parts, count);
     const struct kernel_product products[] = {
         product_of(w->q, &l->q), product_of(w->k, &l->k),
         product_of(w->v, &l->v), forward_hils_product(m, layer)};
-    if (!code)
-        code = m->kernels->matmuls(&m->run, products, calibrated ? 4 : 3, &in,
-                                   rows);
+    int code =
+        m->kernels->matmuls(&m->run, products, calibrated ? 4 : 3, in, rows);
     if (!code && calibrated)
         code = forward_hils_calibrate(m, layer, rows);
     if (!code)
@@ -332,11 +385,27 @@ static int attention(struct model *m, const struct forward_part *parts,
     if (!code)
         code = finish_heads(m, parts, count, layer, rows, calibrated);
     if (!code)
-        code = attend(m, parts, count, in.x, layer);
+        code = attend(m, parts, count, in->x, layer);
     const struct kernel_product o = last_product(m, &l->o);
     const struct kernel_rows mixed = {.x = w->mixed};
+    return code ? code : m->kernels->matmuls(&m->run, &o, 1, &mixed, rows);
+}
+
+static int attention(struct model *m, const struct forward_part *parts,
+                     size_t count, size_t layer, size_t rows)
+{
+    const struct layer_weights *l = &m->weights.layers[layer];
+    struct kernel_rows in;
+    bool hici = some_are_hici(m, parts, count);
+    int code = enter(m, &l->attention_norm, rows, hici, &in);
+    bool calibrated = m->config.attention.hils.calibrated &&
+                      made_hils(m, layer) && some_choose(parts, count);
+    bool plain = are_texts(m, parts, count) && !hici &&
+                 m->config.architecture->head_norm != HEAD_NORM_WHOLE;
     if (!code)
-        code = m->kernels->matmuls(&m->run, &o, 1, &mixed, rows);
+        code = plain ? attend_whole(m, parts, count, layer, &in, rows)
+                     : attend_in_steps(m, parts, count, layer, &in, rows,
+                                       calibrated);
     if (!code)
         code = leave(
             m, norm_after(m, &l->attention_norm, &l->attention_norm_after),

@@ -156,6 +156,33 @@ void session_rewind(struct session *session, size_t length)
     }
 }
 
+/* What a session that has read nothing reads at first is a text. */
+static bool is_text(const struct session *s)
+{
+    return !s->length && s->model->config.attention.kind == ATTENTION_HICI;
+}
+
+static int check(const struct session *session, const int32_t *ids,
+                 size_t count, struct err *err)
+{
+    const struct model_config *c = &session->model->config;
+    if (count > c->context - session->length)
+        return err_set(err, ERR_LIMIT,
+                       "%zu tokens after %zu are more than the model's %zu",
+                       count, session->length, c->context);
+    if (is_text(session) && count > forward_max_whole(session->model))
+        return err_set(err, ERR_LIMIT,
+                       "%zu tokens are more than the %zu that HiCI attention "
+                       "reads as a whole in a GiB of memory",
+                       count, forward_max_whole(session->model));
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] < 0 || (size_t)ids[i] >= c->vocabulary)
+            return err_set(err, ERR_USAGE,
+                           "the id %d is not in the model's vocabulary of %zu",
+                           (int)ids[i], c->vocabulary);
+    return 0;
+}
+
 /* Read together with what comes next. */
 int session_soft_prefix(struct session *s, const float *vector, struct err *err)
 {
@@ -171,6 +198,24 @@ int session_soft_prefix(struct session *s, const float *vector, struct err *err)
     s->begin = mem_alloc(width * sizeof *s->begin);
     memcpy(s->begin, vector, width * sizeof *s->begin);
     s->ids[s->length++] = -1;
+    return 0;
+}
+
+int session_put(struct session *s, const int32_t *ids, size_t count,
+                struct err *err)
+{
+    if (s->model->config.attention.kind == ATTENTION_HICI)
+        return err_set(err, ERR_USAGE,
+                       "a model of HiCI attention reads its first text as a "
+                       "whole");
+    int code = check(s, ids, count, err);
+    if (!code)
+        code = session_room(s, s->length + count, err);
+    if (code || !count)
+        return code;
+    memcpy(s->ids + s->length, ids, count * sizeof *ids);
+    s->length += count;
+    s->fresh = false;
     return 0;
 }
 
@@ -232,33 +277,6 @@ int session_reserve(struct session *session, size_t count, struct err *err)
 size_t session_bytes(const struct session *session)
 {
     return session->cache.count * cache_page_bytes(session->model);
-}
-
-/* What a session that has read nothing reads at first is a text. */
-static bool is_text(const struct session *s)
-{
-    return !s->length && s->model->config.attention.kind == ATTENTION_HICI;
-}
-
-static int check(const struct session *session, const int32_t *ids,
-                 size_t count, struct err *err)
-{
-    const struct model_config *c = &session->model->config;
-    if (count > c->context - session->length)
-        return err_set(err, ERR_LIMIT,
-                       "%zu tokens after %zu are more than the model's %zu",
-                       count, session->length, c->context);
-    if (is_text(session) && count > forward_max_whole(session->model))
-        return err_set(err, ERR_LIMIT,
-                       "%zu tokens are more than the %zu that HiCI attention "
-                       "reads as a whole in a GiB of memory",
-                       count, forward_max_whole(session->model));
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= c->vocabulary)
-            return err_set(err, ERR_USAGE,
-                           "the id %d is not in the model's vocabulary of %zu",
-                           (int)ids[i], c->vocabulary);
-    return 0;
 }
 
 /* The logits of the pass's rows [from, from + rows). */

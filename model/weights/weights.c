@@ -114,7 +114,19 @@ static struct norm stream_norm(struct loader *loader,
     return n;
 }
 
-/* Queries, keys and values, each a matrix or all of them one. */
+/* Queries, keys and values are made of the same rows. */
+static void join_qkv(struct loader *loader, const struct layer_weights *l)
+{
+    struct kernel_weight *const weights[] = {l->q.weight, l->k.weight,
+                                             l->v.weight};
+    if (!loader->take || loader->code)
+        return;
+    int code = loader->kernels->weights_join(loader->run, weights, 3);
+    if (code && code != KERNEL_NO_MEMORY) /* apart they will do */
+        loader_fail(loader, code, "queries, keys and values");
+}
+
+/* Each a matrix, or all of them one. */
 static void loader_qkv(struct loader *loader, const struct model_config *c,
                        size_t i, struct layer_weights *l)
 {
@@ -129,11 +141,13 @@ static void loader_qkv(struct loader *loader, const struct model_config *c,
         struct part_name name = NAME(qkv);
         loader_split(loader, part_name_end(&name, ".weight"), c->width, counts,
                      3, ret);
+        join_qkv(loader, l);
         return;
     }
     l->q = linear_of(loader, NAME(q), q, c->width, c->qkv_bias, paired);
     l->k = linear_of(loader, NAME(k), kv, c->width, c->qkv_bias, paired);
     l->v = linear(loader, NAME(v), kv, c->width, c->qkv_bias);
+    join_qkv(loader, l);
 #undef NAME
 }
 

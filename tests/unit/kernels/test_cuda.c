@@ -117,17 +117,15 @@ static void embedders_give_the_vectors(void **state)
     }
 }
 
-static size_t texts_asked; /* calls of attention_texts */
+static size_t texts_asked; /* calls of attend_texts */
 
-static int count_texts(struct kernel_run *run, float *out, const float *q,
-                       const float *k, const float *v, const size_t *host_start,
-                       size_t texts, size_t hq, size_t hkv, size_t d,
-                       size_t window, bool causal)
+static int count_texts(struct kernel_run *run,
+                       const struct kernel_text_part *part,
+                       const struct kernel_rows *rows, size_t m)
 {
     const char *reason;
     texts_asked++;
-    return kernels_emulated(&reason)->attention_texts(
-        run, out, q, k, v, host_start, texts, hq, hkv, d, window, causal);
+    return kernels_emulated(&reason)->attend_texts(run, part, rows, m);
 }
 
 /* More texts than a processor's pass has, with and without soft tokens: one pass,
@@ -137,7 +135,7 @@ static void check_batch(const char *kind, const struct kernels *table,
 {
     enum { TEXTS = 90, LONGEST = 12, IDS = TEXTS * LONGEST };
     struct kernels counting = *table;
-    counting.attention_texts = count_texts;
+    counting.attend_texts = count_texts;
     struct model *model = open_model(kind, &counting, false);
     struct model *plain = open_model(kind, kernels_ref(), false);
     size_t width = model_facts(model)->width, from = 0;

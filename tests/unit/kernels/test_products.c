@@ -148,11 +148,13 @@ static void drive_gather(struct bench *b)
  * added to something, which may be where they go. */
 static void drive_together(struct bench *b)
 {
-    enum { COUNT = KERNEL_MAX_PRODUCTS, K = 40, MAX_ROWS = 17 };
-    static const size_t n[COUNT] = {37, 1, 130, 4}, rows[] = {1, 3, MAX_ROWS};
-    for (size_t i = 0; i < KERNEL_TYPES * 3; i++) {
+    enum { COUNT = KERNEL_MAX_PRODUCTS, K = 64, MAX_ROWS = 17 };
+    static const size_t n[COUNT] = {37, 1, 130, 4},
+                        rows[] = {1, 3, 9, MAX_ROWS};
+    for (size_t i = 0; i < KERNEL_TYPES * 8; i++) {
         int type = (int)(i % KERNEL_TYPES);
-        size_t m = rows[i / KERNEL_TYPES];
+        size_t m = rows[i / KERNEL_TYPES % 4];
+        bool joined = i >= KERNEL_TYPES * 4; /* the first two */
         struct laid laid[COUNT];
         struct kernel_product products[COUNT] = {{0}};
         struct kernel_weight *w[COUNT] = {NULL};
@@ -176,6 +178,8 @@ static void drive_together(struct bench *b)
             free(bias);
             free(more);
         }
+        if (joined)
+            assert_int_equal(b->table->weights_join(&b->run, w, 2), 0);
         done(b, "products",
              b->table->matmuls(&b->run, products, COUNT,
                                &(struct kernel_rows){.x = in}, m));
@@ -188,7 +192,8 @@ static void drive_together(struct bench *b)
                                               one->plus));
             b->table->download(&b->run, host, plus[p], m * n[p] * sizeof *host);
             const double bound = b->bound;
-            b->bound = 0;
+            b->bound =
+                joined ? 1e-5 : 0; /* cuBLASLt may sum in another order */
             check(b, "products", one->out, host, m * n[p]);
             b->bound = bound;
         }
@@ -270,14 +275,16 @@ static void drive_gated(struct bench *b)
 }
 
 /* A feed-forward part beside the oracle's operations one by one; `gated`: or through gelu;
- * what it makes is added to its input, or goes where the norm's room is. */
+ * what it makes is added to its input, or goes where the norm's room is.  With an even
+ * number of rows the gate has no bias. */
 static void drive_feed_of(struct bench *b, int type, size_t m, bool gated)
 {
     enum { K = 48, N = 36, PARTS = 3 };
     struct laid laid[PARTS];
     struct kernel_weight *mine[PARTS] = {NULL}, *theirs[PARTS] = {NULL};
     float *x = numbers(b, m * K, 1), *norm = numbers(b, K, 1);
-    float *bias = numbers(b, N, 1), *normed = mem_alloc((m * K + 1) * 4);
+    float *bias = numbers(b, N, gated && m % 2 == 0 ? 0 : 1),
+          *normed = mem_alloc((m * K + 1) * 4);
     float *inner = poisoned(m * N), *up = poisoned(m * N),
           *want = copy(x, m * K);
     struct kernel_rows rows = {put(b, x, m * K), put(b, norm, K), 1e-5F,
@@ -305,8 +312,8 @@ static void drive_feed_of(struct bench *b, int type, size_t m, bool gated)
                   .bend = KERNEL_SILU},
         .down = {rows.room, mine[2], NULL, NULL}};
     if (gated) {
-        feed.inner.gate = (struct kernel_product){put(b, NULL, m * N), mine[0],
-                                                  put(b, bias, N), NULL};
+        feed.inner.gate = (struct kernel_product){
+            put(b, NULL, m * N), mine[0], m % 2 ? put(b, bias, N) : NULL, NULL};
         feed.down.out = put(b, x, m * K);
         feed.down.plus = feed.down.out;
     } else
@@ -328,7 +335,7 @@ static void drive_feed_of(struct bench *b, int type, size_t m, bool gated)
 
 static void drive_feed(struct bench *b)
 {
-    static const size_t rows[] = {1, 3, 17};
+    static const size_t rows[] = {1, 3, 17, 18};
     for (int type = 0; type < KERNEL_TYPES; type++)
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
             drive_feed_of(b, type, rows[i], true);
@@ -336,10 +343,142 @@ static void drive_feed(struct bench *b)
         }
 }
 
+/* What an attention of texts is tried with. */
+struct texts_case {
+    size_t d, window;
+    bool causal, normed, turned, biased, joined;
+};
+
+/* Weights and biases of queries, keys, values and the product behind. */
+struct texts_weights {
+    struct laid laid[4];
+    struct kernel_weight *mine[4], *theirs[4];
+    float *bias[4];
+};
+
+static void lay_texts(struct bench *b, int type, const size_t *n,
+                      const size_t *k, struct texts_weights *ret)
+{
+    for (size_t i = 0; i < 4; i++) {
+        ret->laid[i] = lay(b, type, n[i], k[i]);
+        const void *host = host_of(&ret->laid[i], type);
+        ref->weight(&alone, host, type, n[i], k[i], &ret->theirs[i]);
+        b->table->weight(&b->run, host, type, n[i], k[i], &ret->mine[i]);
+        ret->bias[i] = numbers(b, n[i], 1);
+    }
+}
+
+static void free_texts(struct bench *b, struct texts_weights *w)
+{
+    for (size_t i = 0; i < 4; i++) {
+        b->table->weight_free(&b->run, w->mine[i]);
+        ref->weight_free(&alone, w->theirs[i]);
+        lay_free(&w->laid[i]);
+        free(w->bias[i]);
+    }
+}
+
+/* Texts of several lengths, one empty, beside the oracle's operations one by one;
+ * what comes is added to the rows. */
+static void drive_attend_texts_of(struct bench *b, int type,
+                                  const struct texts_case *c)
+{
+    enum { TEXTS = 5, HQ = 4, HKV = 2, K = 48, M = 150 };
+    static const size_t start[TEXTS + 1] = {0, 3, 73, 73, 74, M};
+    size_t d = c->d, wide = HQ * d, narrow = HKV * d;
+    const size_t n[] = {wide, narrow, narrow, K}, k[] = {K, K, K, wide};
+    struct texts_weights w = {.bias = {NULL}};
+    float *x = numbers(b, M * K, 1), *norm = numbers(b, K, 1);
+    float *normed = poisoned(M * K), *angles = poisoned(M * d);
+    float *head_norm = numbers(b, d, 1), *want = copy(x, M * K);
+    float *q = poisoned(M * wide), *key = poisoned(M * narrow),
+          *v = poisoned(M * narrow), *mixed = poisoned(M * wide);
+    const double bound = b->bound;
+    lay_texts(b, type, n, k, &w);
+    if (c->joined)
+        assert_int_equal(b->table->weights_join(&b->run, w.mine, 3), 0);
+    for (size_t i = 0; i < M * d; i++)
+        angles[i] = i % d < d / 2 ? cosf((float)(i / d * 7 + i % d))
+                                  : sinf((float)(i / d * 7 + i % d - d / 2));
+    struct kernel_text_part part = {
+        .q = {q, w.theirs[0], c->biased ? w.bias[0] : NULL, NULL},
+        .k = {key, w.theirs[1], c->biased ? w.bias[1] : NULL, NULL},
+        .v = {v, w.theirs[2], c->biased ? w.bias[2] : NULL, NULL},
+        .q_head = {.x = q, .h = HQ, .eps = 1e-5F, .turned = c->turned},
+        .k_head = {.x = key, .h = HKV, .eps = 1e-5F, .turned = c->turned},
+        .angles = c->turned ? angles : NULL,
+        .host_start = start,
+        .texts = TEXTS,
+        .hkv = HKV,
+        .d = d,
+        .window = c->window,
+        .causal = c->causal,
+        .mixed = mixed,
+        .out = {want, w.theirs[3], c->biased ? w.bias[3] : NULL, want}};
+    part.q_head.factor = c->turned ? 1.5F : 1;
+    part.k_head.factor = 1;
+    part.q_head.norm = part.k_head.norm = c->normed ? head_norm : NULL;
+    ref->rms_norm(&alone, normed, x, norm, M, K, 1e-5F);
+    const struct kernel_rows given = {.x = normed};
+    assert_int_equal(ref->attend_texts(&alone, &part, &given, M), 0);
+    struct kernel_rows rows = {put(b, x, M * K), put(b, norm, K), 1e-5F,
+                               put(b, NULL, M * K)};
+    part.q = (struct kernel_product){put(b, NULL, M * wide), w.mine[0],
+                                     c->biased ? put(b, w.bias[0], wide) : NULL,
+                                     NULL};
+    part.k = (struct kernel_product){
+        put(b, NULL, M * narrow), w.mine[1],
+        c->biased ? put(b, w.bias[1], narrow) : NULL, NULL};
+    part.v = (struct kernel_product){
+        put(b, NULL, M * narrow), w.mine[2],
+        c->biased ? put(b, w.bias[2], narrow) : NULL, NULL};
+    part.q_head.x = part.q.out;
+    part.k_head.x = part.k.out;
+    part.q_head.norm = part.k_head.norm =
+        c->normed ? put(b, head_norm, d) : NULL;
+    part.angles = c->turned ? put(b, angles, M * d) : NULL;
+    part.mixed = put(b, NULL, M * wide);
+    part.out.out = put(b, x, M * K);
+    part.out.plus = part.out.out;
+    part.out.w = w.mine[3];
+    part.out.bias = c->biased ? put(b, w.bias[3], K) : NULL;
+    if (type == KERNEL_BF16 && !strcmp(b->table->name, "cuda"))
+        b->bound = 2e-2; /* all that is between products has 8 bits */
+    if (done(b, "attend_texts",
+             b->table->attend_texts(&b->run, &part, &rows, M)))
+        check(b, "attend_texts", part.out.out, want, M * K);
+    check(b, "attend_texts, its input", rows.x, x, M * K);
+    settle(b, "attend_texts");
+    b->bound = bound;
+    free_texts(b, &w);
+    float *const all[] = {x,    norm, normed, angles, head_norm,
+                          want, q,    key,    v,      mixed};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
+}
+
+static void drive_attend_texts(struct bench *b)
+{
+    static const struct texts_case cases[] = {
+        {32, 0, false, false, false, true, true}, /* BERT's */
+        {16, 0, true, true, true, false, false},
+        {64, 0, true, true, true, false, true},
+        {128, 9, true, false, true, true, false},
+        {40, 7, false, false, false, false, true},
+        {12, 0, true, true, true, false, true},
+        {48, 0, true, false, true, true, false},
+        {64, 70, false, true, false, true, true},
+    };
+    for (int type = 0; type < KERNEL_TYPES; type++)
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+            drive_attend_texts_of(b, type, &cases[i]);
+}
+
 DRIVE(matmuls)
 DRIVE(together)
 DRIVE(gated)
 DRIVE(feed)
+DRIVE(attend_texts)
 DRIVE(gather)
 
 /* Largest error of a product, of the sum of its terms' magnitudes. */
@@ -522,6 +661,7 @@ int main(void)
         cmocka_unit_test(test_together),
         cmocka_unit_test(test_gated),
         cmocka_unit_test(test_feed),
+        cmocka_unit_test(test_attend_texts),
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_exactness),
         cmocka_unit_test(test_not_finite),

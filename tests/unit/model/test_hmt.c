@@ -161,11 +161,15 @@ static void the_first_layers_remember(void **state)
     assert_int_equal(model_embed(first, &asks, 1, NULL, query, NULL), 0);
     assert_int_equal(model_recall(first, query, memories, KEPT, recalled, NULL),
                      0);
+    int32_t both[SENSORY + ASKING];
+    memcpy(both, ids + TOKENS - SENSORY, SENSORY * sizeof *ids);
+    memcpy(both + SENSORY, question, ASKING * sizeof *ids);
     assert_int_equal(session_soft_prefix(plain, recalled, NULL), 0);
-    feed(plain, ids + TOKENS - SENSORY, SENSORY);
     assert_int_equal(
         hmt_session(hmt, model, question, ASKING, NULL, &session, NULL), 0);
-    feed(plain, question, ASKING);
+    assert_int_equal(session_length(session), hmt_before(hmt));
+    assert_null(session_logits(session)); /* nothing was read yet */
+    feed(plain, both, SENSORY + ASKING);
     feed(session, question, ASKING);
     assert_memory_equal(session_logits(session), session_logits(plain),
                         model_facts(all)->vocabulary * sizeof *memories);

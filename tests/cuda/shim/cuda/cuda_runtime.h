@@ -57,6 +57,15 @@ using std::size_t;
 #define cuda_rms_norm_rounded emulated_rms_norm_rounded
 #define cuda_bend_rounded     emulated_bend_rounded
 #define cuda_gelu_rounded     emulated_gelu_rounded
+#define cuda_bend_narrow      emulated_bend_narrow
+#define cuda_gelu_narrow      emulated_gelu_narrow
+#define cuda_are_joined       emulated_are_joined
+#define cuda_joined           emulated_joined
+#define cuda_are_rounded      emulated_are_rounded
+#define cuda_rows_rounded     emulated_rows_rounded
+#define cuda_matmul_narrow    emulated_matmul_narrow
+#define cuda_matmul_joined    emulated_matmul_joined
+#define cuda_matmul_rounded   emulated_matmul_rounded
 #define cuda_gelu             emulated_gelu
 #define cuda_round            emulated_round
 #define cuda_layer_norm       emulated_layer_norm
@@ -68,6 +77,7 @@ using std::size_t;
 #define cuda_fill_transformer emulated_fill_transformer
 #define cuda_fill_heads       emulated_fill_heads
 #define cuda_fill_attention   emulated_fill_attention
+#define cuda_fill_texts       emulated_fill_texts
 #define cuda_fill_memories    emulated_fill_memories
 #define cuda_fill_summaries   emulated_fill_summaries
 #define cuda_fill_hils        emulated_fill_hils
@@ -201,6 +211,10 @@ unsigned pack_bf16(float low, float high);
 static inline float exp2_near(float x)
 {
     return exp2f(x);
+}
+static inline float reciprocal_near(float x)
+{
+    return 1 / x;
 }
 void copy_16(void *shared, const void *global);
 void copy_4(void *shared, const void *global);
