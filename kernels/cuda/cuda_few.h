@@ -406,6 +406,11 @@ constexpr size_t FEW_BYTES =
     (FEW_WARPS * FEW_ROOM + 2 * FEW_WARPS * SCORE_FEW * WARP / 8) *
     sizeof(float);
 
+/* Rows of a window's unit: one where there is room for as many blocks, since a warp has
+ * one turn, whose code is as long as its rows are many, and all of it is waited for. */
+template <typename Source>
+constexpr unsigned WINDOW_ROWS = Source::MEANS ? SCORE_FEW : 1;
+
 /* grid: of each unit its blocks, then those of the windows. */
 template <unsigned WIDTH, unsigned ROWS, typename Source, typename Window>
 static __global__ void __launch_bounds__(FEW_THREADS, 2)
@@ -436,14 +441,13 @@ static __global__ void __launch_bounds__(FEW_THREADS, 2)
         return;
     }
     if constexpr (Window::IS) {
-        /* A row a unit: a warp has one turn, and then waits for instructions. */
-        using window = struct few_rows_of<WIDTH, 1, Window>;
+        using window = struct few_rows_of<WIDTH, WINDOW_ROWS<Source>, Window>;
         at -= units * a.blocks;
         units = window::units(w, a.m);
         window its = {w, at % units, a.first, a.m};
-        score_unit<window, 1>(its, few_keep{nullptr, 0},
-                              a.log + (a.blocks + at / units) * step, room,
-                              at / units, a.parts);
+        score_unit<window, WINDOW_ROWS<Source>>(
+            its, few_keep{nullptr, 0}, a.log + (a.blocks + at / units) * step,
+            room, at / units, a.parts);
     }
 }
 
@@ -466,7 +470,8 @@ static int start_few(struct kernel_run *run, struct few_scores *a,
     using rows = struct few_rows_of<WIDTH, ROWS, Source>;
     size_t units = rows::units(s, a->m), all = 0;
     if constexpr (Window::IS) {
-        using window_rows = struct few_rows_of<WIDTH, 1, Window>;
+        using window_rows =
+            struct few_rows_of<WIDTH, WINDOW_ROWS<Source>, Window>;
         size_t its = window_rows::units(w, a->m);
         /* Half of what runs at once is for the candidates. */
         a->parts =

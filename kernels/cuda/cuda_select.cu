@@ -344,7 +344,7 @@ static int choose_batch(struct kernel_run *run, const struct hils_source &s,
 /* ---- Many queries, many chunks (cuda_candidates.h) ---- */
 
 constexpr size_t GROUP_LEAST = 32;            /* queries */
-constexpr size_t GROUP_LEAST_CHUNKS = 256;    /* fewer are chosen from sooner */
+constexpr size_t GROUP_LEAST_CHUNKS = 512;    /* fewer are chosen from sooner */
 constexpr size_t GROUP_MOST_CHUNKS = 1 << 17; /* whose groups a block holds */
 constexpr size_t GROUP_MOST_HEADS = 64;       /* of a group */
 constexpr size_t FINE_CHUNKS = 4096;          /* up to which groups are small */

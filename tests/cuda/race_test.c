@@ -342,7 +342,7 @@ static void run_little(void)
     how = (struct kernel_hils){.chunk = 4, .window = 20, .top_k = 5};
     run_hils((struct sizes){1, 2200, 4, 2, 16, KERNEL_BF16}, how, true);
     how.top_k = 16; /* many queries and chunks */
-    run_hils((struct sizes){70, 1100, 4, 2, 64, KERNEL_BF16}, how, true);
+    run_hils((struct sizes){70, 2150, 4, 2, 64, KERNEL_BF16}, how, true);
     run_hici(70, 16, 6);
     run_texts(false);
     run_pooling();

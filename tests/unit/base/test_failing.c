@@ -60,6 +60,16 @@ static int matmuls(struct kernel_run *run,
                : kernels_cpu()->matmuls(run, products, count, a, m);
 }
 
+/* Its products are one. */
+static int attend_texts(struct kernel_run *run,
+                        const struct kernel_text_part *part,
+                        const struct kernel_rows *rows, size_t m)
+{
+    return is_lost_after(&left)
+               ? KERNEL_DEVICE_FAILED
+               : kernels_cpu()->attend_texts(run, part, rows, m);
+}
+
 static atomic_int choices; /* lists of logits until it is lost; as `left` */
 
 static int top_k(struct kernel_run *run, struct kernel_top_k *host_ret,
@@ -129,6 +139,7 @@ static int make_device(void **state)
     table.lost = lost;
     table.matmul = matmul;
     table.matmuls = matmuls;
+    table.attend_texts = attend_texts;
     table.top_k = top_k;
     table.allocate = allocate;
     table.release = release;

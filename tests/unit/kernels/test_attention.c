@@ -208,7 +208,7 @@ static const struct kernel_hils hils_sizes[] = {
     {2, 1100, 0, 2, 1, 4, 2, 9, 300, false, false}, /* many chosen */
     /* Many queries and candidates: */
     {33, 2900, 0, 4, 2, 64, 4, 20, 16, false, false},
-    {150, 700, 0, 3, 1, 24, 2, 30, 5, false, false}};
+    {150, 1100, 0, 3, 1, 24, 2, 30, 5, false, false}};
 enum { HILS_SIZES = sizeof hils_sizes / sizeof hils_sizes[0] };
 
 /* Means of a chunk of so many slots. */
