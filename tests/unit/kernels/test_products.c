@@ -397,9 +397,10 @@ static void drive_attend_texts_of(struct bench *b, int type,
     lay_texts(b, type, n, k, &w);
     if (c->joined)
         assert_int_equal(b->table->weights_join(&b->run, w.mine, 3), 0);
-    for (size_t i = 0; i < M * d; i++)
-        angles[i] = i % d < d / 2 ? cosf((float)(i / d * 7 + i % d))
-                                  : sinf((float)(i / d * 7 + i % d - d / 2));
+    for (size_t i = 0; i < M * d; i++) {
+        const size_t half = d / 2, j = i % d, turn = i / d * 7 + j % half;
+        angles[i] = j < half ? cosf((float)turn) : sinf((float)turn);
+    }
     struct kernel_text_part part = {
         .q = {q, w.theirs[0], c->biased ? w.bias[0] : NULL, NULL},
         .k = {key, w.theirs[1], c->biased ? w.bias[1] : NULL, NULL},
