@@ -346,6 +346,16 @@ static size_t parts_for(size_t blocks, size_t each, size_t bytes, size_t max,
     return best;
 }
 
+/* Room for what `count` parts leave; false: there is no memory. */
+static bool take_parts(struct tile_parts *ret, cuda_workspace *outs,
+                       cuda_workspace *logs, size_t count,
+                       const struct dense_sizes &z)
+{
+    ret->out = outs->take<float>(count, z.places, z.d);
+    ret->log = logs->take<float>(count, z.places);
+    return ret->out && ret->log;
+}
+
 /* `kernel` by `rows` rows a block, `each` blocks to a processor; `within`: it can join
  * parts itself. */
 template <typename Source>
@@ -363,9 +373,7 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
     struct tile_parts parts = {nullptr, nullptr, false,
                                cuda_stream_number(run)};
     if (count > 1) {
-        parts.out = outs.take<float>(count, z.places, z.d);
-        parts.log = logs.take<float>(count, z.places);
-        if (!parts.out || !parts.log)
+        if (!take_parts(&parts, &outs, &logs, count, z))
             return KERNEL_NO_MEMORY;
         parts.within = within && blocks <= JOIN_MAX;
         size_t joining = parts.within ? join_bytes(count, rows, threads) : 0;
@@ -392,12 +400,8 @@ static int attend_by_warps(struct kernel_run *run,
     size_t count = parts_for(rows * z.hkv, 2, bytes, max, max);
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {nullptr, nullptr, true, cuda_stream_number(run)};
-    if (count > 1) {
-        parts.out = outs.take<float>(count, z.places, z.d);
-        parts.log = logs.take<float>(count, z.places);
-        if (!parts.out || !parts.log)
-            return KERNEL_NO_MEMORY;
-    }
+    if (count > 1 && !take_parts(&parts, &outs, &logs, count, z))
+        return KERNEL_NO_MEMORY;
     size_t joining = join_bytes(count, WARP_ROWS, WARPS * WARP);
     return cuda_launch(run, attend_warps<WIDTH>,
                        {rows, z.hkv, count, WARPS * WARP,
@@ -421,12 +425,8 @@ static int attend_by_groups(struct kernel_run *run,
     cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {nullptr, nullptr, false,
                                cuda_stream_number(run)};
-    if (count > 1) {
-        parts.out = outs.take<float>(count, z.places, z.d);
-        parts.log = logs.take<float>(count, z.places);
-        if (!parts.out || !parts.log)
-            return KERNEL_NO_MEMORY;
-    }
+    if (count > 1 && !take_parts(&parts, &outs, &logs, count, z))
+        return KERNEL_NO_MEMORY;
     int code = cuda_launch(run, attend_prompt<Way>,
                            {blocks * count, 1, 1, Way::THREADS, BYTES}, s, parts, count);
     return code || count == 1

@@ -318,12 +318,12 @@ static __device__ inline void warp_sort(uint64_t *key, unsigned count)
         }
 }
 
-/* The list's chunks in key [LIST_ROOM], in ascending order, each once; returns how many
- * there are of these, *ret_count: of all, behind one another.  A key is a chunk, then
- * what it is worth, the best first; the others' is worth nothing. */
+/* The list's `found` chunks in key [LIST_ROOM], in ascending order; returns how many
+ * different ones there are.  A key is a chunk, then what it is worth, the best first; the
+ * others' is worth nothing. */
 static __device__ inline unsigned take_list(uint64_t *key,
                                             const struct found_chunk *list,
-                                            unsigned found, unsigned *ret_count)
+                                            unsigned found)
 {
     unsigned count = WARP, own = 0;
     while (count < found)
@@ -339,7 +339,6 @@ static __device__ inline unsigned take_list(uint64_t *key,
         bool is = i < found && (!i || key[i] >> 32 != key[i - 1] >> 32);
         own += static_cast<unsigned>(__popc(__ballot_sync(WHOLE_WARP, is)));
     }
-    *ret_count = found;
     return own;
 }
 
@@ -396,11 +395,11 @@ static __global__ void __launch_bounds__(LIST_THREADS)
             chosen[i] = static_cast<int32_t>(i);
         return;
     }
-    unsigned found = a.count[row], count = 0, each = 0;
+    unsigned found = a.count[row], each = 0;
     if (found <= LIST_ROOM)
-        each = take_list(key, a.list + row * LIST_ROOM, found, &count);
+        each = take_list(key, a.list + row * LIST_ROOM, found);
     if (each >= wanted)
-        put_best(chosen, key, count, wanted);
+        put_best(chosen, key, found, wanted);
     else if (!lane_of_thread())
         a.again[1 + atomicAdd(a.again, 1u)] = static_cast<unsigned>(row);
 }

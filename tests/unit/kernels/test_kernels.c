@@ -9,16 +9,14 @@
 
 /* ---- The transformer ---- */
 
-/* More rows than a device has warps, of which each then has one. */
-enum { MANY = 1100 };
-
+/* Of norms; more rows than a device has warps, of which each then has one. */
+static const size_t norm_rows[] = {1, 3, 40, 1100};
 static void drive_rms_norm(struct bench *b)
 {
-    static const size_t rows[] = {1, 3, 40, MANY},
-                        widths[] = {1, 7, 16, 65, 384, 1003};
+    static const size_t widths[] = {1, 7, 16, 65, 384, 1003};
     for (size_t r = 0; r < 4; r++)
         for (size_t w = 0; w < 6; w++) {
-            size_t m = rows[r], d = widths[w];
+            size_t m = norm_rows[r], d = widths[w];
             float *x = numbers(b, m * d, 3), *weight = numbers(b, d, 2);
             float *expected = poisoned(m * d);
             ref->rms_norm(&alone, expected, x, weight, m, d, 1e-6f);
@@ -40,11 +38,10 @@ static void drive_rms_norm(struct bench *b)
 
 static void drive_layer_norm(struct bench *b)
 {
-    static const size_t rows[] = {1, 3, 40, MANY},
-                        widths[] = {2, 7, 16, 65, 384, 1003};
+    static const size_t widths[] = {2, 7, 16, 65, 384, 1003};
     for (size_t r = 0; r < 4; r++)
         for (size_t w = 0; w < 6; w++) {
-            size_t m = rows[r], d = widths[w];
+            size_t m = norm_rows[r], d = widths[w];
             float *x = numbers(b, m * d, 3), *weight = numbers(b, d, 2);
             float *bias = numbers(b, d, 1), *expected = poisoned(m * d);
             for (size_t i = 0; i < m * d; i++)
