@@ -224,16 +224,15 @@ static __device__ inline void sum_staged(
 {
     constexpr unsigned AT_ONCE = STAGED_AT_ONCE<ROWS>;
     const unsigned part = warp_of_thread() % share;
+    const unsigned k = static_cast<unsigned>(a.k);
     struct pieces pieces;
-    size_t begin = 0;
+    unsigned begin = 0;
     for (unsigned i = 0; i < 2; i++)
         pieces.row[i] = static_cast<const uint4 *>(w.of[i]);
     pieces.first = part * WARP + lane_of_thread();
     pieces.step = share * WARP;
     do {
-        const unsigned count = a.k - begin < AT_ONCE
-                                   ? static_cast<unsigned>(a.k - begin)
-                                   : AT_ONCE;
+        const unsigned count = k - begin < AT_ONCE ? k - begin : AT_ONCE;
         if constexpr (WIDE)
             pieces.begin(there ? count : 0);
         if (begin) {
@@ -251,7 +250,7 @@ static __device__ inline void sum_staged(
         } else if (there)
             add_singly<ROWS>(sum, w, begin, count, staged, rows, part, share);
         begin += AT_ONCE;
-    } while (begin < a.k);
+    } while (begin < k);
 }
 
 /* Lane 2 r + i of the first of `share` warps gets row r, of `rows` from `x` on, times row
