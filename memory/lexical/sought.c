@@ -1,5 +1,6 @@
 #include "memory/lexical/sought.h"
 
+#include <endian.h>
 #include <string.h>
 
 /* The same for both cases of a letter. */
@@ -41,13 +42,19 @@ void sought_add(struct sought_terms *sought, struct slice term)
     }
 }
 
-static inline bool begins_so(const uint32_t *sets, struct slice text)
+static inline bool has_beginning(const uint32_t *sets,
+                                 const unsigned char *bytes)
 {
-    unsigned char bytes[3] = {0};
-    memcpy(bytes, text.data, text.size < 3 ? text.size : 3);
     return sets[set_of(bytes[0]) * SOUGHT_SETS + set_of(bytes[1])] >>
                set_of(bytes[2]) &
            1;
+}
+
+static bool begins_so(const uint32_t *sets, struct slice text)
+{
+    unsigned char bytes[3] = {0};
+    memcpy(bytes, text.data, text.size < 3 ? text.size : 3);
+    return has_beginning(sets, bytes);
 }
 
 /* What is not ASCII may be folded to it. */
@@ -64,23 +71,68 @@ static bool is_plain(unsigned char c)
     return (unsigned)((c | 32) - 'a') < 26 || (unsigned)(c - '0') < 10;
 }
 
+/* Bytes that are looked at together, so many that vectors of them pay. */
+enum { WINDOW = 64 };
+
+/* A bit for each of the bytes but spaces that something may begin at: a sign, the
+ * first letter or digit of a run, a hump.  `before`: the byte before them. */
+static uint64_t beginnings(const unsigned char *bytes, unsigned char before)
+{
+    uint8_t plain[1 + WINDOW], small[1 + WINDOW], begins[WINDOW];
+    uint64_t all = 0;
+    plain[0] = is_plain(before);
+    small[0] = before >> 5 & 1;
+    for (unsigned i = 0; i < WINDOW; i++) {
+        uint8_t c = bytes[i], letter = (uint8_t)((c | 32) - 'a'),
+                digit = (uint8_t)(c - '0');
+        plain[1 + i] = (letter < 26) | (digit < 10);
+        small[1 + i] = c >> 5 & 1;
+    }
+    for (unsigned i = 0; i < WINDOW; i++)
+        begins[i] = (uint8_t)((1 ^ (plain[1 + i] & plain[i] &
+                                    (small[1 + i] | (1 ^ small[i])))) &
+                              (bytes[i] != ' '));
+    /* The lowest bits of eight bytes, side by side. */
+    for (unsigned i = 0; i < WINDOW; i += 8) {
+        uint64_t eight;
+        memcpy(&eight, begins + i, sizeof eight);
+        all |= (le64toh(eight) * 0x0102040810204080 >> 56) << i;
+    }
+    return all;
+}
+
+/* `bytes`: this one and the two behind it; 0 behind the end. */
+static inline bool stops_at(const struct sought_terms *sought,
+                            const unsigned char *bytes)
+{
+    return bytes[0] >= 0x80 || bytes[0] == '[' ||
+           has_beginning(sought->either, bytes);
+}
+
 size_t sought_next(const struct sought_terms *sought, struct slice text,
                    size_t at)
 {
-    bool after = false, after_small = false;
-    for (; at < text.size; at++) {
-        unsigned char c = (unsigned char)text.data[at];
-        bool plain = is_plain(c), small = c & 32;
-        bool begins = !plain | !after | (!small & after_small); /* a hump */
-        after = plain;
-        after_small = small;
-        if (!begins || c == ' ')
-            continue;
-        struct slice rest = {text.data + at, text.size - at};
-        if (c >= 0x80 || c == '[' || begins_so(sought->either, rest))
-            break;
+    unsigned char before = ' ';
+    if (at < text.size && (unsigned char)text.data[at] >= 0x80)
+        return at; /* of such texts every byte is a place */
+    while (at < text.size) {
+        const unsigned char *bytes = (const unsigned char *)text.data + at;
+        unsigned char last[WINDOW + 2];
+        if (text.size - at < sizeof last) {
+            memset(last, 0, sizeof last);
+            memcpy(last, bytes, text.size - at);
+            bytes = last;
+        }
+        for (uint64_t left = beginnings(bytes, before); left;
+             left &= left - 1) {
+            unsigned i = (unsigned)__builtin_ctzll(left);
+            if (stops_at(sought, bytes + i))
+                return at + i < text.size ? at + i : text.size;
+        }
+        before = bytes[WINDOW - 1];
+        at += WINDOW;
     }
-    return at;
+    return text.size;
 }
 
 bool sought_word(const struct sought_terms *sought, struct slice word)
