@@ -93,57 +93,55 @@ void prefer_named(const struct routing *routing, struct fused *fused,
 
 /* ---- Manuals ---- */
 
-/* Which manuals a word is in the name or title of. */
+/* The terms of a question that a manual's name and title have, a bit each. */
 struct calling {
-    struct slice word;
-    bool called; /* by the title that is being read */
+    const struct query *query;
+    uint64_t terms;
 };
 
-static void look_for_name(void *context, const struct term_at *at)
+static void note_term(void *context, const struct term_at *at)
 {
     struct calling *calling = context;
-    calling->called |= slice_equal(at->term, calling->word);
+    int t = query_find(calling->query, at->term);
+    calling->terms |= t < 0 ? 0 : (uint64_t)1 << t;
 }
 
-static bool is_called(struct analyzer *maker, const struct view *view,
-                      const char *term)
+static uint64_t terms_called(struct analyzer *maker, const struct query *query,
+                             const struct view *view)
 {
-    struct calling calling = {slice_of(term), false};
-    analyze(maker, slice_of(view->manual.name), look_for_name, &calling);
+    struct calling calling = {query, 0};
+    analyze(maker, slice_of(view->manual.name), note_term, &calling);
     if (view->outline->count)
-        analyze(maker, view->outline->nodes[0].title, look_for_name, &calling);
-    return calling.called;
+        analyze(maker, view->outline->nodes[0].title, note_term, &calling);
+    return calling.terms;
 }
 
-/* The scope that alone is called so; scope_count: none, or several are. */
-static size_t only_called(struct analyzer *maker, const struct routing *routing,
-                          const char *term)
+/* Those that may name a manual: "how do I make" is not about Make. */
+static uint64_t naming_terms(const struct query *query)
 {
-    size_t only = routing->scope_count;
-    for (size_t s = 0; s < routing->scope_count; s++) {
-        if (!is_called(maker, routing->scopes[s].view, term))
-            continue;
-        if (only < routing->scope_count)
-            return routing->scope_count;
-        only = s;
-    }
-    return only;
+    uint64_t terms = 0;
+    for (size_t t = 0; t < query->count; t++)
+        if (!query->terms[t].instead_of && !query->terms[t].frequency)
+            terms |= (uint64_t)1 << t;
+    return terms;
 }
 
+/* Of several manuals that are called so a term names none. */
 void find_named_manuals(struct routing *routing)
 {
     struct query *query = &routing->query;
     struct analyzer *maker = analyzer_new();
-    for (size_t t = 0; t < query->count; t++) {
-        if (query->terms[t].instead_of)
-            continue;
-        if (query->terms[t].frequency) /* "how do I make" is not about Make */
-            continue;
-        size_t s = only_called(maker, routing, query->terms[t].term);
-        query->terms[t].manual = s < routing->scope_count;
-        if (query->terms[t].manual)
-            routing->scopes[s].names |= (uint64_t)1 << t;
+    uint64_t naming = naming_terms(query), some = 0, several = 0;
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        struct scope *scope = &routing->scopes[s];
+        scope->names = naming & terms_called(maker, query, scope->view);
+        several |= some & scope->names;
+        some |= scope->names;
     }
+    for (size_t s = 0; s < routing->scope_count; s++)
+        routing->scopes[s].names &= ~several;
+    for (size_t t = 0; t < query->count; t++)
+        query->terms[t].manual = (some & ~several) >> t & 1;
     analyzer_free(maker);
 }
 
