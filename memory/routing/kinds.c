@@ -58,7 +58,7 @@ struct scoring {
     const struct query *query;
     const struct match *row; /* of the node */
     struct analyzer *maker;
-    struct sought_terms sought;
+    const struct sought_terms *sought;
 };
 
 struct counting {
@@ -83,7 +83,7 @@ static double score_piece(const struct scoring *scoring, struct slice text)
         mine[t].body = 0;
         mine[t].defined = 0;
     }
-    analyze_sought(scoring->maker, &scoring->sought, text, count_term,
+    analyze_sought(scoring->maker, scoring->sought, text, count_term,
                    &counting);
     return lexical_score(scoring->query, scoring->view, scoring->node, mine);
 }
@@ -107,8 +107,8 @@ static double score_block(const struct scoring *scoring, struct slice text)
 
 int kinds_best(const struct snapshot *snapshot, const struct view *view,
                uint32_t node, kind_set kinds, const struct query *query,
-               const struct match *row, struct analyzer *maker,
-               struct kind_block *ret, struct err *err)
+               const struct sought_terms *sought, const struct match *row,
+               struct analyzer *maker, struct kind_block *ret, struct err *err)
 {
     struct content content;
     struct kind_block best = {.block = TREE_NONE};
@@ -117,7 +117,7 @@ int kinds_best(const struct snapshot *snapshot, const struct view *view,
                               .query = query,
                               .row = row,
                               .maker = maker,
-                              .sought = query_sought(query)};
+                              .sought = sought};
     int code = content_open(snapshot, view, node, &content, err);
     if (code && code != ERR_NOT_FOUND)
         return code;

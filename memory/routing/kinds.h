@@ -23,10 +23,11 @@ struct kind_block {
     double score;   /* BM25 of the node with that block for its body */
 };
 
-/* `row`: the node's matches; maker: for the text's terms. */
+/* sought: all terms of the query; row: the node's matches; maker: for the text's
+ * terms. */
 int kinds_best(const struct snapshot *snapshot, const struct view *view,
                uint32_t node, kind_set kinds, const struct query *query,
-               const struct match *row, struct analyzer *maker,
-               struct kind_block *ret, struct err *err);
+               const struct sought_terms *sought, const struct match *row,
+               struct analyzer *maker, struct kind_block *ret, struct err *err);
 
 #endif

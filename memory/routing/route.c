@@ -385,7 +385,7 @@ static int give_blocks(struct routing *routing, const struct snapshot *snapshot,
         struct match_row row = matches_row(&scope->matches, hit->node);
         struct kind_block best;
         code = kinds_best(snapshot, hit->view, hit->node, scope->wanted, query,
-                          row.of, maker, &best, err);
+                          &routing->sought, row.of, maker, &best, err);
         if (!code)
             hit->block = best.block;
     }

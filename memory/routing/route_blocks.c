@@ -21,7 +21,8 @@ static void find_best(void *context, size_t from, size_t to)
         struct match_row row = matches_row(&scope->matches, item->node);
         /* What cannot be read here is told where it is shown. */
         if (kinds_best(routing->snapshot, scope->view, item->node, kinds,
-                       &routing->query, row.of, maker, &blocks->best[i], NULL))
+                       &routing->query, &routing->sought, row.of, maker,
+                       &blocks->best[i], NULL))
             blocks->best[i].block = TREE_NONE;
     }
     analyzer_free(maker);

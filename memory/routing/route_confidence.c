@@ -182,7 +182,7 @@ static double block_score(const struct routing *routing,
         return item->by[ROUTE_BY_BLOCK].score;
     struct analyzer *maker = analyzer_new();
     if (kinds_best(routing->snapshot, scope->view, item->node, kinds,
-                   &routing->query, row, maker, &best, NULL))
+                   &routing->query, &routing->sought, row, maker, &best, NULL))
         best.score = 0;
     analyzer_free(maker);
     return best.score;

@@ -33,7 +33,8 @@ struct routing {
     const struct route_request *request;
     const struct snapshot *snapshot;
     struct query query;
-    struct scope *scopes; /* [scope_count] */
+    struct sought_terms sought; /* all of its terms; score_terms makes it */
+    struct scope *scopes;       /* [scope_count] */
     size_t scope_count;
     struct route_result *result;
     size_t step_capacity;

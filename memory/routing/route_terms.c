@@ -170,7 +170,7 @@ static int score_kinds(struct routing *routing, struct err *err)
         struct match_row row = matches_row(&scope->matches, n);
         struct kind_block best;
         code = kinds_best(routing->snapshot, scope->view, n, scope->wanted,
-                          query, row.of, maker, &best, err);
+                          query, &routing->sought, row.of, maker, &best, err);
         if (!code)
             scope->own[matches_from(&scope->matches, n)] = best.score;
     }
@@ -218,6 +218,7 @@ int score_terms(struct routing *routing, struct err *err)
     store_end(txn);
     if (code)
         return code;
+    routing->sought = query_sought(&routing->query);
     find_named_manuals(routing);
     weigh_terms(routing);
     bound_own(routing);
