@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 
+enum { MIN_STEM = 3 }; /* bytes before the ending of a plural */
+
 /* White space folded, without "()" at the end. */
 static void fold(struct buf *out, struct slice text, bool lower)
 {
@@ -206,16 +208,33 @@ static enum name_match compare_entry(struct slice asked, struct slice title)
     return best;
 }
 
+/* Do they differ by nothing but the number of the last word: "view", "queries"? */
+static bool same_but_plural(struct slice a, struct slice b)
+{
+    static const char *const endings[][2] = {
+        {"", ""}, {"", "s"}, {"", "es"}, {"y", "ies"}};
+    size_t same = 0;
+    while (same < a.size && same < b.size && a.data[same] == b.data[same])
+        same++;
+    struct slice x = behind(a, same), y = behind(b, same);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        for (size_t first = 0; first < 2; first++)
+            if (slice_is(x, endings[i][first]) &&
+                slice_is(y, endings[i][1 - first]))
+                return !i || same >= MIN_STEM;
+    return false;
+}
+
 static enum name_match compare_title(struct slice asked, struct slice title)
 {
     static const char *const dashes[] = {" \xE2\x80\x94 ", " \xE2\x80\x93 ",
                                          " - ", " -- ", ": "};
     struct slice bare = without_brackets(without_number(title));
-    if (slice_equal(title, asked) || slice_equal(bare, asked) ||
-        slice_equal(before(bare, "("), asked))
+    if (same_but_plural(title, asked) || same_but_plural(bare, asked) ||
+        same_but_plural(before(bare, "("), asked))
         return NAME_WHOLE;
     for (size_t i = 0; i < sizeof dashes / sizeof dashes[0]; i++)
-        if (slice_equal(before(bare, dashes[i]), asked))
+        if (same_but_plural(before(bare, dashes[i]), asked))
             return NAME_WHOLE;
     return NAME_OTHER;
 }
@@ -240,7 +259,8 @@ static bool has_sign(struct slice text, const char *signs)
  * the last part of: nothing of such a text need be folded. */
 static bool may_be_called(struct slice asked, struct slice text, bool entry)
 {
-    return asked.size <= text.size || (entry && has_sign(asked, PART_SIGNS));
+    return asked.size <= text.size + 2 ||
+           (entry && has_sign(asked, PART_SIGNS));
 }
 
 static enum name_match compare_node(struct slice asked, const struct node *node,

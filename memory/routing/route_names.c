@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/names.h"
 #include "memory/routing/route_internal.h"
@@ -8,9 +9,10 @@
 /* A section or entry that is called as the question is comes before all others,
  * whose scores are at most the sum of the weights; first one that is written so. */
 static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
-/* What is called as an identifier in the question, or as its last part is. */
+/* What is called as an identifier in the question, or as what it asks about, or as the
+ * last part of that is. */
 static const double NAMED_WITHIN = 1, NAMED_WITHIN_PART = 0.9;
-enum { LONGEST_NAME = 200, MAX_NAMES = 17, MIN_NAME = 3 };
+enum { LONGEST_NAME = 200, MAX_NAMES = 18, MIN_NAME = 3 };
 static const double TELLING = 3; /* information of an identifier */
 
 /* What a manual that the question names adds to its sections' fused scores: by a word of
@@ -69,10 +71,73 @@ static bool is_telling(const struct query_term *term)
 /* The identifiers that the question mentions. */
 static void add_identifiers(struct naming *naming, const struct query *query)
 {
-    for (size_t t = 0; t < query->count && naming->count < MAX_NAMES; t++)
+    for (size_t t = 0; t < query->count && naming->count < MAX_NAMES - 1; t++)
         if (is_telling(&query->terms[t]))
             naming->names[naming->count++] =
                 name_of(query->terms[t].word + query->terms[t].whole);
+}
+
+/* Does the question's word name a manual, or is it of any conversation? */
+static bool is_around(const struct query *query, struct slice word)
+{
+    struct buf lower = {0};
+    text_fold_compare(&lower, word);
+    struct slice folded = buf_slice(&lower);
+    bool whole = folded.size == word.size; /* no signs: --all is an option */
+    bool is = whole && (word_is_stop_word(folded) || word_frequency(folded));
+    for (size_t t = 0; t < query->count && whole && !is; t++)
+        is = query->terms[t].manual && slice_is(folded, query->terms[t].word);
+    buf_free(&lower);
+    return is;
+}
+
+static struct slice first_word(struct slice text)
+{
+    size_t size = 0;
+    while (size < text.size && text.data[size] != ' ')
+        size++;
+    return (struct slice){text.data, size};
+}
+
+static struct slice last_word(struct slice text)
+{
+    size_t size = 0;
+    while (size < text.size && text.data[text.size - size - 1] != ' ')
+        size++;
+    return (struct slice){text.data + text.size - size, size};
+}
+
+/* "timeout client" of "What does timeout client do in HAProxy?": what is left without
+ * the words around it; empty: all of the question, or nothing. */
+static void put_subject(const struct query *query, const char *question,
+                        struct buf *ret)
+{
+    struct buf folded = {0};
+    text_fold_space(&folded, slice_of(question));
+    struct slice left = buf_slice(&folded), word;
+    while (left.size && (strchr(" ?.!,", left.data[left.size - 1]) ||
+                         is_around(query, last_word(left))))
+        left.size -= strchr(" ?.!,", left.data[left.size - 1])
+                         ? 1
+                         : last_word(left).size;
+    while (left.size && (word = first_word(left), is_around(query, word))) {
+        size_t size = word.size + (word.size < left.size);
+        left = (struct slice){left.data + size, left.size - size};
+    }
+    if (left.size < folded.size && left.size <= LONGEST_NAME)
+        buf_put_slice(ret, left);
+    buf_put(ret, "", 0);
+    buf_free(&folded);
+}
+
+static void add_subject(struct naming *naming, const struct query *query,
+                        const char *question)
+{
+    struct buf subject = {0};
+    put_subject(query, question, &subject);
+    if (subject.size)
+        naming->names[naming->count++] = name_of(subject.data);
+    buf_free(&subject);
 }
 
 void prefer_named(const struct routing *routing, struct fused *fused,
@@ -86,6 +151,7 @@ void prefer_named(const struct routing *routing, struct fused *fused,
     naming.names[naming.count++] =
         name_of(strlen(question) <= LONGEST_NAME ? question : "");
     add_identifiers(&naming, &routing->query);
+    add_subject(&naming, &routing->query, question);
     rankings_add(fused, count, named, &naming);
     for (size_t i = 0; i < naming.count; i++)
         name_free(&naming.names[i]);

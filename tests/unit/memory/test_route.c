@@ -493,6 +493,41 @@ static void what_is_pointed_back_at_comes_first(void **state)
     close_house(&house);
 }
 
+static const struct section proxy[] = {
+    {TREE_NONE, "Proxy", "", NONE, NONE},
+    {0, "Client timeout", "client timeout, client, timeout, client", NONE,
+     NONE},
+    {0, "4.2. Timeout clients", "until nothing is heard", NONE, NONE},
+};
+
+/* What a question asks about, without the words around it and in either number, is a
+ * name, too; "all" is a word, "--all" none. */
+static void what_is_called_as_the_subject_comes_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *question, *first;
+    } cases[] = {
+        {"client timeout of that", "Client timeout"},
+        {"What does timeout client do in Proxy?", "4.2. Timeout clients"},
+        {"proxy timeout client", "4.2. Timeout clients"},
+        {"is timeout client also --all", "Client timeout"}};
+    struct house house;
+    open_house(&house);
+    add_manual(&house, "proxy", proxy, COUNT(proxy));
+    add_manual(&house, "engine", engine, COUNT(engine));
+    open_snapshot(&house);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct route_request request =
+            request_of(cases[i].question, ROUTE_AUTO);
+        struct route_result result = routed(&house, &request);
+        assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
+                            cases[i].first);
+        route_result_free(&result);
+    }
+    close_house(&house);
+}
+
 /* Of "work_mem=64" the name and the value count, not that nobody wrote both. */
 static void a_name_with_a_value_is_no_unknown_name(void **state)
 {
@@ -896,6 +931,7 @@ int main(void)
         cmocka_unit_test(a_manual_named_whole_comes_first),
         cmocka_unit_test(what_is_pointed_back_at_comes_first),
         cmocka_unit_test(a_name_with_a_value_is_no_unknown_name),
+        cmocka_unit_test(what_is_called_as_the_subject_comes_first),
         cmocka_unit_test(a_manuals_name_tells_none_of_its_sections),
         cmocka_unit_test(each_manual_is_descended_as_it_can_be),
         cmocka_unit_test(dense_says_what_it_lacks),
