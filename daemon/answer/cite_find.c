@@ -213,10 +213,12 @@ static double likeness(const struct words *a, const struct words *b)
 }
 
 bool cite_find_near(const struct cite_source *source, struct slice wanted,
-                    const struct block **ret_block, struct slice *ret_place)
+                    const struct block **ret_block, struct slice *ret_place,
+                    bool *ret_agrees)
 {
     struct words claim, part;
     double best = 0;
+    bool agrees = false;
     if (!split(wanted, &claim))
         return false;
     for (size_t b = 0; b < source->count; b++) {
@@ -227,12 +229,18 @@ bool cite_find_near(const struct cite_source *source, struct slice wanted,
             end += end == at;
             struct slice piece = {text.data + at, end - at};
             double like = split(piece, &part) ? likeness(&claim, &part) : 0;
-            if (like > best) {
-                best = like;
-                *ret_block = &source->blocks[b];
-                *ret_place = piece;
-            }
+            bool better = like > best;
+            if (like < NEAR || (agrees && !better))
+                continue;
+            bool same = cite_agrees(wanted, piece);
+            if (same == agrees ? !better : agrees)
+                continue;
+            agrees = same;
+            best = like;
+            *ret_block = &source->blocks[b];
+            *ret_place = piece;
         }
     }
+    *ret_agrees = agrees;
     return best >= NEAR;
 }
