@@ -285,6 +285,24 @@ def model_info_leaves_no_daemon():
         h.run("daemon", "--stop")
 
 
+@test
+def output_that_is_lost_is_an_error():
+    """To a full device, and to a standard output that is closed."""
+    with house() as h:
+        h.write("m/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for verb in (["ls"], ["ls", "--json"], ["search", "casing"], ["toc"], ["status"], ["help"], ["add", "--help"], ["version"],
+                     ["completion", "fish"], ["web", "--port", "0"]):
+            for where in (">/dev/full", ">&-"):
+                words = shlex.join([LECTERN, *verb])
+                done = subprocess.run(["sh", "-c", f"{words} {where}"], env=h.env, capture_output=True, text=True,
+                                      timeout=PATIENCE, check=False)
+                check(done.returncode == 7 and "cannot write the output" in done.stderr, (verb, where, done))
+        quiet = subprocess.run(["sh", "-c", f"{shlex.join([LECTERN, 'wait', '--quiet'])} <&- 2>&-"], env=h.env,
+                               capture_output=True, timeout=PATIENCE, check=False)
+        check(quiet.returncode == 0, "the others may be closed")
+
+
 # ---- Completion ----
 
 def completed(shell, words, env):
