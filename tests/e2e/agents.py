@@ -233,6 +233,16 @@ def another_store_than_the_daemons_is_not_served():
 
 
 @test
+def the_last_line_needs_no_end():
+    with house() as h:
+        add_pumps(h)
+        asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "toc", "arguments": {}}})
+        done = subprocess.run([LECTERN, "mcp", "--store", h.store], env=h.env, input=asked, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        check(json.loads(done.stdout)["id"] == 1 and "Pumps" in done.stdout and done.returncode == 0, done)
+
+
+@test
 def a_line_without_end_is_the_end():
     with house() as h:
         b = Bridge(h)
