@@ -211,6 +211,13 @@ def bad_requests_are_answered():
             refusal = b.refusal("search", **arguments)
             check(said in refusal, refusal)
         check("n99999" in b.refusal("get", node="n99999"), "no such section")
+        # In the words of the tools, which have arguments and no options.
+        for tool, arguments in (("search", {"query": "x", "under": "77"}), ("search", {"query": "x", "under": "n99999"}),
+                                ("grep", {"pattern": "x", "under": "77"}), ("grep", {"pattern": "x", "under": "n99999"}),
+                                ("ask", {"query": "x", "answer": "generated"}), ("toc", {"manual": "none"}),
+                                ("search", {"query": "x", "under": "n99999", "manuals": ["pumps and valves"]})):
+            refusal = b.refusal(tool, **arguments)
+            check("--" not in refusal and "lectern " not in refusal, refusal)
         node = b.tool("search", query="impeller")["results"][0]["node"]
         cut = b.call("tools/call", name="verify_citation", arguments={"node": node, "quote": SAID + "\0 Or with oil."})
         check("character 0" in cut["error"]["message"], f"not of what stands before it alone: {cut}")
