@@ -101,8 +101,8 @@ static void print_offer(const struct cli *cli, const struct offer *offer)
         buf_clear(&line);
         buf_free(&size);
     }
-    buf_printf(&line, "%zu manual%s, ", offer->count,
-               offer->count == 1 ? "" : "s");
+    output_put_counted(&line, (int64_t)offer->count, "manual", "manuals");
+    buf_put_text(&line, ", ");
     output_put_bytes(&line, bytes);
     buf_put_text(&line, ": found by words after about ");
     put_seconds(&line, bytes / read_speed);

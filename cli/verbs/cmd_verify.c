@@ -52,26 +52,25 @@ static void put_faults(struct buf *out, const cJSON *result)
     }
 }
 
-static void put_count(struct buf *out, const cJSON *checked, const char *what)
+static void put_count(struct buf *out, const cJSON *checked, const char *one,
+                      const char *many)
 {
-    output_put_count(out, json_get_int(checked, what, 0));
-    buf_printf(out, " %s, ", what);
+    output_put_counted(out, json_get_int(checked, many, 0), one, many);
+    buf_put_text(out, ", ");
 }
 
 static void put_summary(struct buf *out, const cJSON *result)
 {
     const cJSON *checked = cJSON_GetObjectItemCaseSensitive(result, "checked");
     int64_t count = json_get_int(result, "fault_count", 0);
-    put_count(out, checked, "files");
-    put_count(out, checked, "nodes");
-    put_count(out, checked, "postings");
-    put_count(out, checked, "memories");
+    put_count(out, checked, "file", "files");
+    put_count(out, checked, "node", "nodes");
+    put_count(out, checked, "posting", "postings");
+    put_count(out, checked, "memory", "memories");
     buf_printf(out, "%.1f s: ", json_get_double(result, "seconds", 0));
     if (count)
-        output_put_count(out, count);
-    buf_put_text(out, count == 1 ? " fault\n"
-                      : count    ? " faults\n"
-                                 : "no fault\n");
+        output_put_counted(out, count, "fault", "faults");
+    buf_put_text(out, count ? "\n" : "no fault\n");
 }
 
 static void print(const struct cli *cli, const cJSON *result)

@@ -303,6 +303,19 @@ def output_that_is_lost_is_an_error():
         check(quiet.returncode == 0, "the others may be closed")
 
 
+@test
+def what_there_is_one_of_is_singular():
+    with house() as h:
+        h.write("m/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        pack = os.path.join(h.path, "m.pack")
+        h.run("pack", "m", pack)
+        said = h.run("verify").stdout + h.run("search", "casing", "--explain").stdout
+        said += h.run("unpack", pack, "-c", "again", "--untrusted").stdout
+        check(said.count("1 file,") == 2 and "in 1 section," in said, said)
+        check(not re.search(r"\b1 (files|nodes|sections|postings|memories|segments)\b", said), said)
+
+
 # ---- Completion ----
 
 def completed(shell, words, env):
