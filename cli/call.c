@@ -171,6 +171,17 @@ int cli_call(struct cli *cli, const char *method, struct slice params,
     return code;
 }
 
+int cli_call_parsed(struct cli *cli, const char *method, struct slice params,
+                    cJSON **ret_value, struct err *err)
+{
+    struct buf result = {0};
+    int code = cli_call(cli, method, params, &result, err);
+    if (!code)
+        code = json_parse(buf_slice(&result), ret_value, err);
+    buf_free(&result);
+    return code;
+}
+
 int cli_request(struct cli *cli, const char *method, struct slice params,
                 cJSON **ret_value, struct err *err)
 {

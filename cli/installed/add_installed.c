@@ -34,14 +34,10 @@ static const cJSON *indexed_at(const struct offer *offer, const char *folder)
 
 static int list_indexed(struct cli *cli, struct offer *offer, struct err *err)
 {
-    struct buf text = {0};
     cJSON *result = NULL;
-    int code = cli_call(cli, "ls", slice_of("{}"), &text, err);
-    if (!code)
-        code = json_parse(buf_slice(&text), &result, err);
+    int code = cli_call_parsed(cli, "ls", slice_of("{}"), &result, err);
     offer->indexed = cJSON_DetachItemFromObjectCaseSensitive(result, "manuals");
     cJSON_Delete(result);
-    buf_free(&text);
     return code;
 }
 

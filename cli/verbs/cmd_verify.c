@@ -6,19 +6,17 @@
 static int request(struct cli *cli, bool repair, cJSON **ret_value,
                    struct err *err)
 {
-    struct buf params = {0}, result = {0};
+    struct buf params = {0};
     struct json json = json_to(&params);
     json_begin(&json, '{');
     cli_param_text(&json, "manual", cli->options.manual);
     cli_param_true(&json, "repair", repair);
     json_end(&json, '}');
-    int code = cli_call(cli, "verify", buf_slice(&params), &result, err);
-    if (!code)
-        code = json_parse(buf_slice(&result), ret_value, err);
+    int code =
+        cli_call_parsed(cli, "verify", buf_slice(&params), ret_value, err);
     if (!code)
         output_clean(*ret_value);
     buf_free(&params);
-    buf_free(&result);
     return code;
 }
 

@@ -75,21 +75,18 @@ static void print_choices(const struct line *line, const char *choices)
 static void print_manuals(const struct line *line)
 {
     struct cli *cli = line->cli;
-    struct buf text = {0};
     cJSON *result = NULL;
     const cJSON *manual;
     if (config_load(&cli->config, NULL, NULL))
         return;
     if (!client_open(&cli->config, NULL, false, &cli->client, NULL) &&
-        !cli_call(cli, "ls", slice_of("{}"), &text, NULL) &&
-        !json_parse(buf_slice(&text), &result, NULL))
+        !cli_call_parsed(cli, "ls", slice_of("{}"), &result, NULL))
         output_clean(result);
     cJSON_ArrayForEach (manual,
                         cJSON_GetObjectItemCaseSensitive(result, "manuals"))
         print_text(line, json_get_text(manual, "name", ""),
                    json_get_text(manual, "root", ""));
     cJSON_Delete(result);
-    buf_free(&text);
 }
 
 /* Of the last answer or search: numbers, where they are taken, and nodes. */
