@@ -665,6 +665,15 @@ void config_put_json(const struct config *config, struct json *json)
     json_end(json, ']');
 }
 
+const cJSON *config_entry(const cJSON *values, enum config_key key)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach (one, values)
+        if (!strcmp(json_get_text(one, "key", ""), keys[key].name))
+            return one;
+    return NULL;
+}
+
 const char *config_name(enum config_key key)
 {
     return keys[key].name;
