@@ -103,9 +103,9 @@ bool cite_find(struct slice text, struct slice wanted, bool any_case,
 bool cite_find_across(const struct cite_source *source, struct slice wanted,
                       const struct block **ret_block, struct slice *ret_place);
 
-/* The sentence, cell or line of the source that reads most like `wanted`, of those that
- * agree with it if one does: at least four fifths of the words of both, in the same
- * order. */
+/* The sentence, cell or line of the source, or as many of them as `wanted` has, that
+ * reads most like it, of two that are as like one that agrees: at least four fifths of
+ * the words of both, in the same order. */
 bool cite_find_near(const struct cite_source *source, struct slice wanted,
                     const struct block **ret_block, struct slice *ret_place,
                     bool *ret_agrees);

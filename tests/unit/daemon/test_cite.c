@@ -360,6 +360,21 @@ static void another_meaning_is_not_repaired(void **state)
          "The temperature decreases while the pump is running.", false},
         {"Temperatures of -5 are measured by the sensor",
          "Temperatures of 5 are measured by the sensor.", false},
+        {"The folder is named by the option or by the variable; there is "
+         "default",
+         "The folder is named by the option or by the variable; there is no "
+         "default.",
+         false},
+        {"It does lose what was written. What it keeps is all that was "
+         "flushed before",
+         "It does not lose what was written. What it keeps is all that was "
+         "flushed before.",
+         false},
+        {"It does not lose what was written. What it keeps is all which was "
+         "flushed before",
+         "It does not lose what was written. What it keeps is all that was "
+         "flushed before.",
+         true},
         {"Versions \xE2\x80\x9C"
          "1.5\xE2\x80\x9D and later of it print every line",
          "Versions \"1.5\" and later print every line.", true},
@@ -377,21 +392,24 @@ static void another_meaning_is_not_repaired(void **state)
     }
 }
 
-/* Of two rows that read nearly like the claim, the one that says the same. */
-static void the_nearest_that_agrees_is_quoted(void **state)
+/* Of two rows that are as like the claim, the one that says the same; not one that is
+ * less like it. */
+static void the_nearest_is_quoted_if_it_agrees(void **state)
 {
     (void)state;
     static const struct block rows[] = {
         BLOCK("The red valve holds a load of 20 tons at any time."),
-        BLOCK("The valve holds a load of 30 tons at any time, too.")};
-    const struct cite_source source = {.blocks = rows, .count = 2};
+        BLOCK("The old valve holds a load of 30 tons at any time."),
+        BLOCK("The valve holds a load of 40 tons at any time, it says.")};
+    const struct cite_source source = {.blocks = rows, .count = 3};
     struct cite cite;
     cite_check_claim(slice_of("The red valve holds a load of 30 tons any time"),
                      &source, &cite);
     assert_int_equal(cite.status, CITE_REPAIRED);
     assert_ptr_equal(cite.block, &rows[1]);
-    cite_check_claim(slice_of("The red valve holds a load of 40 tons any time"),
-                     &source, &cite);
+    cite_check_claim(
+        slice_of("The red valve holds a load of 40 tons at any time"), &source,
+        &cite);
     assert_int_equal(cite.status, CITE_UNVERIFIED);
     assert_ptr_equal(cite.block, &rows[0]);
 }
@@ -465,7 +483,7 @@ int main(void)
         cmocka_unit_test(words_without_a_marker_are_seen),
         cmocka_unit_test(claims_over_blocks_are_quoted_from_the_longest),
         cmocka_unit_test(another_meaning_is_not_repaired),
-        cmocka_unit_test(the_nearest_that_agrees_is_quoted),
+        cmocka_unit_test(the_nearest_is_quoted_if_it_agrees),
         cmocka_unit_test(marks_of_items_are_not_quoted),
         cmocka_unit_test(the_first_claims_are_checked),
         cmocka_unit_test(long_claims_cost_no_more_than_they_may),
