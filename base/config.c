@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/reader_list.h"
 #include "base/suggest.h"
 
 enum {
@@ -30,7 +31,8 @@ enum kind {
     KIND_TEXT,
     KIND_NUMBER,
     KIND_CHOICE,
-    KIND_DEVICE
+    KIND_DEVICE,
+    KIND_READERS
 };
 
 static void default_store(struct buf *out);
@@ -118,7 +120,7 @@ static const struct key {
     [CONFIG_FLEET_PACKS] = {"fleet_packs", KIND_PLACE, "", NULL, 0, 0},
     [CONFIG_FLEET_SOURCES] = {"fleet_sources", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_FLEET_MANUALS] = {"fleet_manuals", KIND_TEXT, "*", NULL, 0, 0},
-    [CONFIG_FLEET_READERS] = {"fleet_readers", KIND_TEXT, "", NULL, 0, 0},
+    [CONFIG_FLEET_READERS] = {"fleet_readers", KIND_READERS, "", NULL, 0, 0},
     [CONFIG_FLEET_FILES] = {"fleet_files", KIND_CHOICE, "no", NULL, 0, 0,
                             answers},
     [CONFIG_FLEET_KEY] = {"fleet_key", KIND_PATH, NULL, default_fleet_key, 0,
@@ -256,6 +258,13 @@ static int check_device(const struct key *key, const char *text,
                    text);
 }
 
+static int check_readers(const char *text, struct err *err)
+{
+    struct reader_place places[READER_LIST_MAX];
+    size_t count;
+    return reader_list_read(text, places, &count, err);
+}
+
 static bool is_model(enum config_key key)
 {
     return key == CONFIG_MODEL || key == CONFIG_MEMORY_MODEL ||
@@ -292,6 +301,8 @@ static int put(struct config *config, enum config_key which, const char *text,
         code = check_choice(key, text, err);
     else if (key->kind == KIND_DEVICE)
         code = check_device(key, text, err);
+    else if (key->kind == KIND_READERS)
+        code = check_readers(text, err);
     if (code)
         return code;
     if (is_path(which, text))
@@ -652,6 +663,15 @@ void config_put_json(const struct config *config, struct json *json)
         buf_free(&source);
     }
     json_end(json, ']');
+}
+
+const cJSON *config_entry(const cJSON *values, enum config_key key)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach (one, values)
+        if (!strcmp(json_get_text(one, "key", ""), keys[key].name))
+            return one;
+    return NULL;
 }
 
 const char *config_name(enum config_key key)

@@ -127,6 +127,8 @@ void config_put_source(const struct config *config, enum config_key key,
 
 /* All values as a JSON array of {"key", "value", "source"}. */
 void config_put_json(const struct config *config, struct json *json);
+/* The entry of a key in such an array; NULL: it has none. */
+const cJSON *config_entry(const cJSON *values, enum config_key key);
 
 const char *config_name(enum config_key key);
 

@@ -21,12 +21,18 @@ enum {
 
 void file_open_standard(void)
 {
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int file_end_output(struct err *err)
+{
+    errno = 0;
+    if (!fflush(stdout) && !ferror(stdout))
+        return 0;
+    return errno ? err_errno(err, ERR_IO, "cannot write the output")
+                 : err_set(err, ERR_IO, "cannot write the output");
 }
 
 static int read_open(int fd, uint64_t from, size_t want, struct buf *ret)

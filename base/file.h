@@ -29,8 +29,13 @@ int file_read_open_span(int fd, const char *path, uint64_t from, uint64_t to,
 
 /* Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed: the
  * next file opened would get the number, and messages would be written into
- * it.  First thing in every main. */
+ * it.  Only for reading as standard output: file_end_output tells that what was written
+ * there is lost.  First thing in every main. */
 void file_open_standard(void);
+
+/* Writes out what standard output holds.  ERR_IO: not all that was printed could be
+ * written, now or before.  Last thing in every main that prints. */
+int file_end_output(struct err *err);
 
 /* Writes a new file beside `path`, syncs it, and renames it into place. */
 int file_write(const char *path, struct slice content, struct err *err);

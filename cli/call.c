@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "cli/client.h"
 #include "cli/output/last_answer.h"
 #include "cli/output/output.h"
@@ -55,40 +54,28 @@ static bool names_store(const struct cli *cli)
     return cli->config.values[CONFIG_STORE].source != CONFIG_FROM_DEFAULT;
 }
 
-/* What is asked for and a running daemon has otherwise. */
-static int check_value(const struct cli *cli, enum config_key key,
-                       const char *running, struct err *err)
+/* Tells what an option asks for and a running daemon has otherwise. */
+static void tell_value(const struct cli *cli, enum config_key key,
+                       const cJSON *status)
 {
     const char *asked = config_text(&cli->config, key);
-    bool named = cli->config.values[key].source == CONFIG_FROM_FLAG ||
-                 (key == CONFIG_STORE && names_store(cli));
-    if (!named || !strcmp(asked, running))
-        return 0;
-    if (key == CONFIG_STORE && file_is_same_place(asked, running))
-        return 0;
-    if (key == CONFIG_STORE)
-        return err_set(err, ERR_USAGE,
-                       "the daemon that answers at %s has the store %s, not "
-                       "%s: end it (lectern daemon --stop), or name another "
-                       "socket (--socket)",
-                       config_text(&cli->config, CONFIG_SOCKET), running,
-                       asked);
-    output_remark(cli,
-                  "the running daemon has --%s %s, not %s: lectern daemon "
-                  "--stop",
-                  config_name(key), running[0] ? running : "none", asked);
-    return 0;
+    const cJSON *entry =
+        config_entry(cJSON_GetObjectItemCaseSensitive(status, "config"), key);
+    const char *running = json_get_text(entry, "value", asked);
+    if (cli->config.values[key].source == CONFIG_FROM_FLAG &&
+        strcmp(asked, running) != 0)
+        output_remark(cli,
+                      "the running daemon has --%s %s, not %s: lectern daemon "
+                      "--stop",
+                      config_name(key), running[0] ? running : "none", asked);
 }
 
 /* A daemon that runs was started with options of its own.  Doctor compares all. */
 static int check_running(const struct cli *cli, struct err *err)
 {
-    static const enum config_key keys[] = {CONFIG_STORE, CONFIG_MODEL,
-                                           CONFIG_DEVICE};
     const struct options *options = &cli->options;
     struct buf text = {0};
     cJSON *status = NULL;
-    const cJSON *one;
     int code = 0;
     if (!(names_store(cli) || options->model || options->device) ||
         client_launched(cli->client) || cli->command->run == cmd_doctor)
@@ -97,11 +84,12 @@ static int check_running(const struct cli *cli, struct err *err)
                     NULL, &text, NULL) ||
         json_parse(buf_slice(&text), &status, NULL))
         status = NULL;
-    cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(status, "config"))
-        for (size_t i = 0; !code && i < sizeof keys / sizeof keys[0]; i++)
-            if (!strcmp(json_get_text(one, "key", ""), config_name(keys[i])))
-                code = check_value(cli, keys[i],
-                                   json_get_text(one, "value", ""), err);
+    if (names_store(cli))
+        code = client_check_store(&cli->config, status, err);
+    if (!code) {
+        tell_value(cli, CONFIG_MODEL, status);
+        tell_value(cli, CONFIG_DEVICE, status);
+    }
     cJSON_Delete(status);
     buf_free(&text);
     return code;
@@ -168,6 +156,17 @@ int cli_call(struct cli *cli, const char *method, struct slice params,
         cli_disconnect(cli);
         code = call_once(cli, method, params, ret_result, err);
     }
+    return code;
+}
+
+int cli_call_parsed(struct cli *cli, const char *method, struct slice params,
+                    cJSON **ret_value, struct err *err)
+{
+    struct buf result = {0};
+    int code = cli_call(cli, method, params, &result, err);
+    if (!code)
+        code = json_parse(buf_slice(&result), ret_value, err);
+    buf_free(&result);
     return code;
 }
 

@@ -178,6 +178,10 @@ int cli_check_store(struct cli *cli, struct err *err);
 int cli_call(struct cli *cli, const char *method, struct slice params,
              struct buf *ret_result, struct err *err);
 
+/* The same with the result parsed.  Free *ret_value with cJSON_Delete. */
+int cli_call_parsed(struct cli *cli, const char *method, struct slice params,
+                    cJSON **ret_value, struct err *err);
+
 /* As cli_call, with what hears the notifications that are no progress; it is
  * made only once. */
 typedef void cli_hear(void *user, struct slice method, struct slice params);

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "daemon/net/protocol.h"
@@ -183,6 +184,22 @@ bool client_member(struct slice object, const char *key,
             at = skip_space(object, at + 1);
     }
     return false;
+}
+
+int client_check_store(const struct config *config, const cJSON *status,
+                       struct err *err)
+{
+    const cJSON *entry = config_entry(
+        cJSON_GetObjectItemCaseSensitive(status, "config"), CONFIG_STORE);
+    const char *ours = config_text(config, CONFIG_STORE);
+    const char *its = json_get_text(entry, "value", ours);
+    if (!strcmp(its, ours) || file_is_same_place(its, ours))
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "the daemon that answers at %s has the store %s, not %s: "
+                   "end it (lectern daemon --stop), or name another socket "
+                   "(--socket)",
+                   config_text(config, CONFIG_SOCKET), its, ours);
 }
 
 static int gone(struct err *err)

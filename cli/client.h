@@ -44,6 +44,11 @@ int client_call(struct client *client, const char *method, struct slice params,
                 client_notify *notify, void *user, struct buf *ret_result,
                 struct err *err);
 
+/* Refuses a daemon that has another store than `config` names, by its `status` with
+ * "config"; one that does not say is taken.  ERR_USAGE. */
+int client_check_store(const struct config *config, const cJSON *status,
+                       struct err *err);
+
 /* The value of a member of a JSON object, unparsed: replies can be many
  * megabytes that only pass through. */
 bool client_member(struct slice object, const char *key,

@@ -85,8 +85,8 @@ int main(int argc, char **argv)
     if (code)
         print_error(&cli, &err);
     int status = code ? err_exit_status(code) : cli.status;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("lectern: cannot write the output\n", stderr);
+    if (file_end_output(&err)) {
+        fprintf(stderr, "lectern: %s\n", err.message);
         status = status ? status : err_exit_status(ERR_IO);
     }
     cJSON_Delete(cli.manuals);

@@ -43,19 +43,17 @@ static void add_sections(struct oracle *oracle, const cJSON *node,
 int oracle_open(struct cli *cli, struct oracle *ret, struct err *err)
 {
     struct oracle oracle = {0};
-    struct buf params = {0}, text = {0};
+    struct buf params = {0};
     struct json json = json_to(&params);
     json_begin(&json, '{');
     cli_param_text(&json, "manual", cli->options.manual);
     json_end(&json, '}');
-    int code = cli_call(cli, "toc", buf_slice(&params), &text, err);
-    if (!code)
-        code = json_parse(buf_slice(&text), &oracle.toc, err);
+    int code =
+        cli_call_parsed(cli, "toc", buf_slice(&params), &oracle.toc, err);
     if (!code) {
         add_sections(&oracle, oracle.toc, NULL);
         *ret = oracle;
     }
-    buf_free(&text);
     buf_free(&params);
     return code;
 }
@@ -192,19 +190,16 @@ int oracle_passage(struct cli *cli, const char *node,
                    const struct question *question, cJSON **ret_result,
                    struct err *err)
 {
-    struct buf params = {0}, text = {0};
+    struct buf params = {0};
     struct json json = json_to(&params);
     cJSON *section = NULL;
     json_begin(&json, '{');
     json_field_text(&json, "node", node);
     json_end(&json, '}');
-    int code = cli_call(cli, "get", buf_slice(&params), &text, err);
-    if (!code)
-        code = json_parse(buf_slice(&text), &section, err);
+    int code = cli_call_parsed(cli, "get", buf_slice(&params), &section, err);
     if (!code)
         *ret_result = passage_of(section, question);
     cJSON_Delete(section);
-    buf_free(&text);
     buf_free(&params);
     return code;
 }

@@ -114,28 +114,15 @@ static int give_up(void *user, struct err *err)
 
 int fleet_check_store(struct fleet *fleet, struct err *err)
 {
-    const char *socket = config_text(&fleet->config, CONFIG_SOCKET);
-    const char *ours = config_text(&fleet->config, CONFIG_STORE);
-    const cJSON *one;
     cJSON *status = NULL;
-    int code = 0;
-    if (client_connect(socket, &fleet->daemon.fd, NULL)) {
+    if (client_connect(config_text(&fleet->config, CONFIG_SOCKET),
+                       &fleet->daemon.fd, NULL)) {
         fleet->daemon.fd = -1;
         return 0;
     }
     fleet_call(fleet, "status", slice_of("{\"config\":true}"), give_up, NULL,
                STATUS_MS, &status, NULL);
-    cJSON_ArrayForEach (one,
-                        cJSON_GetObjectItemCaseSensitive(status, "config")) {
-        const char *its = json_get_text(one, "value", "");
-        if (!strcmp(json_get_text(one, "key", ""), config_name(CONFIG_STORE)) &&
-            !file_is_same_place(its, ours))
-            code = err_set(err, ERR_USAGE,
-                           "the daemon that answers at %s has the store %s, "
-                           "not %s: end it (lectern daemon --stop), or name "
-                           "another socket (--socket)",
-                           socket, its, ours);
-    }
+    int code = client_check_store(&fleet->config, status, err);
     cJSON_Delete(status);
     return code;
 }

@@ -202,9 +202,13 @@ int main(int argc, char **argv)
         code = run(&fleet, argv + optind, argc - optind, &err);
     if (code < 0)
         print_error(&fleet, &err);
+    int lost = file_end_output(&err);
+    if (lost)
+        fprintf(stderr, "lectern-fleet: %s\n", err.message);
     connection_close(&fleet.daemon);
     registry_free(fleet.registry);
     config_free(&fleet.config);
     buf_free(&fleet.folder);
-    return code < 0 ? err_exit_status(code) : 0;
+    code = code < 0 ? code : lost;
+    return code ? err_exit_status(code) : 0;
 }

@@ -9,7 +9,6 @@
 #include "cli/installed/doc_base.h"
 #include "cli/output/output.h"
 
-#define REGISTRY "/usr/share/doc-base"
 #define PACKAGED "/usr/share/" /* what is below it is a package's */
 
 /* Bytes of HTML a second: read, and with the model that is included encoded, as
@@ -34,14 +33,10 @@ static const cJSON *indexed_at(const struct offer *offer, const char *folder)
 
 static int list_indexed(struct cli *cli, struct offer *offer, struct err *err)
 {
-    struct buf text = {0};
     cJSON *result = NULL;
-    int code = cli_call(cli, "ls", slice_of("{}"), &text, err);
-    if (!code)
-        code = json_parse(buf_slice(&text), &result, err);
+    int code = cli_call_parsed(cli, "ls", slice_of("{}"), &result, err);
     offer->indexed = cJSON_DetachItemFromObjectCaseSensitive(result, "manuals");
     cJSON_Delete(result);
-    buf_free(&text);
     return code;
 }
 
@@ -101,8 +96,8 @@ static void print_offer(const struct cli *cli, const struct offer *offer)
         buf_clear(&line);
         buf_free(&size);
     }
-    buf_printf(&line, "%zu manual%s, ", offer->count,
-               offer->count == 1 ? "" : "s");
+    output_put_counted(&line, (int64_t)offer->count, "manual", "manuals");
+    buf_put_text(&line, ", ");
     output_put_bytes(&line, bytes);
     buf_put_text(&line, ": found by words after about ");
     put_seconds(&line, bytes / read_speed);
@@ -230,11 +225,13 @@ static int make_offer(struct cli *cli, struct offer *offer, struct err *err)
         return code;
     bool json = cli->options.json, agreed = false;
     if (!offer->count)
-        output_remark(cli, offer->registered.count
-                               ? "all manuals that packages have registered "
-                                 "are indexed"
-                               : "no package here has registered an HTML "
-                                 "manual (" REGISTRY ")");
+        output_remark(cli,
+                      offer->registered.count
+                          ? "all manuals that packages have registered are "
+                            "indexed"
+                          : "no package here has registered an HTML manual "
+                            "(%s)",
+                      doc_base_folder());
     else if (!json)
         print_offer(cli, offer);
     if (offer->count)
@@ -250,9 +247,8 @@ static int make_offer(struct cli *cli, struct offer *offer, struct err *err)
 
 int add_installed(struct cli *cli, struct err *err)
 {
-    const char *folder = getenv("LECTERN_DOC_BASE");
     struct offer offer = {0};
-    doc_base_read(folder && folder[0] ? folder : REGISTRY, &offer.registered);
+    doc_base_read(doc_base_folder(), &offer.registered);
     offer.wanted = mem_alloc((offer.registered.count + 1) * sizeof(bool));
     int code = list_indexed(cli, &offer, err);
     if (!code)

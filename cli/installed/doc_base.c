@@ -157,6 +157,12 @@ static int compare(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+const char *doc_base_folder(void)
+{
+    const char *folder = getenv("LECTERN_DOC_BASE");
+    return folder && folder[0] ? folder : "/usr/share/doc-base";
+}
+
 void doc_base_read(const char *folder, struct doc_base *doc_base)
 {
     struct dirent **entries;

@@ -18,6 +18,9 @@ struct doc_base {
     size_t count, capacity;
 };
 
+/* Where it is: $LECTERN_DOC_BASE, or else /usr/share/doc-base. */
+const char *doc_base_folder(void);
+
 /* Reads the HTML documents that are registered in `folder` and are there.  A record
  * that cannot be read is left out; no registry has no manuals. */
 void doc_base_read(const char *folder, struct doc_base *doc_base);

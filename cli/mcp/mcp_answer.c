@@ -132,8 +132,9 @@ static void put_manual(struct json *json, const cJSON *manual)
     json_field_text(json, "name", name);
     const char *root = json_get_text(manual, "root", "its folder");
     buf_clear(&text);
-    buf_printf(&text, "The table of contents of %s: %lld sections, from %s%s",
-               name, (long long)json_get_int(manual, "nodes", 0),
+    long long nodes = json_get_int(manual, "nodes", 0);
+    buf_printf(&text, "The table of contents of %s: %lld %s, from %s%s", name,
+               nodes, nodes == 1 ? "section" : "sections",
                root[0] ? root : "a pack",
                json_get_bool(manual, "stale", false)
                    ? "; files have changed since they were read"

@@ -486,7 +486,10 @@ static int read_agent(struct mcp *mcp, struct err *err)
     if (n < 0)
         return err_errno(err, ERR_IO, "cannot read standard input");
     mcp->ended = n == 0;
-    line_reader_put(&mcp->in, bytes, (size_t)n);
+    if (mcp->ended) /* so does the last line */
+        line_reader_put(&mcp->in, "\n", 1);
+    else
+        line_reader_put(&mcp->in, bytes, (size_t)n);
     while ((code = line_reader_next(&mcp->in, PROTOCOL_MAX_REQUEST, &line,
                                     err)) > 0)
         hear_agent(mcp, line);

@@ -111,7 +111,9 @@ const struct mcp_tool mcp_tools[] = {
     {"verify_citation", "Verify a citation",
      "Says whether a quote stands in a section, in its file as it is now: "
      "status is verified (word for word), repaired (nearly: quote has the true "
-     "words), stored (the manual came without its files) or unverified.",
+     "words; no number, name or negation differs), stored (the manual came "
+     "without its files) or unverified (nearest, if there: what stands there "
+     "instead).",
      "quote", quote_params, NULL, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -81,10 +81,8 @@ void emphasis_end(struct buf *out, size_t start)
 static const char *root_of(struct cli *cli, const char *name)
 {
     const cJSON *manual;
-    struct buf text = {0};
-    if (!cli->manuals && !cli_call(cli, "ls", slice_of("{}"), &text, NULL))
-        json_parse(buf_slice(&text), &cli->manuals, NULL);
-    buf_free(&text);
+    if (!cli->manuals)
+        cli_call_parsed(cli, "ls", slice_of("{}"), &cli->manuals, NULL);
     cJSON_ArrayForEach (
         manual, cJSON_GetObjectItemCaseSensitive(cli->manuals, "manuals"))
         if (!strcmp(json_get_text(manual, "name", ""), name))

@@ -28,9 +28,9 @@ static void put_terms(struct buf *out, const cJSON *explain)
         if (written)
             buf_printf(out, ", for %s, which stands nowhere", written);
         buf_put_text(out, ": in ");
-        output_put_count(out, json_get_int(term, "nodes", 0));
-        buf_printf(out, " sections, information %.2f",
-                   json_get_double(term, "idf", 0));
+        output_put_counted(out, json_get_int(term, "nodes", 0), "section",
+                           "sections");
+        buf_printf(out, ", information %.2f", json_get_double(term, "idf", 0));
         if (json_get_double(term, "weight", 1) < 1)
             buf_printf(out, ", counts %.2f",
                        json_get_double(term, "weight", 1));
@@ -47,8 +47,9 @@ static void put_operators(struct buf *out, const cJSON *explain,
         if (operator== member(explain, kind)->child)
             buf_printf(out, "  %s\n", kind);
         buf_printf(out, "    %s: in ", json_get_text(operator, "text", ""));
-        output_put_count(out, json_get_int(operator, "nodes", 0));
-        buf_put_text(out, " sections\n");
+        output_put_counted(out, json_get_int(operator, "nodes", 0), "section",
+                           "sections");
+        buf_put_byte(out, '\n');
     }
 }
 
@@ -59,12 +60,13 @@ static void put_dense(struct buf *out, const cJSON *explain)
     if (!dense)
         return;
     buf_put_text(out, "  vectors\n    ");
-    output_put_count(out, json_get_int(dense, "segments", 0));
+    output_put_counted(out, json_get_int(dense, "segments", 0), "segment",
+                       "segments");
     if (strcmp(json_get_text(dense, "by", ""), "lists") != 0) {
-        buf_put_text(out, " segments, each compared\n");
+        buf_put_text(out, ", each compared\n");
         return;
     }
-    buf_put_text(out, " segments; compared: ");
+    buf_put_text(out, "; compared: ");
     output_put_count(out, json_get_int(dense, "seen", 0));
     buf_put_text(out, " in the ");
     output_put_count(out, json_get_int(dense, "probes", 0));

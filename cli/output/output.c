@@ -261,6 +261,13 @@ void output_put_count(struct buf *out, int64_t count)
     }
 }
 
+void output_put_counted(struct buf *out, int64_t count, const char *one,
+                        const char *many)
+{
+    output_put_count(out, count);
+    buf_printf(out, " %s", count == 1 ? one : many);
+}
+
 void output_put_bytes(struct buf *out, double bytes)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
@@ -313,17 +320,14 @@ bool output_put_index_summary(struct buf *out, const cJSON *result)
     if (seen < 0)
         return false;
     buf_printf(out, "%s: ", json_get_text(result, "manual", name));
-    output_put_count(out, seen);
-    buf_put_text(out, seen == 1 ? " file" : " files");
+    output_put_counted(out, seen, "file", "files");
     if (nodes >= 0) {
         buf_put_text(out, ", ");
-        output_put_count(out, nodes);
-        buf_put_text(out, nodes == 1 ? " node" : " nodes");
+        output_put_counted(out, nodes, "node", "nodes");
     }
     if (segments > 0) {
         buf_put_text(out, ", ");
-        output_put_count(out, segments);
-        buf_put_text(out, segments == 1 ? " segment" : " segments");
+        output_put_counted(out, segments, "segment", "segments");
     }
     if (seconds >= 0)
         buf_printf(out, ", %.1f s", seconds);

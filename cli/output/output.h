@@ -49,7 +49,10 @@ void output_put_title_path(struct buf *out, const cJSON *path);
 void output_put_place(struct buf *out, const cJSON *object);
 
 void output_put_count(struct buf *out, int64_t count); /* 1169, 10,234 */
-void output_put_bytes(struct buf *out, double bytes);  /* 12.3 MB */
+/* The same with what is counted: "1 memory", "10,234 memories". */
+void output_put_counted(struct buf *out, int64_t count, const char *one,
+                        const char *many);
+void output_put_bytes(struct buf *out, double bytes); /* 12.3 MB */
 
 /* The first `lines` lines of `text`, white space folded, wrapped at `columns`
  * and indented; "…" ends them when there is more. */

@@ -26,11 +26,9 @@ static char *real_path(const char *path)
 int add_archive_place(struct cli *cli, char **ret_place, cJSON **ret_listed,
                       struct err *err)
 {
-    struct buf text = {0}, place = {0};
+    struct buf place = {0};
     cJSON *listed = NULL;
-    int code = cli_call(cli, "ls", slice_of("{}"), &text, err);
-    if (!code)
-        code = json_parse(buf_slice(&text), &listed, err);
+    int code = cli_call_parsed(cli, "ls", slice_of("{}"), &listed, err);
     if (!code) {
         const char *told = json_get_text(listed, "unpacked", NULL);
         if (told)
@@ -43,7 +41,6 @@ int add_archive_place(struct cli *cli, char **ret_place, cJSON **ret_listed,
         *ret_listed = listed;
     else
         cJSON_Delete(listed);
-    buf_free(&text);
     buf_free(&place);
     return code;
 }

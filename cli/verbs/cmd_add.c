@@ -205,9 +205,11 @@ static int add(struct cli *cli, const struct added *added, struct err *err)
 int cmd_add(struct cli *cli, struct err *err)
 {
     struct added added = {0};
+    if (cli->options.installed && cli->options.man)
+        return err_set(err, ERR_USAGE, "--installed and --man: choose one");
     if (cli->options.installed &&
         (cli->options.manual || cli->options.ignore.count ||
-         cli->options.follow_links))
+         cli->options.follow_links || cli->options.no_follow_links))
         return err_set(err, ERR_USAGE,
                        "--installed takes names and folders as they are "
                        "registered: no -c, --ignore or --follow-links");

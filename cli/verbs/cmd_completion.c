@@ -5,15 +5,18 @@
 
 #include "cli/verbs/completion_words.h"
 
+/* Of a word that is quoted or has backslashes, and may still be open, each script hands
+ * on what is meant: the shell quotes what it puts there. */
 static const char bash[] =
     "# bash completion for lectern: eval \"$(lectern completion bash)\"\n"
     "_lectern()\n"
     "{\n"
     "    local line word=${COMP_WORDS[COMP_CWORD]} IFS=$'\\n'\n"
     "    [ \"$word\" != = ] || word=\n"
+    "    word=${word#[\\\"\\']} word=${word//\\\\/}\n"
     "    COMPREPLY=()\n"
     "    for line in $(\"$1\" completion words -- "
-    "\"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null); do\n"
+    "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\" \"$word\" 2>/dev/null); do\n"
     "        case $line in\n"
     "        :files) COMPREPLY+=($(compgen -f -- \"$word\")) ;;\n"
     "        :folders) COMPREPLY+=($(compgen -d -- \"$word\")) ;;\n"
@@ -23,22 +26,28 @@ static const char bash[] =
     "}\n"
     "complete -o filenames -F _lectern lectern\n";
 
+/* A word without a description is one without a colon; paths begin behind the sign of
+ * --config=PATH. */
 static const char zsh[] =
     "#compdef lectern\n"
     "# zsh completion for lectern: eval \"$(lectern completion zsh)\"\n"
     "_lectern()\n"
     "{\n"
-    "    local -a found\n"
-    "    local line\n"
+    "    local -a found paths\n"
+    "    local line word\n"
     "    for line in \"${(@f)$(${words[1]} completion words -- "
-    "\"${(@Q)words[2,CURRENT]}\" 2>/dev/null)}\"; do\n"
+    "\"${(@Q)words[2,CURRENT-1]}\" \"${(Q)PREFIX}\" 2>/dev/null)}\"; do\n"
+    "        word=${${line%%$'\\t'*}//:/\\\\:}\n"
     "        case $line in\n"
-    "        :files) _files ;;\n"
-    "        :folders) _files -/ ;;\n"
-    "        ?*) found+=(\"${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}\") ;;\n"
+    "        :files) paths=(_files) ;;\n"
+    "        :folders) paths=(_files -/) ;;\n"
+    "        *$'\\t') found+=(\"$word\") ;;\n"
+    "        ?*) found+=(\"$word:${line#*$'\\t'}\") ;;\n"
     "        esac\n"
     "    done\n"
-    "    (( ! $#found )) || _describe lectern found\n"
+    "    (( ! $#found )) || _describe -V lectern found\n"
+    "    [[ $#paths -eq 0 || $PREFIX != --*=* ]] || compset -P '*='\n"
+    "    (( ! $#paths )) || $paths\n"
     "}\n"
     "if [ \"$funcstack[1]\" = _lectern ]; then\n"
     "    _lectern \"$@\"\n"
@@ -46,24 +55,27 @@ static const char zsh[] =
     "    compdef _lectern lectern\n"
     "fi\n";
 
+/* Files are left to fish, which knows what ~ is. */
 static const char fish[] =
     "# fish completion for lectern: lectern completion fish | source\n"
-    "function __lectern_words\n"
+    "function __lectern_lines\n"
     "    set -l before (commandline -opc)\n"
-    "    set -l word (commandline -ct)\n"
-    "    for line in ($before[1] completion words -- $before[2..-1] \"$word\" "
-    "2>/dev/null)\n"
+    "    $before[1] completion words -- $before[2..-1] "
+    "(string unescape -- (commandline -ct); or echo) 2>/dev/null\n"
+    "end\n"
+    "function __lectern_words\n"
+    "    for line in (__lectern_lines)\n"
     "        switch $line\n"
     "            case :files\n"
-    "                __fish_complete_path \"$word\"\n"
     "            case :folders\n"
-    "                __fish_complete_directories \"$word\"\n"
+    "                __fish_complete_directories (commandline -ct)\n"
     "            case '*'\n"
     "                echo $line\n"
     "        end\n"
     "    end\n"
     "end\n"
-    "complete -c lectern -f -a '(__lectern_words)'\n";
+    "complete -c lectern -f -k -a '(__lectern_words)'\n"
+    "complete -c lectern -n 'contains -- :files (__lectern_lines)' -F\n";
 
 static const struct {
     const char *shell, *script;

@@ -54,14 +54,11 @@ static int wait_gone(int process, const char *path, struct err *err)
  * be somebody who handed it over. */
 static pid_t ask_process(struct cli *cli)
 {
-    struct buf text = {0};
     cJSON *status = NULL;
     pid_t process = 0;
-    if (!cli_call(cli, "status", slice_of("{}"), &text, NULL) &&
-        !json_parse(buf_slice(&text), &status, NULL))
+    if (!cli_call_parsed(cli, "status", slice_of("{}"), &status, NULL))
         process = (pid_t)json_get_int(status, "pid", 0);
     cJSON_Delete(status);
-    buf_free(&text);
     return process > 1 ? process : 0;
 }
 

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/version.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -239,20 +238,15 @@ static void check_store_of_daemon(struct check *check, const struct cli *cli,
                                   const cJSON *status)
 {
     const char *ours = config_text(&cli->config, CONFIG_STORE);
-    const cJSON *one;
-    if (cli->config.values[CONFIG_STORE].source == CONFIG_FROM_DEFAULT)
+    if (cli->config.values[CONFIG_STORE].source == CONFIG_FROM_DEFAULT ||
+        !client_check_store(&cli->config, status, NULL))
         return;
-    cJSON_ArrayForEach (one,
-                        cJSON_GetObjectItemCaseSensitive(status, "config")) {
-        const char *its = json_get_text(one, "value", "");
-        if (strcmp(json_get_text(one, "key", ""), config_name(CONFIG_STORE)) ||
-            file_is_same_place(its, ours))
-            continue;
-        check->code = ERR_USAGE;
-        buf_printf(&check->detail,
-                   "; its store is %s, not %s: lectern daemon --stop", its,
-                   ours);
-    }
+    const cJSON *its = config_entry(
+        cJSON_GetObjectItemCaseSensitive(status, "config"), CONFIG_STORE);
+    check->code = ERR_USAGE;
+    buf_printf(&check->detail,
+               "; its store is %s, not %s: lectern daemon --stop",
+               json_get_text(its, "value", ""), ours);
 }
 
 static void check_daemon(struct exam *exam, struct cli *cli)
@@ -294,13 +288,12 @@ static const cJSON *daemon_value(const struct exam *exam,
                                  const struct config *config,
                                  enum config_key key)
 {
-    const cJSON *one;
-    cJSON_ArrayForEach (
-        one, cJSON_GetObjectItemCaseSensitive(exam->status, "config"))
-        if (!strcmp(json_get_text(one, "key", ""), config_name(key)) &&
-            strcmp(json_get_text(one, "value", ""), config_text(config, key)))
-            return one;
-    return NULL;
+    const cJSON *one = config_entry(
+        cJSON_GetObjectItemCaseSensitive(exam->status, "config"), key);
+    return one && strcmp(json_get_text(one, "value", ""),
+                         config_text(config, key)) != 0
+               ? one
+               : NULL;
 }
 
 static void print_people(struct cli *cli, const struct exam *exam)

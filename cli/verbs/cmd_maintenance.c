@@ -17,11 +17,9 @@ static void put_sizes(struct buf *out, const cJSON *result)
 /* Said before it is taken. */
 static int say_need(struct cli *cli, struct err *err)
 {
-    struct buf text = {0}, need = {0};
+    struct buf need = {0};
     cJSON *status = NULL;
-    int code = cli_call(cli, "status", slice_of("{}"), &text, err);
-    if (!code)
-        code = json_parse(buf_slice(&text), &status, err);
+    int code = cli_call_parsed(cli, "status", slice_of("{}"), &status, err);
     if (!code) {
         const cJSON *store = cJSON_GetObjectItemCaseSensitive(status, "store");
         output_put_bytes(&need, json_get_double(store, "bytes", 0) -
@@ -30,7 +28,6 @@ static int say_need(struct cli *cli, struct err *err)
                       need.data);
     }
     cJSON_Delete(status);
-    buf_free(&text);
     buf_free(&need);
     return code;
 }

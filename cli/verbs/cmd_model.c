@@ -203,12 +203,7 @@ static enum config_role role_of(const struct cli *cli)
 
 static int ask_status(struct cli *cli, cJSON **ret, struct err *err)
 {
-    struct buf text = {0};
-    int code = cli_call(cli, "status", slice_of("{}"), &text, err);
-    if (!code)
-        code = json_parse(buf_slice(&text), ret, err);
-    buf_free(&text);
-    return code;
+    return cli_call_parsed(cli, "status", slice_of("{}"), ret, err);
 }
 
 /* The folder that the daemon uses now; "": none. */
@@ -299,7 +294,7 @@ static int write_roles(const struct cli *cli, const char *model,
 
 static int use(struct cli *cli, const char *argument, struct err *err)
 {
-    struct buf path = {0}, params = {0}, text = {0};
+    struct buf path = {0}, params = {0};
     cJSON *result = NULL;
     if (!argument)
         return err_set(err, ERR_USAGE,
@@ -311,9 +306,7 @@ static int use(struct cli *cli, const char *argument, struct err *err)
         path.data[--path.size] = 0;
     const char *folder = no_model ? "" : path.data;
     folder_param(&params, folder, true, cli->options.role);
-    int code = cli_call(cli, "model", buf_slice(&params), &text, err);
-    if (!code)
-        code = json_parse(buf_slice(&text), &result, err);
+    int code = cli_call_parsed(cli, "model", buf_slice(&params), &result, err);
     if (!code)
         code = write_roles(cli, no_model ? none : folder, err);
     if (!code)
@@ -323,7 +316,6 @@ static int use(struct cli *cli, const char *argument, struct err *err)
     cJSON_Delete(result);
     buf_free(&path);
     buf_free(&params);
-    buf_free(&text);
     return code;
 }
 

@@ -72,13 +72,13 @@ static void print_unpacked(struct cli *cli, const cJSON *result)
     struct buf out = {0};
     const char *root = json_get_text(result, "root", "");
     buf_printf(&out, "%s: ", json_get_text(result, "manual", ""));
-    output_put_count(&out, json_get_int(result, "files", 0));
-    buf_put_text(&out, " files, ");
-    output_put_count(&out, json_get_int(result, "nodes", 0));
-    buf_put_text(&out, " nodes, ");
-    output_put_count(&out, json_get_int(result, "memories", 0));
-    buf_printf(&out, " memories, %.1f s\n",
-               json_get_double(result, "seconds", 0));
+    output_put_counted(&out, json_get_int(result, "files", 0), "file", "files");
+    buf_put_text(&out, ", ");
+    output_put_counted(&out, json_get_int(result, "nodes", 0), "node", "nodes");
+    buf_put_text(&out, ", ");
+    output_put_counted(&out, json_get_int(result, "memories", 0), "memory",
+                       "memories");
+    buf_printf(&out, ", %.1f s\n", json_get_double(result, "seconds", 0));
     output_text(out.data);
     if (!root[0])
         output_remark(cli, "its files are not here: quotes are as they were "

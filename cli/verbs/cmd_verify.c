@@ -6,19 +6,17 @@
 static int request(struct cli *cli, bool repair, cJSON **ret_value,
                    struct err *err)
 {
-    struct buf params = {0}, result = {0};
+    struct buf params = {0};
     struct json json = json_to(&params);
     json_begin(&json, '{');
     cli_param_text(&json, "manual", cli->options.manual);
     cli_param_true(&json, "repair", repair);
     json_end(&json, '}');
-    int code = cli_call(cli, "verify", buf_slice(&params), &result, err);
-    if (!code)
-        code = json_parse(buf_slice(&result), ret_value, err);
+    int code =
+        cli_call_parsed(cli, "verify", buf_slice(&params), ret_value, err);
     if (!code)
         output_clean(*ret_value);
     buf_free(&params);
-    buf_free(&result);
     return code;
 }
 
@@ -52,26 +50,25 @@ static void put_faults(struct buf *out, const cJSON *result)
     }
 }
 
-static void put_count(struct buf *out, const cJSON *checked, const char *what)
+static void put_count(struct buf *out, const cJSON *checked, const char *one,
+                      const char *many)
 {
-    output_put_count(out, json_get_int(checked, what, 0));
-    buf_printf(out, " %s, ", what);
+    output_put_counted(out, json_get_int(checked, many, 0), one, many);
+    buf_put_text(out, ", ");
 }
 
 static void put_summary(struct buf *out, const cJSON *result)
 {
     const cJSON *checked = cJSON_GetObjectItemCaseSensitive(result, "checked");
     int64_t count = json_get_int(result, "fault_count", 0);
-    put_count(out, checked, "files");
-    put_count(out, checked, "nodes");
-    put_count(out, checked, "postings");
-    put_count(out, checked, "memories");
+    put_count(out, checked, "file", "files");
+    put_count(out, checked, "node", "nodes");
+    put_count(out, checked, "posting", "postings");
+    put_count(out, checked, "memory", "memories");
     buf_printf(out, "%.1f s: ", json_get_double(result, "seconds", 0));
     if (count)
-        output_put_count(out, count);
-    buf_put_text(out, count == 1 ? " fault\n"
-                      : count    ? " faults\n"
-                                 : "no fault\n");
+        output_put_counted(out, count, "fault", "faults");
+    buf_put_text(out, count ? "\n" : "no fault\n");
 }
 
 static void print(const struct cli *cli, const cJSON *result)

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/installed/doc_base.h"
 #include "cli/output/last_answer.h"
 #include "cli/output/output.h"
 #include "cli/models/catalogue.h"
@@ -19,6 +20,7 @@ struct line {
     const char *first;               /* of those; NULL: none */
     struct slice prefix; /* of the last word, "--mode=" or nothing */
     const char *typed;   /* the rest of it */
+    bool installed;      /* --installed was said */
 };
 
 static void print_word(const struct line *line, struct slice word,
@@ -75,21 +77,18 @@ static void print_choices(const struct line *line, const char *choices)
 static void print_manuals(const struct line *line)
 {
     struct cli *cli = line->cli;
-    struct buf text = {0};
     cJSON *result = NULL;
     const cJSON *manual;
     if (config_load(&cli->config, NULL, NULL))
         return;
     if (!client_open(&cli->config, NULL, false, &cli->client, NULL) &&
-        !cli_call(cli, "ls", slice_of("{}"), &text, NULL) &&
-        !json_parse(buf_slice(&text), &result, NULL))
+        !cli_call_parsed(cli, "ls", slice_of("{}"), &result, NULL))
         output_clean(result);
     cJSON_ArrayForEach (manual,
                         cJSON_GetObjectItemCaseSensitive(result, "manuals"))
         print_text(line, json_get_text(manual, "name", ""),
                    json_get_text(manual, "root", ""));
     cJSON_Delete(result);
-    buf_free(&text);
 }
 
 /* Of the last answer or search: numbers, where they are taken, and nodes. */
@@ -167,6 +166,21 @@ static void print_fleet(const struct line *line)
         print_folders(line);
 }
 
+/* Of `lectern add`: with --installed what packages have registered. */
+static void print_added(const struct line *line)
+{
+    struct doc_base registered;
+    if (!line->installed) {
+        print_files(line);
+        return;
+    }
+    doc_base_read(doc_base_folder(), &registered);
+    for (size_t i = 0; i < registered.count; i++)
+        print_text(line, registered.manuals[i].name,
+                   registered.manuals[i].title);
+    doc_base_free(&registered);
+}
+
 /* ---- Which kind is wanted ---- */
 
 /* By what options and verbs call their values; others that have "|" are choices. */
@@ -174,7 +188,7 @@ static const struct {
     const char *name;
     void (*print)(const struct line *line);
 } values[] = {
-    {"DIR", print_folders},  {"DIR|ARCHIVE|--installed [NAME...]", print_files},
+    {"DIR", print_folders},  {"DIR|ARCHIVE|--installed [NAME...]", print_added},
     {"FILE", print_files},   {"PATH", print_files},
     {"NAME", print_manuals}, {"NAME FILE", print_packed},
     {"NODE", print_places},  {"[NODE]", print_places},
@@ -232,6 +246,7 @@ static void read_word(struct line *line, const char *word)
     /* Bash has the sign of "--mode=auto" as a word. */
     if (!strcmp(word, "="))
         return;
+    line->installed |= spec == &cli_options[OPTION_INSTALLED];
     if (line->wants)
         line->wants = NULL;
     else if (spec && spec->argument && !strchr(word, '='))
@@ -254,6 +269,16 @@ static void read_last(struct line *line, const char *word)
     line->typed = sign + 1;
 }
 
+/* Of several values with commas between them the last one is being typed. */
+static void pass_values(struct line *line, const char *word)
+{
+    const char *comma = strrchr(line->typed, ',');
+    if (!comma || line->wants->kind != KIND_CHOICES)
+        return;
+    line->prefix = (struct slice){word, (size_t)(comma + 1 - word)};
+    line->typed = comma + 1;
+}
+
 void completion_print_words(struct cli *cli, const char *const *words,
                             size_t count)
 {
@@ -262,6 +287,8 @@ void completion_print_words(struct cli *cli, const char *const *words,
         read_word(&line, words[i]);
     if (count)
         read_last(&line, words[count - 1]);
+    if (line.wants)
+        pass_values(&line, words[count - 1]);
     if (line.wants)
         print_value(&line, line.wants->argument ? line.wants->argument : "");
     else if (line.typed[0] == '-')

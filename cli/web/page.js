@@ -506,7 +506,7 @@ addEventListener("popstate", visit);
 
 async function start() {
   const { manuals } = await call("ls", {});
-  const lines = manuals.map((m) => make("li", {}, make("b", {}, m.name), ` ${m.nodes.toLocaleString("en")} sections and entries`));
+  const lines = manuals.map((m) => make("li", {}, make("b", {}, m.name), ` ${m.nodes.toLocaleString("en")} ${m.nodes === 1 ? "section" : "sections and entries"}`));
   if (!manuals.length) lines.push(make("li", {}, "No manual is indexed yet: lectern add DIR"));
   at("manuals").replaceChildren(...lines);
   at("manual").append(...manuals.map((m) => make("option", { value: m.name }, m.name)));

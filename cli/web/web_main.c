@@ -53,17 +53,20 @@ static int parse_options(int argc, char **argv, struct web *web,
     return 0;
 }
 
-/* Until a signal that asks for the end, blocked here and so in all threads. */
-static void serve(struct web_server *server, const struct web *web,
-                  const sigset_t *ends)
+/* Until a signal that asks for the end, blocked here and so in all threads.  Nobody
+ * would know the address where it cannot be printed. */
+static int serve(struct web_server *server, const struct web *web,
+                 const sigset_t *ends, struct err *err)
 {
     int signal_number;
     printf("http://127.0.0.1:%u/%s/\n", web->port, web->token);
-    fflush(stdout);
-    if (isatty(STDERR_FILENO))
+    int code = file_end_output(err);
+    if (!code && isatty(STDERR_FILENO))
         fputs("Open this address in a browser; Ctrl-C ends it.\n", stderr);
-    sigwait(ends, &signal_number);
+    if (!code)
+        sigwait(ends, &signal_number);
     web_server_stop(server);
+    return code;
 }
 
 int main(int argc, char **argv)
@@ -90,7 +93,7 @@ int main(int argc, char **argv)
     if (!code)
         code = web_server_start(&web, &server, &err);
     if (!code)
-        serve(server, &web, &ends);
+        code = serve(server, &web, &ends, &err);
     if (code < 0)
         fprintf(stderr, "lectern-web: %s%s%s\n", err.path,
                 err.path[0] ? ": " : "", err.message);

@@ -144,6 +144,14 @@ static enum MHD_Result answer(const struct web *web,
     return done;
 }
 
+/* HEAD is GET without the body, which the server of HTTP leaves out. */
+static bool takes(const struct target *target, const char *method)
+{
+    return !strcmp(method, target->method) ||
+           (!strcmp(method, MHD_HTTP_METHOD_HEAD) &&
+            !strcmp(target->method, MHD_HTTP_METHOD_GET));
+}
+
 static enum MHD_Result route(const struct web *web,
                              struct MHD_Connection *connection,
                              const char *method,
@@ -156,7 +164,7 @@ static enum MHD_Result route(const struct web *web,
     if (!target.method)
         return refuse(connection, MHD_HTTP_NOT_FOUND,
                       "There is nothing at this address.\n");
-    if (strcmp(method, target.method) != 0)
+    if (!takes(&target, method))
         return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
                       "This address takes another method.\n");
     if (target.verb || target.answer)

@@ -190,9 +190,12 @@ static bool find_in(const struct cite_source *source, struct slice wanted,
 {
     for (size_t b = 0; b < source->count; b++) {
         const struct block *block = &source->blocks[b];
-        if (!cite_find(block->text, wanted, any_case, &cite->place))
+        struct slice place;
+        if (!cite_find(block->text, wanted, any_case, &place) ||
+            (any_case && !cite_agrees(wanted, place)))
             continue;
         cite->block = block;
+        cite->place = place;
         cite->exact = !any_case;
         return true;
     }
@@ -239,11 +242,13 @@ static void check(struct slice claim, const struct cite_source *sources,
     struct buf folded = {0};
     text_fold_space(&folded, claim);
     struct slice wanted = buf_slice(&folded);
+    bool agrees;
     if (!find_anywhere(sources, count, wanted, cite) &&
         !find_anywhere(sources, count, without_stop(wanted), cite) &&
         !find_across(sources, count, without_stop(wanted), cite) &&
         cite_find_near(&sources[cite->source], wanted, &cite->block,
-                       &cite->place))
+                       &cite->place, &agrees) &&
+        agrees)
         cite->status = CITE_REPAIRED;
     buf_free(&folded);
 }

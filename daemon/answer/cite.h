@@ -51,10 +51,10 @@ struct cite_source {
 };
 
 enum cite_status {
-    CITE_VERIFIED,   /* stands in the source that was named */
-    CITE_REPAIRED,   /* stands in another one or in several blocks, or reads
-                       nearly so, as in other letter case */
-    CITE_UNVERIFIED, /* stands nowhere */
+    CITE_VERIFIED, /* stands in the source that was named */
+    CITE_REPAIRED, /* stands in another one or in several blocks, or reads
+                       nearly so, as in other letter case, and agrees */
+    CITE_UNVERIFIED, /* stands nowhere, or reads nearly so but says something else */
     CITE_STORED /* stands in the store; the file is not here to be compared */
 };
 const char *cite_status_name(int status);
@@ -63,9 +63,9 @@ struct cite {
     size_t at, end; /* of the claim in the answer */
     int status;     /* enum cite_status */
     size_t source;  /* index; where it is unverified: the one named */
-    /* Unless it is unverified: */
-    const struct block *block;
-    struct slice place; /* of the block's text: what stands there */
+    const struct block *block; /* NULL: nothing reads even nearly so */
+    struct slice place; /* of the block's text: what stands there; where it is
+                           unverified, in the source that was named */
     bool exact; /* false: what stands there only reads nearly like the claim */
 };
 
@@ -103,9 +103,17 @@ bool cite_find(struct slice text, struct slice wanted, bool any_case,
 bool cite_find_across(const struct cite_source *source, struct slice wanted,
                       const struct block **ret_block, struct slice *ret_place);
 
-/* The sentence, cell or line of the source that reads most like `wanted`: at
- * least four fifths of the words of both, in the same order. */
+/* The sentence, cell or line of the source, or as many of them as `wanted` has, that
+ * reads most like it, of two that are as like one that agrees: at least four fifths of
+ * the words of both, in the same order. */
 bool cite_find_near(const struct cite_source *source, struct slice wanted,
-                    const struct block **ret_block, struct slice *ret_place);
+                    const struct block **ret_block, struct slice *ret_place,
+                    bool *ret_agrees);
+
+/* Whether a claim may be mended into what stands at the place that reads nearly like
+ * it: in neither is a number, with what it counts, a negation, with what it denies, a
+ * name, an option or a word that turns a meaning round (evidence_words.h) that the
+ * other has not, in the same order.  False: also where they are too long to tell. */
+bool cite_agrees(struct slice claim, struct slice place);
 
 #endif

@@ -212,27 +212,55 @@ static double likeness(const struct words *a, const struct words *b)
     return 2.0 * (double)row[b->count] / (double)(a->count + b->count);
 }
 
+static size_t count_parts(struct slice text)
+{
+    size_t count = 0;
+    for (size_t at = text_skip_space(text, 0); at < text.size; count++)
+        at = text_skip_space(text, quote_part_end(text, at));
+    return count;
+}
+
+/* The end of so many sentences, cells or lines; 0: there are fewer. */
+static size_t parts_end(struct slice text, size_t at, size_t count)
+{
+    size_t end = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (at >= text.size)
+            return 0;
+        end = quote_part_end(text, at);
+        at = text_skip_space(text, end);
+    }
+    return end;
+}
+
 bool cite_find_near(const struct cite_source *source, struct slice wanted,
-                    const struct block **ret_block, struct slice *ret_place)
+                    const struct block **ret_block, struct slice *ret_place,
+                    bool *ret_agrees)
 {
     struct words claim, part;
     double best = 0;
+    bool agrees = false;
+    size_t parts = count_parts(wanted);
     if (!split(wanted, &claim))
         return false;
     for (size_t b = 0; b < source->count; b++) {
         struct slice text = source->blocks[b].text;
-        for (size_t at = text_skip_space(text, 0), end; at < text.size;
-             at = text_skip_space(text, end)) {
-            end = quote_part_end(text, at);
-            end += end == at;
+        for (size_t at = text_skip_space(text, 0), end;
+             (end = parts_end(text, at, parts));
+             at = text_skip_space(text, quote_part_end(text, at))) {
             struct slice piece = {text.data + at, end - at};
             double like = split(piece, &part) ? likeness(&claim, &part) : 0;
-            if (like > best) {
-                best = like;
-                *ret_block = &source->blocks[b];
-                *ret_place = piece;
-            }
+            if (like < NEAR || like < best || (agrees && !(like > best)))
+                continue;
+            bool same = cite_agrees(wanted, piece);
+            if (!same && !(like > best))
+                continue;
+            agrees = same;
+            best = like;
+            *ret_block = &source->blocks[b];
+            *ret_place = piece;
         }
     }
+    *ret_agrees = agrees;
     return best >= NEAR;
 }

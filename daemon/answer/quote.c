@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -178,10 +179,10 @@ static bool find_typed(const struct reading *reading, struct slice wanted,
 static bool is_gone(const char *path)
 {
     struct stat st;
-    if (!stat(path, &st))
-        return !S_ISREG(st.st_mode);
-    return errno == ENOENT || errno == ENOTDIR || errno == EACCES ||
-           errno == ELOOP;
+    if (stat(path, &st))
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES ||
+               errno == ELOOP;
+    return !S_ISREG(st.st_mode) || (access(path, R_OK) && errno == EACCES);
 }
 
 /* What a file of XML begins with, before the span: its entities are declared there. */
@@ -221,7 +222,7 @@ int quote_check(struct parser *parser, const struct passage *passage,
     int code =
         source_read_span(&root, path.data, span.from, span.to, &bytes, err);
     if (code && is_gone(path.data))
-        code = err_set(err, ERR_STALE, "%s is gone", path.data);
+        code = err_set(err, ERR_STALE, "%s is gone, or locked", path.data);
     if (!code)
         code = read_head(&root, path.data, span.from, &head, err);
     if (!code)

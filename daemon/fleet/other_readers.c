@@ -8,9 +8,6 @@
 #include "base/mem.h"
 #include "daemon/fleet/merge_results.h"
 
-static const char name_letters[] =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-
 /* ---- Configuration ---- */
 
 static struct other_reader *find(struct other_readers *readers,
@@ -22,49 +19,21 @@ static struct other_reader *find(struct other_readers *readers,
     return NULL;
 }
 
-static int add(struct other_readers *readers, struct slice word,
-               struct err *err)
-{
-    struct other_reader *reader = &readers->items[readers->count];
-    size_t size = strspn(word.data, name_letters);
-    char name[READER_NAME] = "";
-    if (!size || size >= word.size || size >= sizeof name ||
-        word.data[size] != '=' || word.data[size + 1] != '/')
-        return err_set(err, ERR_USAGE,
-                       "fleet_readers: '%.*s' is not NAME=PATH, with a name of "
-                       "letters, digits, _ and -, and the absolute path of a "
-                       "socket",
-                       (int)word.size, word.data);
-    memcpy(name, word.data, size);
-    if (find(readers, name) || readers->count == OTHER_READERS_MAX)
-        return err_set(err, ERR_USAGE,
-                       "fleet_readers: %s stands twice, or there are more than "
-                       "%d",
-                       name, OTHER_READERS_MAX);
-    memcpy(reader->name, name, sizeof name);
-    reader->path = mem_strndup(word.data + size + 1, word.size - size - 1);
-    readers->count++;
-    return 0;
-}
-
 int other_readers_open(const char *configured, struct other_readers **ret,
                        struct err *err)
 {
-    struct other_readers *readers = NULL;
-    const char *at = configured;
-    int code = 0;
-    while (!code && *(at += strspn(at, " ,"))) {
-        struct slice word = {at, strcspn(at, " ,")};
-        if (!readers)
-            readers = mem_alloc(sizeof *readers);
-        code = add(readers, word, err);
-        at += word.size;
-    }
+    struct reader_place places[READER_LIST_MAX];
+    size_t count;
+    int code = reader_list_read(configured, places, &count, err);
     if (code)
-        other_readers_free(readers);
-    else
-        *ret = readers;
-    return code;
+        return code;
+    *ret = count ? mem_alloc(sizeof **ret) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct other_reader *reader = &(*ret)->items[(*ret)->count++];
+        memcpy(reader->name, places[i].name.data, places[i].name.size);
+        reader->path = mem_strndup(places[i].path.data, places[i].path.size);
+    }
+    return 0;
 }
 
 void other_readers_free(struct other_readers *readers)

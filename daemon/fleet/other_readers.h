@@ -3,11 +3,11 @@
 #ifndef DAEMON_FLEET_OTHER_READERS_H
 #define DAEMON_FLEET_OTHER_READERS_H
 
+#include "base/reader_list.h"
 #include "daemon/fleet/reader_call.h"
 
 enum {
-    OTHER_READERS_MAX = READER_CALLS_MAX,
-    READER_NAME = 32, /* bytes, with its end */
+    OTHER_READERS_MAX = READER_LIST_MAX,
     /* A search waits for them at most, and what is read there; one that reranks
      * takes RERANK_MS (daemon/verbs/rerank.h) and its search. */
     READERS_MS = 2500,
@@ -25,8 +25,10 @@ struct other_readers {
     size_t count;
 };
 
-/* Reads "NAME=PATH, ..."; NULL where that is empty.  ERR_USAGE: a name has something
- * else than letters, digits and "_", "-", stands twice, or has no absolute path. */
+_Static_assert((int)OTHER_READERS_MAX <= (int)READER_CALLS_MAX,
+               "all are waited for at once");
+
+/* Reads what is configured (base/reader_list.h); NULL where that is empty.  ERR_USAGE. */
 int other_readers_open(const char *configured, struct other_readers **ret,
                        struct err *err);
 void other_readers_free(struct other_readers *readers);

@@ -89,7 +89,7 @@ static int find_document(struct whole *whole, struct err *err)
         return named && snapshot_check(whole->snapshot, NULL, err)
                    ? ERR_STORE
                    : err_set(err, ERR_USAGE,
-                             "--under: '%.100s' does not name a node", under);
+                             "under: '%.100s' does not name a node", under);
     if (!under)
         code = manual ? call_view(whole->call, whole->snapshot, manual,
                                   &whole->view, err)

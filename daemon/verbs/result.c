@@ -119,7 +119,7 @@ int call_manual(const struct call *call, const char *name,
     store_end(txn);
     if (code == ERR_NOT_FOUND)
         code = err_set(err, ERR_USAGE,
-                       "no manual named %.200s is indexed; lectern ls shows "
+                       "no manual named %.200s is indexed; ls and toc list "
                        "those there are",
                        name);
     return code;

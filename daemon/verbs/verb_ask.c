@@ -82,8 +82,7 @@ static int read_wanted(struct asking *asking, struct err *err)
     if (asking->wanted == WANT_GENERATED && !has_model(asking->call))
         return err_set(err, ERR_MODEL,
                        "a generated answer needs a model, and none is "
-                       "configured: name its folder with `model =` in the "
-                       "configuration, or with --model");
+                       "configured (`model =` in the configuration)");
     return 0;
 }
 
@@ -223,7 +222,7 @@ static int read_whole(struct asking *asking, struct err *err)
                        "with `under`, and have an answer written");
     if (!node_parse(under, &id) ||
         !snapshot_find(asking->snapshot, id, &asking->view, &asking->node))
-        return err_set(err, ERR_USAGE, "--under: '%.100s' does not name a node",
+        return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
                        under);
     asking->whole_tokens = (size_t)tokens;
     return 0;

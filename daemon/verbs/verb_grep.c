@@ -39,16 +39,15 @@ static int choose_node(struct grepping *grepping,
     const struct view *view;
     uint32_t node;
     if (!node_parse(name, &id))
-        return err_set(err, ERR_USAGE, "--under: '%.100s' does not name a node",
+        return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
                        name);
     if (!snapshot_find(grepping->snapshot, id, &view, &node))
         return snapshot_check(grepping->snapshot, NULL, err)
                    ? ERR_STORE
                    : err_set(err, ERR_USAGE,
-                             "--under: no such node; lectern toc shows the "
-                             "nodes there are");
+                             "under: no such node; toc lists those there are");
     if (!selection_has(selection, view->manual.name))
-        return err_set(err, ERR_USAGE, "--under: the node is of %s, not of %s",
+        return err_set(err, ERR_USAGE, "under: the node is of %s, not of %s",
                        view->manual.name, selection->names[0]);
     grepping->ranges[grepping->count++] =
         (struct grep_range){view, node, view->outline->nodes[node].end};

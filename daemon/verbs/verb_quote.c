@@ -5,8 +5,10 @@
 #include "daemon/verbs/result.h"
 #include "memory/snapshot/content.h"
 
+/* nearest: what stands there instead, or empty. */
 static void put_unverified(struct json *json, const struct view *view,
-                           uint32_t node, const char *reason)
+                           uint32_t node, const char *reason,
+                           struct slice nearest)
 {
     json_begin(json, '{');
     json_field_text(json, "status", cite_status_name(CITE_UNVERIFIED));
@@ -17,6 +19,8 @@ static void put_unverified(struct json *json, const struct view *view,
     result_place(json, view, node);
     if (reason)
         json_field_text(json, "reason", reason);
+    if (nearest.size)
+        json_field_string(json, "nearest", nearest);
     json_end(json, '}');
 }
 
@@ -35,7 +39,8 @@ static int put_cited(struct call *call, struct json *json,
     } else if (answer_is_lost(code)) {
         *err = why;
     } else {
-        put_unverified(json, passage->view, passage->node, why.message);
+        put_unverified(json, passage->view, passage->node, why.message,
+                       (struct slice){0});
         code = 0;
     }
     answer_free(&answer);
@@ -59,14 +64,19 @@ static int check_quote(struct call *call, const struct snapshot *snapshot,
     if (code && code != ERR_NOT_FOUND)
         return code;
     if (code) {
-        put_unverified(json, view, node, NULL);
+        put_unverified(json, view, node, NULL, (struct slice){0});
         return 0;
     }
     struct cite_source source = {.blocks = content.node->blocks,
                                  .count = content.node->block_count};
     cite_check_claim(quote, &source, &cite);
-    if (cite.status == CITE_UNVERIFIED) {
-        put_unverified(json, view, node, NULL);
+    if (cite.status == CITE_UNVERIFIED && cite.block) {
+        put_unverified(json, view, node,
+                       "what stands there has another number, unit, name or "
+                       "option, or denies what this says: see nearest",
+                       cite_unmarked(&cite));
+    } else if (cite.status == CITE_UNVERIFIED) {
+        put_unverified(json, view, node, NULL, (struct slice){0});
     } else {
         struct passage passage = {.view = view,
                                   .node = node,

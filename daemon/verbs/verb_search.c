@@ -300,7 +300,7 @@ int search_question(const struct call *call, const struct snapshot *snapshot,
     if (code)
         return code;
     if (under && !node_parse(under, &request.under))
-        return err_set(err, ERR_USAGE, "--under: '%.100s' does not name a node",
+        return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
                        under);
     struct selection selection = selection_of(call);
     bool none;

@@ -115,11 +115,11 @@ static int choose_scopes(struct routing *routing,
             return snapshot_check(snapshot, NULL, err)
                        ? ERR_STORE
                        : err_set(err, ERR_USAGE,
-                                 "--under: no such node; lectern toc "
-                                 "shows the nodes there are");
+                                 "under: no such node; toc lists those "
+                                 "there are");
         if (!is_asked(request, view->manual.name))
             return err_set(err, ERR_USAGE,
-                           "--under: the node is of %s, not of %s",
+                           "under: the node is of %s, not of %s",
                            view->manual.name, request->manuals[0]);
         add_scope(routing, view, node, view->outline->nodes[node].end);
     } else {

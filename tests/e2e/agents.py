@@ -211,6 +211,13 @@ def bad_requests_are_answered():
             refusal = b.refusal("search", **arguments)
             check(said in refusal, refusal)
         check("n99999" in b.refusal("get", node="n99999"), "no such section")
+        # In the words of the tools, which have arguments and no options.
+        for tool, arguments in (("search", {"query": "x", "under": "77"}), ("search", {"query": "x", "under": "n99999"}),
+                                ("grep", {"pattern": "x", "under": "77"}), ("grep", {"pattern": "x", "under": "n99999"}),
+                                ("ask", {"query": "x", "answer": "generated"}), ("toc", {"manual": "none"}),
+                                ("search", {"query": "x", "under": "n99999", "manuals": ["pumps and valves"]})):
+            refusal = b.refusal(tool, **arguments)
+            check("--" not in refusal and "lectern " not in refusal, refusal)
         node = b.tool("search", query="impeller")["results"][0]["node"]
         cut = b.call("tools/call", name="verify_citation", arguments={"node": node, "quote": SAID + "\0 Or with oil."})
         check("character 0" in cut["error"]["message"], f"not of what stands before it alone: {cut}")
@@ -230,6 +237,16 @@ def another_store_than_the_daemons_is_not_served():
                                   capture_output=True, text=True, timeout=PATIENCE)
             check("has the store" in done.stdout + done.stderr and "Pumps" not in done.stdout, (verb, done))
             check(done.returncode == (0 if verb == ["mcp"] else 2), (verb, done.returncode))
+
+
+@test
+def the_last_line_needs_no_end():
+    with house() as h:
+        add_pumps(h)
+        asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "toc", "arguments": {}}})
+        done = subprocess.run([LECTERN, "mcp", "--store", h.store], env=h.env, input=asked, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        check(json.loads(done.stdout)["id"] == 1 and "Pumps" in done.stdout and done.returncode == 0, done)
 
 
 @test

@@ -421,6 +421,12 @@ def what_readers_are_called_is_checked():
         for wrong in ("far", "far=s", "f r=/s", "a=/s, a=/t"):
             h.configure(fleet_readers=wrong)
             check("fleet_readers" in h.run("ls", code=None).stderr, wrong)
+        # A daemon that runs already does not hide it.
+        h.configure()
+        h.run("ls")
+        h.configure(fleet_readers="a=b")
+        check("lectern.ini:1: fleet_readers: 'a=b' is not" in h.run("doctor", code=2).stderr, "doctor")
+        h.configure()
 
 
 @test

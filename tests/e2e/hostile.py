@@ -215,7 +215,7 @@ def unreadable_files_are_failed():
         for program in ("lectern", "lecternd", "lectern-parse"):
             os.makedirs(os.path.join(h.path, "bin"), exist_ok=True)
             shutil.copy(os.path.join(BUILD, program), os.path.join(h.path, "bin"))
-        h.write("m/good.html", page("Good", "<p>platypus</p>"))
+        good = h.write("m/good.html", page("Good", "<p>The platypus lays eggs.</p>"))
         os.chmod(h.write("m/locked.html", page("Locked", "<p>x</p>")), 0)
         os.chmod(h.write("elsewhere/locked.html", page("Locked", "<p>x</p>")), 0)
         h.write("away/page.html", page("Away", "<p>x</p>"))
@@ -234,6 +234,10 @@ def unreadable_files_are_failed():
         failed = json.loads(run("failed", "--json").stdout)["files"]
         check({one["file"] for one in failed} == {"locked.html", "to-a-file.html", "to-a-folder.html"} and
               all("Permission denied" in one["reason"] for one in failed), failed)
+        check(run("ask", "platypus eggs").returncode == 0, "quoted")
+        os.chmod(good, 0)
+        done = run("ask", "platypus eggs")
+        check(done.returncode == 1 and "cannot be quoted" in done.stdout + done.stderr, f"locked since it was read: {done}")
         run("daemon", "--stop")
         os.chmod(os.path.join(h.path, "away"), 0o700)
 

@@ -48,6 +48,8 @@ def registered_manuals_are_offered():
         check(names(h) == ["pumps", "valves"], names(h))
         check("all manuals" in h.run("add", "--installed").stderr, "nothing is left")
         check("--installed lists" in h.run("add", "--installed", "gone", code=2).stderr, "not there")
+        for more in (("--man", "1"), ("--no-follow-links",)):
+            h.run("add", "--installed", *more, code=2)
         check(h.run("add", "--installed", "-c", "x", code=2) and h.run("add", code=2), "wrong arguments")
         h.env["LECTERN_DOC_BASE"] = os.path.join(h.path, "none")
         check("no package" in h.run("add", "--installed").stderr, "no registry")

@@ -223,6 +223,8 @@ def a_quote_is_verified_in_the_file_as_it_is():
             bytes_there = file.read()[slice(*found["span"])].decode()
         check(bytes_there == said.rstrip(".") == found["quote"], (bytes_there, found))
         check(verify("the impeller IS primed")["status"] == "repaired", "other case")
+        changed = verify("The impeller is not primed with clean water.")
+        check(changed["status"] == "unverified" and changed["nearest"] == said and "denies" in changed["reason"], changed)
         check(verify("- Close the valve.")["quote"] == "Close the valve.", "an item's mark is not in the file")
         check(verify("The impeller is primed with oil and patience.")["status"] == "unverified", "not there")
         check(h.json("get", node)["fresh"] and h.json("toc")["fresh"], "fresh")

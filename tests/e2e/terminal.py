@@ -285,6 +285,37 @@ def model_info_leaves_no_daemon():
         h.run("daemon", "--stop")
 
 
+@test
+def output_that_is_lost_is_an_error():
+    """To a full device, and to a standard output that is closed."""
+    with house() as h:
+        h.write("m/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for verb in (["ls"], ["ls", "--json"], ["search", "casing"], ["toc"], ["status"], ["help"], ["add", "--help"], ["version"],
+                     ["completion", "fish"], ["web", "--port", "0"]):
+            for where in (">/dev/full", ">&-"):
+                words = shlex.join([LECTERN, *verb])
+                done = subprocess.run(["sh", "-c", f"{words} {where}"], env=h.env, capture_output=True, text=True,
+                                      timeout=PATIENCE, check=False)
+                check(done.returncode == 7 and "cannot write the output" in done.stderr, (verb, where, done))
+        quiet = subprocess.run(["sh", "-c", f"{shlex.join([LECTERN, 'wait', '--quiet'])} <&- 2>&-"], env=h.env,
+                               capture_output=True, timeout=PATIENCE, check=False)
+        check(quiet.returncode == 0, "the others may be closed")
+
+
+@test
+def what_there_is_one_of_is_singular():
+    with house() as h:
+        h.write("m/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        pack = os.path.join(h.path, "m.pack")
+        h.run("pack", "m", pack)
+        said = h.run("verify").stdout + h.run("search", "casing", "--explain").stdout
+        said += h.run("unpack", pack, "-c", "again", "--untrusted").stdout
+        check(said.count("1 file,") == 2 and "in 1 section," in said, said)
+        check(not re.search(r"\b1 (files|nodes|sections|postings|memories|segments)\b", said), said)
+
+
 # ---- Completion ----
 
 def completed(shell, words, env):
@@ -295,15 +326,67 @@ def completed(shell, words, env):
                   'printf "%%s\\n" "${COMPREPLY[@]}"' % (" ".join(shlex.quote(word) for word in words), len(words) - 1))
         command = ["bash", "--norc", "-c", script]
     elif shell == "zsh":
-        script = ('compdef() {}; _files() { print -- :files $@ }; _describe() { print -l -- ${(P)2%%%%:*} }; '
-                  'eval "$(lectern completion zsh)"; words=(%s); CURRENT=%d; _lectern'
-                  % (" ".join(shlex.quote(word) for word in words), len(words)))
+        script = ('compdef() {}; _files() { print -- :files $@ }; _describe() { print -l -- ${(P)3%%%%:*} }; '
+                  'eval "$(lectern completion zsh)"; words=(%s); PREFIX=%s; CURRENT=%d; _lectern'
+                  % (" ".join(shlex.quote(word) for word in words), shlex.quote(words[-1]), len(words)))
         command = ["zsh", "-f", "-c", script]
     else:
         command = ["fish", "--no-config", "-c", f"lectern completion fish | source; complete -C {shlex.quote(line)}"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
     check(done.returncode == 0 and not done.stderr, f"{shell}: {done.stderr}")
     return [found.split("\t")[0] for found in done.stdout.splitlines()]
+
+
+def typed(shell, keys, wanted, env):
+    """Whether a shell at which somebody types the keys comes to show what is wanted."""
+    begin = {"bash": (["bash", "--norc", "-i"], 'eval "$(lectern completion bash)"'),
+             "zsh": (["zsh", "-f", "-i"], 'autoload -U compinit; compinit -u -D; eval "$(lectern completion zsh)"'),
+             "fish": (["fish", "--no-config", "-i"], "lectern completion fish | source")}
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    command, setup = begin[shell]
+    child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env={**env, "TERM": "xterm", "PS1": "> "},
+                             start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(theirs)
+    shown, end = "", time.time() + 20
+
+    def until(text):
+        nonlocal shown
+        while text not in shown and time.time() < end:
+            if select.select([ours], [], [], 0.1)[0]:
+                shown += ESCAPE.sub("", os.read(ours, 1 << 16).decode(errors="replace")).replace("\r", "")
+        return text in shown
+
+    try:
+        os.write(ours, f"{setup}; echo re''ady\r".encode())
+        check(until("ready"), (shell, shown))
+        shown = ""
+        os.write(ours, keys.encode())
+        return until(wanted), shown
+    finally:
+        child.kill()
+        child.wait()
+        os.close(ours)
+
+
+@test
+def a_word_that_is_quoted_is_completed():
+    """At shells as people have them: open quotes, backslashes, a path behind an option's sign."""
+    with house() as h:
+        h.write("m/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.run("add", os.path.join(h.path, "m"), "-c", "pump book", "--wait")
+        env = {**h.env, "PATH": f"{os.path.dirname(LECTERN)}:{os.environ['PATH']}"}
+        env.pop("NO_COLOR")
+        missing = [shell for shell in ("bash", "zsh", "fish") if not shutil.which(shell)]
+        for shell in ("bash", "zsh", "fish"):
+            for keys, wanted in (('lectern rm "pu\t', 'rm "pump book"'), ("lectern rm pump\\ b\t", "rm pump\\ book"),
+                                 (f"lectern --config={h.path}/lectern/le\t", "/lectern/lectern.ini"),
+                                 ("lectern ask --mode=l\t", "--mode=lexical")):
+                if shell not in missing:
+                    found, shown = typed(shell, keys, wanted, env)
+                    check(found, (shell, keys, shown))
+        if missing:
+            raise Skip(f"no {' and no '.join(missing)}")
 
 
 @test
@@ -327,6 +410,12 @@ def words_are_completed():
         check(after("backup", "") == after("--store", "") == [":folders"], "folders")
         check(after("eval", "") == after("add", "") == [":files"] and after("ask", "--config", "") == [":files"], "files")
         check("none" in after("model", "use", "") and after("model", "get", "smol") == ["smollm2-135m-instruct"], "models")
+        check(after("eval", "--method", "h2mt,h") == ["h2mt,h2mt", "h2mt,hmt"], "a value behind others")
+        check(after("eval", "--method=h2mt,fu") == ["--method=h2mt,full"], "the same behind its sign")
+        h.write("doc/pumps/0.html", page("Pumps", "<p>Text.</p>"))
+        h.write("doc-base/pumps", f"Document: pumps\nTitle: Pumps\n\nFormat: HTML\nIndex: {h.path}/doc/pumps/0.html\n")
+        h.env["LECTERN_DOC_BASE"] = os.path.join(h.path, "doc-base")
+        check(after("add", "--installed", "pu") == ["pumps"], "what packages have registered")
         check(after("ask", "how do I ") == [] and after("nonsense", "") == after(""), "nothing known")
 
 

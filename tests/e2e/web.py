@@ -87,6 +87,8 @@ def the_page_is_served():
             check(headers["Referrer-Policy"] == "no-referrer" and headers["X-Content-Type-Options"] == "nosniff", headers)
             check(b"http://" not in body and b"https://" not in body, f"{path} names another machine")
             whole += len(body)
+            headed, of_head, none = w.ask(path, "HEAD")
+            check((headed, of_head["Content-Length"], none) == (200, headers["Content-Length"], b""), (path, headed, of_head))
         check(whole < PAGE_LIMIT, f"the page has {whole} bytes")
         check(w.verb("ls")["manuals"] == [], "no manual yet")
 
@@ -157,7 +159,7 @@ def only_reading_is_offered():
             for method in ("GET", "POST"):
                 status, _, body = w.ask(path, method)
                 check(status in (403, 404, 405) and b"root:" not in body, (method, path, status))
-        for path, method in (("/", "POST"), ("/", "DELETE"), ("/api/search", "GET"), ("/api/search", "PUT")):
+        for path, method in (("/", "POST"), ("/", "DELETE"), ("/api/search", "GET"), ("/api/search", "PUT"), ("/api/search", "HEAD")):
             check(w.ask(path, method)[0] == 405, (path, method))
         # A body is one request to the daemon, whatever is in it.
         w.ask("/api/search", "POST", '{"query":"x"}\n{"jsonrpc":"2.0","id":2,"method":"rm","params":{"manual":"pumps and valves"}}')

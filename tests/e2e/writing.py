@@ -484,7 +484,7 @@ def an_answer_by_a_model_needs_one():
         h.write("m/a.html", page("Animals", "<p>The zebra eats grass.</p>"))
         h.run("add", os.path.join(h.path, "m"), "--wait", "--model", "none")
         done = h.run("ask", "zebra grass", "--answer", "generated", code=5)
-        check("--model" in done.stderr and not done.stdout, done)
+        check("`model =`" in done.stderr and not done.stdout, done)
         error = h.json("ask", "zebra grass", "--answer", "generated", code=5)["error"]
         check(error["code"] == "model", error)
         check(h.json("ask", "zebra grass")["kind"] == "passages", "passages")

@@ -194,8 +194,8 @@ static void claims_are_looked_for(void **state)
     assert_cite("The coelacanth is old. [1]", CITE_REPAIRED, 1,
                 "The coelacanth is old.");
     /* Nearly: the source's own sentence is quoted. */
-    assert_cite("It lays green eggs, and it must be fed by visitors of the "
-                "park. [1]",
+    assert_cite("It lays green eggs, and it must not be fed by visitors to "
+                "the park. [1]",
                 CITE_REPAIRED, 0,
                 "It lays green eggs, and it must not be fed by visitors of the "
                 "park.");
@@ -257,9 +257,9 @@ static void parts_of_words_are_not_found(void **state)
 static void what_is_nearly_right_gives_way_to_the_source(void **state)
 {
     (void)state;
-    struct checked c = check(
-        "It lays green eggs, and it must be fed by visitors of the park. [1] "
-        "The coelacanth is old [2]. show all [2]");
+    struct checked c = check("It lays green eggs and it must not be fed by "
+                             "visitors to the park. [1] "
+                             "The coelacanth is old [2]. show all [2]");
     assert_string_equal(c.text.data,
                         "It lays green eggs, and it must not be fed by "
                         "visitors of the park. [1] The coelacanth is old [2]. "
@@ -311,6 +311,107 @@ static void claims_over_blocks_are_quoted_from_the_longest(void **state)
     assert_int_equal(cite.status, CITE_UNVERIFIED);
     cite_check_claim(slice_of(".,"), &source, &cite);
     assert_int_equal(cite.status, CITE_UNVERIFIED);
+}
+
+/* What was changed turns the meaning round, so it is no slip that a repair may mend; the
+ * nearest is told instead. */
+static void another_meaning_is_not_repaired(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said, *stands;
+        bool repaired;
+    } cases[] = {
+        {"The valve must be closed after 30 seconds of rest in the tank",
+         "The valve must be closed after 30 seconds of rest in a tank.", true},
+        {"the valve must be closed after 30 seconds of rest",
+         "The valve must be closed after 30 seconds of rest.", true},
+        {"The valve must be closed after 60 seconds of rest",
+         "The valve must be closed after 30 seconds of rest.", false},
+        {"The valve must be closed after 30 minutes of rest",
+         "The valve must be closed after 30 seconds of rest.", false},
+        {"The valve must be closed after two days of rest",
+         "The valve must be closed after three days of rest.", false},
+        {"The buffer takes 16 Mb of the memory",
+         "The buffer takes 16 MB of "
+         "the memory.",
+         false},
+        {"The valve must not be closed after a day of rest",
+         "The valve must be closed after a day of rest.", false},
+        {"The valve can be closed after a day of rest",
+         "The valve can't be closed after a day of rest.", false},
+        {"The valve isn't closed after a day of its rest",
+         "The valve isn\xE2\x80\x99t closed after a day of rest.", true},
+        {"The valve is **not** closed after a day of its rest",
+         "The valve is not closed after a day of rest.", true},
+        {"It never loses what was written to the disk",
+         "It loses what was written to the disk.", false},
+        {"The pump is not started and the valve is closed by hand",
+         "The pump is started and the valve is not closed by hand.", false},
+        {"The option -C makes it print every line twice",
+         "The option -c makes it print every line twice.", false},
+        {"With --all it prints every line of the file",
+         "With --any it prints every line of the file.", false},
+        {"Set max_size to have larger files kept on the disk",
+         "Set min_size to have larger files kept on the disk.", false},
+        {"A LEFT join has the rows of the first table",
+         "A RIGHT join has the rows of the first table.", false},
+        {"The temperature increases while the pump is running",
+         "The temperature decreases while the pump is running.", false},
+        {"Temperatures of -5 are measured by the sensor",
+         "Temperatures of 5 are measured by the sensor.", false},
+        {"The folder is named by the option or by the variable; there is "
+         "default",
+         "The folder is named by the option or by the variable; there is no "
+         "default.",
+         false},
+        {"It does lose what was written. What it keeps is all that was "
+         "flushed before",
+         "It does not lose what was written. What it keeps is all that was "
+         "flushed before.",
+         false},
+        {"It does not lose what was written. What it keeps is all which was "
+         "flushed before",
+         "It does not lose what was written. What it keeps is all that was "
+         "flushed before.",
+         true},
+        {"Versions \xE2\x80\x9C"
+         "1.5\xE2\x80\x9D and later of it print every line",
+         "Versions \"1.5\" and later print every line.", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct block block = {.kind = BLOCK_PARAGRAPH,
+                              .text = slice_of(cases[i].stands)};
+        const struct cite_source source = {.blocks = &block, .count = 1};
+        struct cite cite;
+        cite_check_claim(slice_of(cases[i].said), &source, &cite);
+        if (cite.status !=
+                (cases[i].repaired ? CITE_REPAIRED : CITE_UNVERIFIED) ||
+            cite.block != &block)
+            fail_msg("%s: %s", cases[i].said, cite_status_name(cite.status));
+    }
+}
+
+/* Of two rows that are as like the claim, the one that says the same; not one that is
+ * less like it. */
+static void the_nearest_is_quoted_if_it_agrees(void **state)
+{
+    (void)state;
+    static const struct block rows[] = {
+        BLOCK("The red valve holds a load of 20 tons at any time."),
+        BLOCK("The old valve holds a load of 30 tons at any time."),
+        BLOCK("The valve holds a load of 40 tons at any time, it says.")};
+    const struct cite_source source = {.blocks = rows, .count = 3};
+    struct cite cite;
+    cite_check_claim(slice_of("The red valve holds a load of 30 tons any time"),
+                     &source, &cite);
+    assert_int_equal(cite.status, CITE_REPAIRED);
+    assert_ptr_equal(cite.block, &rows[1]);
+    cite_check_claim(
+        slice_of("The red valve holds a load of 40 tons at any time"), &source,
+        &cite);
+    assert_int_equal(cite.status, CITE_UNVERIFIED);
+    assert_ptr_equal(cite.block, &rows[0]);
 }
 
 /* Of a list or a definition; a paragraph may begin with a number. */
@@ -381,6 +482,8 @@ int main(void)
         cmocka_unit_test(what_is_nearly_right_gives_way_to_the_source),
         cmocka_unit_test(words_without_a_marker_are_seen),
         cmocka_unit_test(claims_over_blocks_are_quoted_from_the_longest),
+        cmocka_unit_test(another_meaning_is_not_repaired),
+        cmocka_unit_test(the_nearest_is_quoted_if_it_agrees),
         cmocka_unit_test(marks_of_items_are_not_quoted),
         cmocka_unit_test(the_first_claims_are_checked),
         cmocka_unit_test(long_claims_cost_no_more_than_they_may),
