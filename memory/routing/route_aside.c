@@ -1,22 +1,52 @@
-/* Sections that stand beside what they tell of: what changed from version to version, and
- * the source of what is documented. */
+/* Sections that stand beside what they tell of: what changed from version to version,
+ * the source of what is documented, and where else to look. */
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/text.h"
 #include "memory/routing/route_internal.h"
 
-/* What such a section loses of its fused score; chosen for history on people's
- * questions (docs/log/people.md). */
-static const double ASIDE = 0.35;
+enum aside_kind { HISTORY, LISTING, POINTER, ASIDE_KINDS };
+
+/* What such a section loses of its fused score; chosen on people's questions
+ * (docs/log/people.md). */
+static const double loss[ASIDE_KINDS] = {
+    [HISTORY] = 0.35, [LISTING] = 1, [POINTER] = 1};
 enum { LONGEST_TITLE = 80 };
 
-static const char *const history_titles[] = {
-    "change history", "change log",         "changelog",
-    "changes in",     "history of changes", "release history",
-    "release notes",  "revision history",   "version history",
-    "what s new",     "whats new"};
-static const char *const whole_titles[] = {"changes", "history", "news"};
+/* Titles as text_fold_compare has them, without their number. */
+static const struct aside_title {
+    const char *text;
+    enum aside_kind kind;
+    enum { WITHIN, BEGINNING, END, WHOLE } where;
+} aside_titles[] = {
+    {"change history", HISTORY, WITHIN},
+    {"change log", HISTORY, WITHIN},
+    {"changelog", HISTORY, WITHIN},
+    {"changes in", HISTORY, WITHIN},
+    {"history of changes", HISTORY, WITHIN},
+    {"release history", HISTORY, WITHIN},
+    {"release notes", HISTORY, WITHIN},
+    {"revision history", HISTORY, WITHIN},
+    {"version history", HISTORY, WITHIN},
+    {"what s new", HISTORY, WITHIN},
+    {"whats new", HISTORY, WITHIN},
+    {"changes", HISTORY, WHOLE},
+    {"history", HISTORY, WHOLE},
+    {"news", HISTORY, WHOLE},
+    {"older news", HISTORY, WHOLE},
+    {" releases", HISTORY, END},
+    /* Sphinx's pages of a module's source. */
+    {"source code for ", LISTING, BEGINNING},
+    {"all modules for which code is available", LISTING, WHOLE},
+    {"module index", POINTER, END},
+    {"see also", POINTER, WHOLE},
+    {"related topics", POINTER, WHOLE},
+    {"related links", POINTER, WHOLE},
+    {"related information", POINTER, WHOLE},
+    {"further reading", POINTER, WHOLE},
+};
 
 /* Words by which a question asks for what changed; as they are written. */
 static const char *const asks_for_history[] = {
@@ -24,8 +54,6 @@ static const char *const asks_for_history[] = {
     "obsolete", "release",   "released", "releases",   "regression", "removed",
     "upgraded", "upgrading", "upgrade",  "version",    "versions"};
 
-/* Sphinx's pages of a module's source. */
-static const char listing_title[] = "Source code for ";
 static const char *const asks_for_listings[] = {
     "source", "sources", "implementation", "implemented"};
 
@@ -42,57 +70,89 @@ static bool asks(const struct query *query, const char *const *words,
 
 /* Each of the titles above holds one of these; most titles none, and need not be
  * folded. */
-static bool may_be_history(struct slice title)
+static bool may_be_aside(struct slice title)
 {
-    static const char *const in_all[] = {"hang", "hist", "note", "new"};
+    static const char *const in_all[] = {"hang", "hist", "note", "new",
+                                         "rele", "sour", "modu", "see",
+                                         "rela", "read", NULL};
     for (size_t i = 0; i < title.size; i++) {
         int c = (unsigned char)title.data[i] | 32;
         if (c >= 0x80) /* may be folded away */
             return true;
-        if (c != 'h' && c != 'n')
+        if (!strchr("hnrsm", c))
             continue;
-        for (size_t w = 0; w < sizeof in_all / sizeof *in_all; w++)
-            if (title.size - i >= strlen(in_all[w]) &&
-                !strncasecmp(title.data + i, in_all[w], strlen(in_all[w])))
+        for (const char *const *word = in_all; *word; word++)
+            if (title.size - i >= strlen(*word) &&
+                !strncasecmp(title.data + i, *word, strlen(*word)))
                 return true;
     }
     return false;
 }
 
-static bool is_history_title(struct slice title)
+static bool stands_in(const struct aside_title *aside, const char *title)
 {
+    const char *at = strstr(title, aside->text);
+    size_t size = strlen(aside->text), all = strlen(title);
+    switch (aside->where) {
+    case WITHIN: return at;
+    case BEGINNING: return at == title;
+    case END: return all >= size && !strcmp(title + all - size, aside->text);
+    default: return !strcmp(title, aside->text);
+    }
+}
+
+/* ASIDE_KINDS: it tells of the matter itself. */
+static enum aside_kind kind_of(struct slice title)
+{
+    enum aside_kind kind = ASIDE_KINDS;
     struct buf folded = {0};
-    bool is = false;
-    if (title.size > LONGEST_TITLE || !may_be_history(title))
-        return false;
+    if (title.size > LONGEST_TITLE || !may_be_aside(title))
+        return kind;
     text_fold_compare(&folded, title);
     buf_put_byte(&folded, '\0');
     const char *name = folded.data + strspn(folded.data, "0123456789 ");
-    for (size_t i = 0; i < sizeof history_titles / sizeof *history_titles; i++)
-        is |= strstr(name, history_titles[i]) != NULL;
-    for (size_t i = 0; i < sizeof whole_titles / sizeof *whole_titles; i++)
-        is |= !strcmp(name, whole_titles[i]);
+    for (size_t i = 0; i < sizeof aside_titles / sizeof *aside_titles; i++)
+        if (stands_in(&aside_titles[i], name))
+            kind = aside_titles[i].kind;
     buf_free(&folded);
-    return is;
+    return kind;
 }
 
-struct aside {
+/* "v6.2.0 (2020-04-02)", "Version 1.8": what one release brought. */
+static bool is_release(struct slice title)
+{
+    size_t at = 0, dots = 0;
+    static const char *const heads[] = {"version ", "release ", "v"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads && !at; i++)
+        if (title.size > strlen(heads[i]) &&
+            !strncasecmp(title.data, heads[i], strlen(heads[i])))
+            at = strlen(heads[i]);
+    size_t digits = at;
+    while (at < title.size && (isdigit((unsigned char)title.data[at]) ||
+                               (title.data[at] == '.' && at > digits)))
+        dots += title.data[at++] == '.';
+    bool dated = at + 2 < title.size && title.data[at] == ' ' &&
+                 title.data[at + 1] == '(';
+    return dots && (at == title.size ? digits > 0 : dated);
+}
+
+struct asides {
     const struct routing *routing;
-    bool history, listings; /* these are */
+    bool are[ASIDE_KINDS];
 };
 
 /* The root is called as the manual is, which may be nothing else. */
 static double aside(const void *context, const struct fused *item)
 {
-    const struct aside *all = context;
+    const struct asides *asides = context;
     const struct tree *outline =
-        all->routing->scopes[item->scope].view->outline;
+        asides->routing->scopes[item->scope].view->outline;
     for (uint32_t n = item->node; n != TREE_NONE && n;
          n = outline->nodes[n].parent) {
         struct slice title = outline->nodes[n].title;
-        if ((all->history && is_history_title(title)) ||
-            (all->listings && slice_starts(title, slice_of(listing_title))))
-            return -ASIDE;
+        enum aside_kind kind = is_release(title) ? HISTORY : kind_of(title);
+        if (kind < ASIDE_KINDS && asides->are[kind])
+            return -loss[kind];
     }
     return 0;
 }
@@ -101,9 +161,10 @@ void set_aside(const struct routing *routing, struct fused *fused, size_t count)
 {
     const struct query *query = &routing->query;
     int mode = routing->request->mode;
-    struct aside all = {routing, !ASKS(query, asks_for_history),
-                        !ASKS(query, asks_for_listings)};
-    if ((mode == ROUTE_AUTO || mode == ROUTE_LEXICAL) &&
-        (all.history || all.listings))
-        rankings_add(fused, count, aside, &all);
+    struct asides asides = {routing,
+                            {[HISTORY] = !ASKS(query, asks_for_history),
+                             [LISTING] = !ASKS(query, asks_for_listings),
+                             [POINTER] = true}};
+    if (mode == ROUTE_AUTO || mode == ROUTE_LEXICAL)
+        rankings_add(fused, count, aside, &asides);
 }
