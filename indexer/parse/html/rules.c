@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/controls.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/reference.h"
 
@@ -177,7 +178,8 @@ static bool is_at_home(const xmlNode *link, const char *target)
 static bool is_sign(struct slice text, const xmlNode *link, const char *target)
 {
     static const char *const signs[] = {
-        "¶", "🔗", "⚓", "☍", "◆", "\xef\x83\x81", "↩", "↩\xef\xb8\x8e"};
+        "¶",     "🔗", "⚓", "☍", "◆", "\xef\x83\x81", "↩", "↩\xef\xb8\x8e",
+        "\u200b"};
     static const char *const signs_and_words[] = {"#", "§", "∞"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (slice_is(text, signs[i]))
@@ -343,6 +345,8 @@ struct rule rules_of(const xmlNode *element)
         rules_skip(&rule, "permalink");
     } else if (tag == GUMBO_TAG_A && is_more(element)) {
         rules_skip(&rule, "navigation");
+    } else if (controls_is(element)) {
+        rules_skip(&rule, "control");
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "title") &&
                classes_has(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */
