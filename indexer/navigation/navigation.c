@@ -311,7 +311,8 @@ static void find_parents(struct navigation *p)
 uint32_t place_pages(const struct piece *pieces, uint32_t count,
                      struct place **ret_places, uint32_t *ret_total)
 {
-    struct navigation p = {.pieces = pieces, .count = count, .total = count};
+    struct navigation p = {
+        .pieces = pieces, .count = count, .total = count, .capacity = count};
     p.places = mem_alloc(count * sizeof *p.places);
     p.pages = mem_alloc(count * sizeof *p.pages);
     p.targets = mem_alloc(count * sizeof *p.targets);

@@ -233,6 +233,46 @@ static void whole_lists_nest(void **state)
     assert_shape(pages, "M(Top(Notes,C(Notes,B(Notes),A(Notes)),D(Notes)))");
 }
 
+/* Each page prints the list, some of it closed, with headings that are no pages. */
+static void whole_lists_have_headings(void **state)
+{
+    (void)state;
+    static const char open[] = "index.html =Use >=Pumps >>a.html >>b.html "
+                               "=More =Empty",
+                      closed[] = "index.html =Use =More >d.html";
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, CONTENTS_WHOLE, open},
+        {"b.html", "B", "", "", 0, CONTENTS_WHOLE, open},
+        {"d.html", "D", "", "", 0, CONTENTS_WHOLE, closed},
+        {"index.html", "Top", "", "", 0, CONTENTS_WHOLE, closed},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,Use(Pumps(A(Notes),B(Notes))),"
+                        "More(D(Notes))))");
+}
+
+/* As a server finds them: folders, names without an ending, from the site's root. */
+static void sites_have_paths_of_their_own(void **state)
+{
+    (void)state;
+    static const char list[] = "/tool/use /tool/use/pump/ /tool/use/valve "
+                               ">/tool/use/leak.html >/blog/use";
+    static const struct page_of pages[] = {
+        {"use.html", "Use", "", "", 0, CONTENTS_WHOLE, list},
+        {"use/leak.html", "Leak", "", "", 0, CONTENTS_WHOLE, list},
+        {"use/pump/index.html", "Pump", "", "../..", 0, CONTENTS_WHOLE, list},
+        {"use/valve/index.html", "Valve", "", "../pump/", 0, CONTENTS_WHOLE,
+         list},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Use(Notes),Pump(Notes),Valve(Notes,Leak(Notes)))");
+    static const char below[] = "/use/b /use/a";
+    static const struct page_of folder[] = {
+        {"docs/index.html", "Docs", "", "", 0, CONTENTS_WHOLE, below},
+        {"docs/use/a.html", "A", "", "", 0, CONTENTS_WHOLE, below},
+        {"docs/use/b.html", "B", "", "", 0, CONTENTS_WHOLE, below},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(folder, "M(Docs(Notes,B(Notes),A(Notes)))");
+}
+
 static void lists_by_hand_lead_away_from_the_top(void **state)
 {
     (void)state;
@@ -820,6 +860,8 @@ int main(void)
         cmocka_unit_test(folders_have_index_pages),
         cmocka_unit_test(generators_list_contents),
         cmocka_unit_test(whole_lists_nest),
+        cmocka_unit_test(whole_lists_have_headings),
+        cmocka_unit_test(sites_have_paths_of_their_own),
         cmocka_unit_test(lists_by_hand_lead_away_from_the_top),
         cmocka_unit_test(menus_give_way_to_their_pages),
         cmocka_unit_test(the_head_comes_first_though_a_menu_lists_the_others),
