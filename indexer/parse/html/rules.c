@@ -6,6 +6,7 @@
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/controls.h"
 #include "indexer/parse/html/makers.h"
+#include "indexer/parse/html/paragraph_styles.h"
 #include "indexer/parse/html/reference.h"
 
 enum {
@@ -142,6 +143,8 @@ static const char *chrome_id(const char *id)
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (!strcmp(id, ids[i].id))
             return ids[i].why;
+    if (!strncmp(id, "Table of Contents", 17))
+        return "contents"; /* LibreOffice: a number behind */
     return strncmp(id, "navrow", 6) ? NULL : "navigation"; /* Doxygen's tabs */
 }
 
@@ -337,6 +340,7 @@ struct rule rules_of(const xmlNode *element)
     const char *words = dom_attribute(element, "class");
     if (words)
         classes_apply(element, words, tags[tag], &rule);
+    paragraph_styles_apply(element, &rule);
     if (tag == GUMBO_TAG_SCRIPT) {
         const char *type = dom_attribute(element, "type");
         if (type && !strncmp(type, "math/tex", 8))
@@ -391,6 +395,9 @@ static bool is_below_h4(const xmlNode *heading)
 
 int rules_level(const xmlNode *heading)
 {
+    int style = paragraph_styles_level(heading);
+    if (style >= 0)
+        return style;
     if (dom_tag(heading) == GUMBO_TAG_DIV)
         return 0; /* Doxygen's title of a page, above its sections, which are h1 */
     int level = makers_level(heading);

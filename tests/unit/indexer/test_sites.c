@@ -43,10 +43,49 @@ static void test_controls_in_titles(void **state)
     tree_free(tree);
 }
 
+/* Word, FrameMaker, WebWorks, LibreOffice: styles are classes. */
+static void test_paragraph_styles(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<title>Pump P7</title><p class=MsoTitle>Pump P7</p>"
+        "<p class=MsoTocHeading>Contents</p><p class=MsoToc1><a href=#_Toc1>1 "
+        "Use<span style='display:none'>....</span>2</a></p>"
+        "<h1><a name=_Toc1>1 Use</a></h1><p class=MsoNormal>Open it.<a "
+        "href=#_ftn1 name=_ftnref1>[1]</a></p>"
+        "<div class=Heading_2><a name=p1>1.1 Valve</a></div><div>b</div>"
+        "<p class=Heading3>Leaks</p><p>c</p>"
+        "<div class=heading-2><p>Not one</p></div>"
+        "<p class=MsoHeading2>1.2 Motor</p><p class=Headings>d</p>"
+        "<p class=Heading7>e</p><div id='Table of Contents1'><p>1 Use 3</p>"
+        "</div><div id=ftn1><p class=MsoFootnoteText><a href=#_ftnref1 "
+        "name=_ftn1>[1]</a> By hand.</p></div>");
+    static const struct {
+        const char *title;
+        uint32_t parent;
+    } nodes[] = {{"Pump P7", TREE_NONE},
+                 {"1 Use", 0},
+                 {"1.1 Valve", 1},
+                 {"Leaks", 2},
+                 {"1.2 Motor", 1}};
+    assert_int_equal(tree->count, sizeof nodes / sizeof *nodes);
+    for (uint32_t n = 0; n < tree->count; n++) {
+        assert_true(slice_is(tree->nodes[n].title, nodes[n].title));
+        assert_int_equal(tree->nodes[n].parent, nodes[n].parent);
+    }
+    assert_int_equal(tree->nodes[0].block_count, 0);
+    assert_int_equal(tree->nodes[1].block_count, 2);
+    assert_int_equal(tree->nodes[1].blocks[1].kind, BLOCK_NOTE);
+    assert_int_equal(tree->nodes[3].block_count, 2);
+    assert_int_equal(tree->nodes[4].block_count, 2);
+    tree_free(tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_controls_in_titles),
+        TEST(test_paragraph_styles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
