@@ -762,6 +762,25 @@ static void what_is_left_out_has_a_reason(void **state)
     tree_free(outline);
 }
 
+/* What WebWorks and RoboHelp make besides pages; others may be called alike. */
+static void help_frames_are_left_out(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"pump.htm", "Pump", "", "", 0, 0, ""},
+        {"when.htm", "When", "", "", 0, 0, ""},
+        {"whgdata/whlstt0.htm", "Contents", "", "", 0, 0, ""},
+        {"whnjs.htm", "Tabs", "", "", 0, 0, ""},
+        {"wwhelp/wwhimpl/js/html/x.htm", "X", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Pump(Notes),When(Notes))");
+    static const struct page_of others[] = {
+        {"whgdata/whlstt0.htm", "A", "", "", 0, 0, ""},
+        {"wwhelp/x.htm", "X", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(others, "M(A(Notes),X(Notes))");
+}
+
 /* A list by hand that sorts pages under headings. */
 static void headings_in_lists_become_nodes(void **state)
 {
@@ -878,6 +897,7 @@ int main(void)
         cmocka_unit_test(index_entries_name_sections),
         cmocka_unit_test(another_layout_is_excluded),
         cmocka_unit_test(what_is_left_out_has_a_reason),
+        cmocka_unit_test(help_frames_are_left_out),
         cmocka_unit_test(headings_in_lists_become_nodes),
         cmocka_unit_test(what_is_left_out_does_not_count),
         cmocka_unit_test(circles_are_cut),
