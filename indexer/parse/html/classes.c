@@ -53,6 +53,7 @@ static const struct class_rule classes[] = {
     INDEX("IEntry"),                                       /* Natural Docs */
     SKIP("MCWebHelpFramesetLink", ON_BLOCK, "navigation"), /* MadCap Flare */
     SKIP("MathJax_Preview", ON_ALL, "hidden"),
+    SKIP("WebWorks_Breadcrumbs", ON_DIV, "navigation"),
     SECTION("acknowledgements"),
     NOTE("admonition"),
     NOTE("admonitionblock"),
@@ -81,6 +82,7 @@ static const struct class_rule classes[] = {
     SECTION("colophon"),
     SKIP("contents-heading", ON_PIECE, "contents"),
     SKIP("copy-button", ON_ALL, "control"),
+    SKIP("copy-popup-wrapper", ON_DIV, "control"), /* Dokka */
     SKIP("copybtn", ON_ALL, "control"),
     SKIP("copybutton", ON_ALL, "control"),
     SKIP("data-footnote-backref", ON_INLINE, "navigation"),
@@ -169,6 +171,7 @@ static const struct class_rule classes[] = {
     SKIP("rightside", ON_INLINE, "permalink"),
     SKIP("rst-footer-buttons", ON_BOX, "navigation"),
     SKIP("rst-versions", ON_BOX, "control"),
+    SKIP("search-results", ON_DIV, "control"), /* GitBook */
     SECTION("sect1"),
     SECTION("sect2"),
     SECTION("sect3"),

@@ -361,6 +361,13 @@ static void test_trails(void **state)
     expect_trail("<span class=subpages>&lt; <a href=../cpp.html>cpp</a> | <a "
                  "href=../memory.html>memory</a></span><h1>std::free</h1>",
                  "../memory.html", true);
+    expect_trail("<div class=WebWorks_Breadcrumbs><a href=a.html>Use</a> : <a "
+                 "href=b.html>Pumps</a> : P7</div>",
+                 "b.html", true);
+    expect_trail("<div class=wh_breadcrumb><ol><li><a href=index.html>Home</a>"
+                 "<li><a href=a.html>Use</a><li class=active><a "
+                 "href=b.html>Pumps</a></ol></div>",
+                 "a.html", true);
     /* What stands behind is none, nor what does not lead here. */
     expect_trail("<ul class=wy-breadcrumbs><li><a href='#'></a><li>This<li><a "
                  "href=x.rst.txt>Source</a></ul>",

@@ -81,11 +81,24 @@ static void test_paragraph_styles(void **state)
     tree_free(tree);
 }
 
+/* GitBook: the page is called as its heading is, and has a place for what is found. */
+static void test_gitbook(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"Valves", "Leaks", NULL};
+    assert_titles("<title>Valves · Pump</title><div><h1>Valves</h1><p>a<h1>"
+                  "Leaks</h1><p>b</div><div class=search-results><h1><span>"
+                  "</span> results matching \"\"</h1><ul></ul><h1>No results "
+                  "matching \"\"</h1></div>",
+                  titles);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_controls_in_titles),
         TEST(test_paragraph_styles),
+        TEST(test_gitbook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
