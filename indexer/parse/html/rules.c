@@ -79,9 +79,18 @@ static bool declares(const char *style, const char *property, const char *value)
     return false;
 }
 
+/* A tab that is not in front is hidden until somebody asks for it. */
+static bool is_tab(const xmlNode *element)
+{
+    const char *role = dom_attribute(element, "role");
+    return role && !strcasecmp(role, "tabpanel");
+}
+
 static bool is_hidden(const xmlNode *element)
 {
     const char *value = dom_attribute(element, "hidden");
+    if (is_tab(element))
+        return false;
     if (value && strcasecmp(value, "until-found"))
         return true;
     value = dom_attribute(element, "aria-hidden");

@@ -81,6 +81,26 @@ static void test_paragraph_styles(void **state)
     tree_free(tree);
 }
 
+/* All tabs are read, whichever is in front. */
+static void test_tabs(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<h1>Install</h1><div role=tablist><div role=tab>apt</div></div><div "
+        "role=tabpanel><pre>apt install pump</pre></div><div role=tabpanel "
+        "hidden><pre>brew install pump</pre></div><div role=tabpanel "
+        "aria-hidden=true style='display: none'><pre>port pump</pre></div><p "
+        "hidden>a");
+    uint32_t code = 0;
+    for (uint32_t i = 0; i < tree->nodes[0].block_count; i++)
+        code += tree->nodes[0].blocks[i].kind == BLOCK_CODE;
+    assert_int_equal(code, 3);
+    const struct block *last =
+        &tree->nodes[0].blocks[tree->nodes[0].block_count - 1];
+    assert_true(slice_is(last->text, "port pump"));
+    tree_free(tree);
+}
+
 /* GitBook: the page is called as its heading is, and has a place for what is found. */
 static void test_gitbook(void **state)
 {
@@ -98,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_controls_in_titles),
         TEST(test_paragraph_styles),
+        TEST(test_tabs),
         TEST(test_gitbook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
