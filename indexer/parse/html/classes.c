@@ -57,6 +57,7 @@ static const struct class_rule classes[] = {
     SECTION("acknowledgements"),
     NOTE("admonition"),
     NOTE("admonitionblock"),
+    {"alert", ON_DIV, PART_NOTE, false, NULL}, /* Bootstrap */
     SKIP("anchorjs-link", ON_INLINE, "permalink"),
     SECTION("appendix"),
     SECTION("article"),
@@ -71,6 +72,7 @@ static const struct class_rule classes[] = {
     SKIP("bottomNav", ON_BOX, "navigation"),
     SKIP("breadcrumb", ON_ALL, "navigation"),
     SKIP("breadcrumbs", ON_ALL, "navigation"),
+    {"callout", ON_DIV, PART_NOTE, false, NULL}, /* Quarto */
     SKIP("catlinks", ON_BOX, "navigation"),
     NOTE("caution"),
     SECTION("chapter"),
@@ -85,6 +87,7 @@ static const struct class_rule classes[] = {
     SKIP("copy-popup-wrapper", ON_DIV, "control"), /* Dokka */
     SKIP("copybtn", ON_ALL, "control"),
     SKIP("copybutton", ON_ALL, "control"),
+    {"custom-block", ON_DIV, PART_NOTE, false, NULL}, /* VitePress */
     SKIP("data-footnote-backref", ON_INLINE, "navigation"),
     SECTION("dedication"),
     {"displaymath", ON_DIV, PART_MATH, false, NULL},
@@ -193,6 +196,8 @@ static const struct class_rule classes[] = {
     SKIP("subNav", ON_BOX, "navigation"),
     SKIP("summary_toggle", ON_INLINE, "control"), /* YARD */
     SKIP("table-of-contents", ON_BOX, "contents"),
+    NOTE("theme-admonition"), /* Docusaurus */
+    SKIP("theme-doc-version-banner", ON_DIV, "navigation"),
     NOTE("tip"),
     SKIP("toc", ON_BOX, "contents"),
     SKIP("tocset", ON_BOX, "contents"),
@@ -281,11 +286,15 @@ bool classes_are_passed(struct slice words)
 
 static const char *note_kind(struct slice word)
 {
-    static const char prefix[] = "admonition-";
-    if (word.size > sizeof prefix - 1 &&
-        !strncmp(word.data, prefix, sizeof prefix - 1)) {
-        word.data += sizeof prefix - 1;
-        word.size -= sizeof prefix - 1;
+    static const char *const prefixes[] = {"admonition-", "alert-", "callout-",
+                                           "confluence-information-macro-",
+                                           "theme-admonition-"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t size = strlen(prefixes[i]);
+        if (word.size > size && !strncmp(word.data, prefixes[i], size)) {
+            word.data += size;
+            word.size -= size;
+        }
     }
     for (size_t i = 0; i < sizeof note_kinds / sizeof *note_kinds; i++)
         if (slice_is(word, note_kinds[i]))

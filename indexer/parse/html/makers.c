@@ -228,6 +228,42 @@ static void flare(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "control");
 }
 
+/* ---- Confluence: a space as HTML ---- */
+
+/* Below the page's own text, "Attachments:" and "Comments:" and what is there. */
+static bool is_pages_own(const xmlNode *element)
+{
+    const xmlNode *header = dom_element_from(element->children);
+    return classes_has(element, "pageSection") && header &&
+           classes_has(header, "pageSectionHeader");
+}
+
+static void confluence(const xmlNode *element, struct rule *rule)
+{
+    if (dom_tag(element) == GUMBO_TAG_OL && has_id(element, "breadcrumbs"))
+        rules_skip(rule, "navigation");
+    else if (dom_tag(element) != GUMBO_TAG_DIV)
+        return;
+    else if (classes_has(element, "page-metadata") || is_pages_own(element))
+        rules_skip(rule, "footer"); /* who wrote it, and when */
+    else if (classes_has(element, "toc-macro"))
+        rules_skip(rule, "contents");
+    else if (classes_has(element, "confluence-information-macro"))
+        rule->part = PART_NOTE;
+}
+
+/* ---- ExDoc: a summary of what stands below, and labels ---- */
+
+static void exdoc(const xmlNode *element, struct rule *rule)
+{
+    if (dom_tag(element) == GUMBO_TAG_SECTION && has_id(element, "summary") &&
+        classes_has(element, "details-list"))
+        rules_skip(rule, "contents");
+    else if (rule->part == PART_HEADING &&
+             classes_has(element->parent, "specs"))
+        rules_skip(rule, "label"); /* "Specs" */
+}
+
 /* ---- LinuxDoc: h2 is a section and what is below it, told by their anchors ---- */
 
 /* The number in the anchor, "3.1" of "ss3.1", where that is also what it shows. */
@@ -369,8 +405,12 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         ldoc(element, rule);
     if (element->properties || rule->part == PART_TABLE)
         haddock(element, rule);
-    if (element->properties)
+    if (element->properties) {
         flare(element, rule);
+        confluence(element, rule);
+    }
+    if (element->properties || heading)
+        exdoc(element, rule);
     if (heading && (is_docfx_label(element) || is_typedoc_label(element) ||
                     is_jsdoc_label(element)))
         rule->part = PART_BLOCK;

@@ -80,6 +80,9 @@ static enum trail trail_of(const xmlNode *element)
         "wh_breadcrumb",                         /* Oxygen WebHelp */
         "wy-breadcrumbs"};
     const char *label = dom_attribute(element, "aria-label");
+    const char *id = dom_attribute(element, "id");
+    if (id && !strcmp(id, "breadcrumbs"))
+        return TRAIL_ABOVE; /* Confluence: without this page */
     if (label && !strncasecmp(label, "breadcrumb", strlen("breadcrumb")))
         return TRAIL_TO_PAGE;
     const char *rest = dom_attribute(element, "class");

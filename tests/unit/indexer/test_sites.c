@@ -101,6 +101,77 @@ static void test_tabs(void **state)
     tree_free(tree);
 }
 
+/* A space that Confluence wrote as HTML. */
+static void test_confluence(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<title>Pumps : Start</title><div id=breadcrumb-section><ol "
+        "id=breadcrumbs><li><span><a href=index.html>Pumps</a></span>"
+        "<li><span><a href=Use_1.html>Use</a></span></ol></div><h1 "
+        "id=title-heading><span>Pumps : Start</span></h1><div "
+        "class=page-metadata>Created by A, last modified on May 1</div><div "
+        "class=toc-macro><ul><li><a href=#s>Start</a></ul></div><h1 "
+        "id=s>Start</h1><div class='confluence-information-macro "
+        "confluence-information-macro-warning'><p class=title>Hot</p><div "
+        "class=confluence-information-macro-body><p>Wait.</p></div></div>"
+        "<p>Open it.</p><div class='pageSection group'><div "
+        "class=pageSectionHeader><h2 id=attachments>Attachments:</h2></div>"
+        "<div class=greybox><a href=attachments/p.png>p.png</a></div></div>");
+    assert_int_equal(tree->count, 2);
+    assert_true(tree->page.trail);
+    assert_true(slice_is(tree->page.up, "Use_1.html"));
+    assert_int_equal(tree->nodes[0].block_count, 0);
+    assert_int_equal(tree->nodes[1].block_count, 3);
+    assert_int_equal(tree->nodes[1].blocks[1].kind, BLOCK_NOTE);
+    assert_true(slice_is(tree->nodes[1].blocks[1].info, "warning"));
+    assert_true(slice_is(tree->nodes[1].blocks[2].text, "Open it."));
+    tree_free(tree);
+}
+
+/* ExDoc: the summary says what stands below it. */
+static void test_exdoc(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"Pump", "Functions", "start(p)", NULL};
+    assert_titles(
+        "<h1>Pump</h1><p>a<section id=summary class=details-list><h1>Summary"
+        "</h1><div class=summary><h2>Functions</h2><a href=#start/1>start(p)"
+        "</a><p>Starts.</div></section><section id=functions "
+        "class=details-list><h1>Functions</h1><section class=detail "
+        "id=start/1><div class=detail-header><h1>start(p)</h1></div><section "
+        "class=docstring><div class=specs><h4>Specs</h4><pre>start(p)</pre>"
+        "</div><p>Starts.</section></section></section>",
+        titles);
+}
+
+/* Docusaurus, VitePress, Quarto, Docsy: notes, with headings or without. */
+static void test_notes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *html, *kind;
+    } notes[] = {
+        {"<div class='theme-admonition theme-admonition-info admonition_x'><div"
+         ">info</div><p>Wait.</div>",
+         "info"},
+        {"<div class='danger custom-block'><p>DANGER</p><p>Wait.</div>",
+         "danger"},
+        {"<div class='callout callout-tip'><div>Tip</div><p>Wait.</div>",
+         "tip"},
+        {"<div class='alert alert-warning'><h4>Warning</h4><p>Wait.</div>",
+         "warning"}};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        struct tree *tree = parse(notes[i].html);
+        assert_int_equal(tree->count, 1);
+        assert_int_equal(tree->nodes[0].block_count, 1);
+        assert_int_equal(tree->nodes[0].blocks[0].kind, BLOCK_NOTE);
+        assert_true(slice_is(tree->nodes[0].blocks[0].info, notes[i].kind));
+        assert_true(slice_is(tree->nodes[0].blocks[0].text, "Wait."));
+        tree_free(tree);
+    }
+}
+
 /* GitBook: the page is called as its heading is, and has a place for what is found. */
 static void test_gitbook(void **state)
 {
@@ -120,6 +191,9 @@ int main(void)
         TEST(test_paragraph_styles),
         TEST(test_tabs),
         TEST(test_gitbook),
+        TEST(test_confluence),
+        TEST(test_exdoc),
+        TEST(test_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
