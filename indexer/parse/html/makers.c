@@ -254,14 +254,48 @@ static void confluence(const xmlNode *element, struct rule *rule)
 
 /* ---- ExDoc: a summary of what stands below, and labels ---- */
 
+static bool is_specs(const xmlNode *element)
+{
+    return element && classes_has(element, "specs");
+}
+
 static void exdoc(const xmlNode *element, struct rule *rule)
 {
     if (dom_tag(element) == GUMBO_TAG_SECTION && has_id(element, "summary") &&
         classes_has(element, "details-list"))
         rules_skip(rule, "contents");
     else if (rule->part == PART_HEADING &&
-             classes_has(element->parent, "specs"))
+             is_specs(dom_element_from(element->next)))
         rules_skip(rule, "label"); /* "Specs" */
+}
+
+/* ---- Javadoc: tables of what stands below, and of what other classes have ---- */
+
+/* From Java 14 on a section, before that an item whose anchor is called with dots. */
+static bool is_javadoc_summary(const xmlNode *element)
+{
+    static const char *const sections[] = {
+        "constructor-summary", "enum-constant-summary", "field-summary",
+        "method-summary", NULL};
+    static const char *const anchors[] = {
+        "constructor.summary", "enum.constant.summary", "field.summary",
+        "method.summary", NULL};
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_SECTION)
+        return has_one_of(element, sections);
+    const xmlNode *anchor =
+        tag == GUMBO_TAG_LI && classes_has(element, "blockList")
+            ? dom_element_from(element->children)
+            : NULL;
+    if (!anchor || dom_tag(anchor) != GUMBO_TAG_A)
+        return false;
+    const char *name = dom_attribute(anchor, "id");
+    if (!name)
+        name = dom_attribute(anchor, "name");
+    for (size_t i = 0; name && anchors[i]; i++)
+        if (!strcmp(name, anchors[i]))
+            return true;
+    return false;
 }
 
 /* ---- LinuxDoc: h2 is a section and what is below it, told by their anchors ---- */
@@ -408,6 +442,8 @@ void makers_apply(const xmlNode *element, struct rule *rule)
     if (element->properties) {
         flare(element, rule);
         confluence(element, rule);
+        if (is_javadoc_summary(element))
+            rules_skip(rule, "contents");
     }
     if (element->properties || heading)
         exdoc(element, rule);

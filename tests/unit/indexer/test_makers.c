@@ -697,6 +697,31 @@ static void test_yard(void **state)
 }
 
 /* Sphinx's first page has two headings of the first level. */
+/* Javadoc: what the members are for stands above them once more, without much. */
+static void test_javadoc(void **state)
+{
+    (void)state;
+    static const char details[] =
+        "<h2>Method Details</h2><section class=detail id='close()'><h3>close"
+        "</h3><p>Closes.</section>";
+    static const char *const summaries[] = {
+        "<section class=method-summary id=method-summary><h2>Method Summary"
+        "</h2><p>Closes.<div class=inherited-list><h3>Methods declared in "
+        "Object</h3><code>wait</code></div></section>",
+        "<ul class=blockList><li class=blockList><a id=method.summary></a><h3>"
+        "Method Summary</h3><table><tr><td>Closes.</table></ul>"};
+    for (size_t i = 0; i < 2; i++) {
+        struct buf html = {0};
+        buf_printf(&html, "<h1>Class P</h1><p>a%s%s", summaries[i], details);
+        struct tree *tree = parse(html.data);
+        assert_int_equal(tree->count, 3);
+        assert_true(slice_is(tree->nodes[1].title, "Method Details"));
+        assert_true(slice_is(tree->nodes[2].title, "close"));
+        tree_free(tree);
+        buf_free(&html);
+    }
+}
+
 static void test_titles_with_the_manual(void **state)
 {
     (void)state;
@@ -767,6 +792,7 @@ int main(void)
         TEST(test_typedoc),
         TEST(test_jsdoc),
         TEST(test_yard),
+        TEST(test_javadoc),
         TEST(test_titles_with_the_manual),
         TEST(test_local_contents),
     };

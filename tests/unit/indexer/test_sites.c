@@ -140,7 +140,7 @@ static void test_exdoc(void **state)
         "</a><p>Starts.</div></section><section id=functions "
         "class=details-list><h1>Functions</h1><section class=detail "
         "id=start/1><div class=detail-header><h1>start(p)</h1></div><section "
-        "class=docstring><div class=specs><h4>Specs</h4><pre>start(p)</pre>"
+        "class=docstring><h2>Specs</h2><div class=specs><pre>start(p)</pre>"
         "</div><p>Starts.</section></section></section>",
         titles);
 }
