@@ -298,6 +298,44 @@ static bool is_javadoc_summary(const xmlNode *element)
     return false;
 }
 
+/* ---- Scaladoc: members are numbered, and say what they are for twice ---- */
+
+static bool is_shorter(const xmlNode *element)
+{
+    const xmlNode *next = dom_element_from(element->next);
+    return classes_has(element, "shortcomment") && next &&
+           classes_has(next, "fullcomment");
+}
+
+static bool is_members(const xmlNode *list)
+{
+    return dom_tag(list) == GUMBO_TAG_OL &&
+           dom_tag(list->parent) == GUMBO_TAG_DIV &&
+           classes_has(list->parent, "members");
+}
+
+static void scaladoc(const xmlNode *element, struct rule *rule)
+{
+    int tag = dom_tag(element);
+    const xmlNode *first = dom_element_from(element->children);
+    if (is_members(element) ||
+        (tag == GUMBO_TAG_LI && is_members(element->parent)) ||
+        (tag == GUMBO_TAG_H4 && has_id(element, "signature")))
+        rule->part = PART_BLOCK;
+    else if (is_shorter(element))
+        rules_skip(rule, "contents");
+    else if (tag == GUMBO_TAG_H3 && first && classes_has(first, "morelinks"))
+        rules_skip(rule, "navigation");
+    else if (tag == GUMBO_TAG_SPAN && classes_has(element, "permalink") &&
+             dom_holds(element, DOM_HOLDS_IMAGE))
+        rules_skip(rule, "permalink");
+    else if (tag == GUMBO_TAG_DIV && has_id(element, "mbrsel"))
+        rules_skip(rule, "control");
+    else if (tag == GUMBO_TAG_DIV && (has_id(element, "inheritedMembers") ||
+                                      has_id(element, "groupedMembers")))
+        rules_skip(rule, "contents");
+}
+
 /* ---- LinuxDoc: h2 is a section and what is below it, told by their anchors ---- */
 
 /* The number in the anchor, "3.1" of "ss3.1", where that is also what it shows. */
@@ -447,6 +485,8 @@ void makers_apply(const xmlNode *element, struct rule *rule)
     }
     if (element->properties || heading)
         exdoc(element, rule);
+    if (element->properties || heading || rule->part == PART_LIST)
+        scaladoc(element, rule);
     if (heading && (is_docfx_label(element) || is_typedoc_label(element) ||
                     is_jsdoc_label(element)))
         rule->part = PART_BLOCK;

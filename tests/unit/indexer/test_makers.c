@@ -722,6 +722,28 @@ static void test_javadoc(void **state)
     }
 }
 
+/* Scaladoc: a member is a section, and says once what it is for. */
+static void test_scaladoc(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>Pump</h1><h3><span class=morelinks>Related Doc: object Pump</span>"
+        "</h3><span class=permalink><a href=x.html><img alt=Permalink src=p>"
+        "</a></span><h4 id=signature class=signature>trait Pump</h4><p>a<div "
+        "id=mbrsel><ol><li>Public</ol></div><div id=values class='values "
+        "members'><h3>Value Members</h3><ol><li name=p#start><h4 "
+        "class=signature>def start(): Unit</h4><p class=shortcomment>Starts."
+        "<div class=fullcomment><p>Starts it.<dl><dt>returns<dd>b</dl></div>"
+        "<li name=p#stop><h4 class=signature>def stop(): Unit</h4><p "
+        "class=shortcomment>Stops.</ol></div><div id=inheritedMembers><h3>"
+        "Inherited from Any</h3></div>",
+        "# Pump\nparagraph: trait Pump\nparagraph: a\n## Value Members "
+        "{values}\n"
+        "### def start(): Unit\nparagraph: Starts it.\ndefinition: returns\\n  "
+        "b\n"
+        "### def stop(): Unit\nparagraph: Stops.\n");
+}
+
 static void test_titles_with_the_manual(void **state)
 {
     (void)state;
@@ -793,6 +815,7 @@ int main(void)
         TEST(test_jsdoc),
         TEST(test_yard),
         TEST(test_javadoc),
+        TEST(test_scaladoc),
         TEST(test_titles_with_the_manual),
         TEST(test_local_contents),
     };
