@@ -87,6 +87,7 @@ static const struct class_rule classes[] = {
     SKIP("copy-popup-wrapper", ON_DIV, "control"), /* Dokka */
     SKIP("copybtn", ON_ALL, "control"),
     SKIP("copybutton", ON_ALL, "control"),
+    SKIP("crosslinks", ON_DIV, "navigation"),         /* TeX4ht */
     {"custom-block", ON_DIV, PART_NOTE, false, NULL}, /* VitePress */
     SKIP("data-footnote-backref", ON_INLINE, "navigation"),
     SECTION("dedication"),
@@ -130,6 +131,7 @@ static const struct class_rule classes[] = {
     SKIP("list-of-figures", ON_BOX, "contents"),
     SKIP("list-of-procedures", ON_BOX, "contents"),
     SKIP("list-of-tables", ON_BOX, "contents"),
+    {"lstlisting", ON_DIV, PART_CODE, false, NULL}, /* TeX4ht */
     {"math", ON_DIV, PART_MATH, false, NULL},
     {"mathjax_display", ON_DIV, PART_MATH, false, NULL},
     SKIP("md-footer", ON_BOX, "footer"),
@@ -196,7 +198,8 @@ static const struct class_rule classes[] = {
     SKIP("subNav", ON_BOX, "navigation"),
     SKIP("summary_toggle", ON_INLINE, "control"), /* YARD */
     SKIP("table-of-contents", ON_BOX, "contents"),
-    NOTE("theme-admonition"), /* Docusaurus */
+    SKIP("tableofcontents", ON_DIV, "contents"), /* TeX4ht */
+    NOTE("theme-admonition"),                    /* Docusaurus */
     SKIP("theme-doc-version-banner", ON_DIV, "navigation"),
     NOTE("tip"),
     SKIP("toc", ON_BOX, "contents"),

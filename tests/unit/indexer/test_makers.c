@@ -744,6 +744,19 @@ static void test_scaladoc(void **state)
         "### def stop(): Unit\nparagraph: Stops.\n");
 }
 
+static void test_tex4ht(void **state)
+{
+    (void)state;
+    expect("<div class=crosslinks><p>[<a href=b.html>next</a>] [<a "
+           "href=a.html#b>up</a>]</p></div><h2 class=chapterHead><span "
+           "class=titlemark>Chapter 1</span><br><a id=x1></a>Pumps</h2><p>a"
+           "<div class=tableofcontents><span class=sectionToc>1.1 <a "
+           "href=#x2>Valves</a></span></div><div class=lstlisting><span "
+           "class=label><a id=x1-1r1></a></span>open(p)<br><span "
+           "class=label></span>close(p)<br></div>",
+           "# Chapter 1 Pumps {x1}\nparagraph: a\ncode: open(p)\\nclose(p)\n");
+}
+
 static void test_titles_with_the_manual(void **state)
 {
     (void)state;
@@ -816,6 +829,7 @@ int main(void)
         TEST(test_yard),
         TEST(test_javadoc),
         TEST(test_scaladoc),
+        TEST(test_tex4ht),
         TEST(test_titles_with_the_manual),
         TEST(test_local_contents),
     };
