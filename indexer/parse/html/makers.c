@@ -314,6 +314,12 @@ static bool is_members(const xmlNode *list)
            classes_has(list->parent, "members");
 }
 
+bool makers_is_occurrence(const xmlNode *element)
+{
+    return classes_has(element, "occurrences") &&
+           classes_has(element->parent, "entry");
+}
+
 static void scaladoc(const xmlNode *element, struct rule *rule)
 {
     int tag = dom_tag(element);

@@ -257,6 +257,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
             break;
         case GUMBO_TAG_INPUT: ret->asks = true; break;
         case GUMBO_TAG_PRE: ret->lists |= makers_is_listing(at); break;
+        case GUMBO_TAG_DIV: ret->lists |= makers_is_occurrence(at); break;
         default: break;
         }
     }
@@ -321,7 +322,7 @@ int page_role(const struct page_facts *facts)
         title_is(facts, is_search_title))
         return PAGE_SEARCH;
     if (facts->lists || facts->frames)
-        return PAGE_MADE; /* a source; a frame */
+        return PAGE_MADE; /* a source; all members by letter; a frame */
     if (is_letter(facts->first_heading) && facts->linked &&
         8 * facts->linked >= facts->text)
         return PAGE_MADE;

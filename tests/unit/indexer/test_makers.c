@@ -364,6 +364,9 @@ static void test_trails(void **state)
     expect_trail("<div class=WebWorks_Breadcrumbs><a href=a.html>Use</a> : <a "
                  "href=b.html>Pumps</a> : P7</div>",
                  "b.html", true);
+    expect_trail("<nav aria-label=breadcrumb><a href=a.html>Use</a><a "
+                 "aria-current=page href=b.html>Pumps</a></nav>",
+                 "a.html", true);
     expect_trail("<div class=wh_breadcrumb><ol><li><a href=index.html>Home</a>"
                  "<li><a href=a.html>Use</a><li class=active><a "
                  "href=b.html>Pumps</a></ol></div>",
@@ -386,13 +389,16 @@ static void expect_role(const char *html, int role)
     tree_free(tree);
 }
 
-/* The frame in which Flare's program shows its topics. */
-static void test_flare_frames(void **state)
+/* The frame in which Flare's program shows its topics, and what else is no page. */
+static void test_pages_made(void **state)
 {
     (void)state;
     expect_role("<html data-mc-runtime-file-type='Default;TriPane'><title>Help"
                 "</title><h1>Logo</h1><h1>Your search returned</h1>",
                 PAGE_MADE);
+    expect_role("<title>Pump 1.0</title><div class=entry><div class=name>start"
+                "</div><div class=occurrences><a href=P.html>P</a></div></div>",
+                PAGE_MADE); /* Scaladoc */
     expect_role("<html data-mc-runtime-file-type='Topic;Search;Default'><h1>A"
                 "</h1><p>a",
                 PAGE_CONTENT);
@@ -808,7 +814,7 @@ int main(void)
         TEST(test_hevea),
         TEST(test_trails),
         TEST(test_names_above),
-        TEST(test_flare_frames),
+        TEST(test_pages_made),
         TEST(test_flare),
         TEST(test_names_in_parts),
         TEST(test_lists_of_members),
