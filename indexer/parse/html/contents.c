@@ -48,7 +48,7 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_UL, "theme-doc-sidebar-menu", CONTENTS_WHOLE}, /* Docusaurus */
     {GUMBO_TAG_ASIDE, "VPSidebar", CONTENTS_WHOLE},           /* VitePress */
     {GUMBO_TAG_NAV, "td-sidebar-nav", CONTENTS_WHOLE},        /* Docsy */
-    {GUMBO_TAG_UL, "summary", CONTENTS_WHOLE},                /* GitBook */
+    {GUMBO_TAG_DIV, "book-summary", CONTENTS_WHOLE},          /* GitBook */
 };
 
 static const struct recogniser *recognise(const xmlNode *element)

@@ -543,6 +543,11 @@ static void test_menus(void **state)
         "class='VPSidebarItem level-1'><a href=/a.html>A</a></div></div>"
         "</section></nav></aside><p>a",
         CONTENTS_WHOLE, "=Core >/a.html ");
+    expect_contents("<div class=book-summary><ul class=summary><li "
+                    "class=chapter><a href=a.html>A</a><ul class=articles><li>"
+                    "<a href=b.html>B</a></ul><li class=divider></ul></div><p>"
+                    "a<ul class=summary><li><a href=c.html>C</a></ul>",
+                    CONTENTS_WHOLE, "a.html >b.html ");
 }
 
 /* Sphinx's objects in items of a list; not what has no place of its own. */
