@@ -240,9 +240,12 @@ static bool is_menu(const struct navigation *p, uint32_t piece)
 
 void navigation_read_lists(struct navigation *p)
 {
-    for (uint32_t i = 0; i < p->count; i++)
-        if (!p->places[i].excluded && navigation_page(p, i)->contents)
+    for (uint32_t i = 0; i < p->count; i++) {
+        int excluded = p->places[i].excluded;
+        if ((!excluded || excluded == EXCLUDED_MENU) &&
+            navigation_page(p, i)->contents)
             read_list(p, i);
+    }
     for (uint32_t i = 0; i < p->count; i++)
         p->pages[i].through = !p->places[i].excluded && is_menu(p, i);
 }

@@ -48,6 +48,7 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_UL, "theme-doc-sidebar-menu", CONTENTS_WHOLE}, /* Docusaurus */
     {GUMBO_TAG_ASIDE, "VPSidebar", CONTENTS_WHOLE},           /* VitePress */
     {GUMBO_TAG_NAV, "td-sidebar-nav", CONTENTS_WHOLE},        /* Docsy */
+    {GUMBO_TAG_P, "tocbody", CONTENTS_WHOLE},                 /* RoboHelp */
     {GUMBO_TAG_DIV, "book-summary", CONTENTS_WHOLE},          /* GitBook */
 };
 
@@ -288,6 +289,52 @@ static void read_menu(struct reading *r, const xmlNode *box)
     }
 }
 
+/* ---- Lines: RoboHelp's contents for browsers without scripts ---- */
+
+/* No-break spaces that a line begins with, as far as the text says. */
+static uint32_t indent_in(struct slice text, bool *ret_words)
+{
+    uint32_t spaces = 0;
+    for (size_t at = 0, size; at < text.size; at += size) {
+        uint32_t c = text_decode(text.data, text.size, at, &size);
+        if (c == 0xA0)
+            spaces++;
+        else if (!text_space(text.data, text.size, at))
+            *ret_words = true;
+    }
+    return spaces;
+}
+
+/* A book is a heading, or a link to the same lines with that book open. */
+static bool is_book(const xmlNode *link)
+{
+    const char *url = dom_attribute(link, "href");
+    return url && !strncmp(url, "whlst", 5);
+}
+
+static void read_lines(struct reading *r, const xmlNode *box)
+{
+    enum { INDENT = 3 };
+    uint32_t spaces = 0;
+    bool skip = false, words = false;
+    for (const xmlNode *at = dom_next(box, box, false); at;
+         at = dom_next(at, box, skip)) {
+        skip = dom_tag(at) == GUMBO_TAG_A;
+        if (dom_tag(at) == GUMBO_TAG_BR) {
+            spaces = 0;
+            words = false;
+        } else if (skip && is_book(at)) {
+            add_heading(r, heading_of(r, at), spaces / INDENT);
+        } else if (skip && dom_attribute(at, "href")) {
+            add_link(r, dom_attribute(at, "href"), spaces / INDENT);
+        } else if (!dom_is_element(at) && !words) {
+            spaces += indent_in(dom_text(at)->text, &words);
+            if (words)
+                add_heading(r, heading_of(r, at), spaces / INDENT);
+        }
+    }
+}
+
 /* ---- Pages ---- */
 
 /* All lists that one kind of recogniser finds. */
@@ -300,7 +347,9 @@ static int read_marked(struct reading *r, const xmlNode *top)
         skip = found != NULL;
         if (!found || (kind && found->kind != kind))
             continue;
-        if (found->kind == CONTENTS_WHOLE)
+        if (found->tag == GUMBO_TAG_P)
+            read_lines(r, at);
+        else if (found->kind == CONTENTS_WHOLE)
             read_menu(r, at);
         else
             read_box(r, at);

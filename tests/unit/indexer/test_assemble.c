@@ -769,11 +769,12 @@ static void help_frames_are_left_out(void **state)
     static const struct page_of pages[] = {
         {"pump.htm", "Pump", "", "", 0, 0, ""},
         {"when.htm", "When", "", "", 0, 0, ""},
-        {"whgdata/whlstt0.htm", "Contents", "", "", 0, 0, ""},
+        {"whgdata/whlstt0.htm", "Contents", "", "", 0, CONTENTS_WHOLE,
+         "../when.htm =Use >../pump.htm"},
         {"whnjs.htm", "Tabs", "", "", 0, 0, ""},
         {"wwhelp/wwhimpl/js/html/x.htm", "X", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
-    assert_shape(pages, "M(Pump(Notes),When(Notes))");
+    assert_shape(pages, "M(When(Notes),Use(Pump(Notes)))");
     static const struct page_of others[] = {
         {"whgdata/whlstt0.htm", "A", "", "", 0, 0, ""},
         {"wwhelp/x.htm", "X", "", "", 0, 0, ""},

@@ -543,6 +543,13 @@ static void test_menus(void **state)
         "class='VPSidebarItem level-1'><a href=/a.html>A</a></div></div>"
         "</section></nav></aside><p>a",
         CONTENTS_WHOLE, "=Core >/a.html ");
+    expect_contents("<p class=tocbody><a href=../w.htm><img src=p> Welcome</a>"
+                    "<br><a href='whlstt2.htm#a'><img src=b> Use</a><br>"
+                    "<img src=o> More<br>&nbsp;&nbsp;&nbsp;<a href=../a.htm>A"
+                    "</a><br>&nbsp;&nbsp;&nbsp;<img src=o> Less<br>&nbsp;&nbsp;"
+                    "&nbsp;&nbsp;&nbsp;&nbsp;<a href=../b.htm>B</a></p>",
+                    CONTENTS_WHOLE,
+                    "../w.htm =Use =More >../a.htm >=Less >>../b.htm ");
     expect_contents("<div class=book-summary><ul class=summary><li "
                     "class=chapter><a href=a.html>A</a><ul class=articles><li>"
                     "<a href=b.html>B</a></ul><li class=divider></ul></div><p>"
