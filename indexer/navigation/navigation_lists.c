@@ -5,7 +5,11 @@
 #include "base/text.h"
 #include "indexer/navigation/navigation_internal.h"
 
-enum { MAX_NESTED = 32, MAX_TITLE = 200 }; /* lists; bytes */
+enum {
+    MAX_NESTED = 32,     /* lists */
+    MAX_TITLE = 200,     /* bytes */
+    MAX_HEADINGS = 16384 /* of menus, which are looked through for each page */
+};
 
 void navigation_measure_ways(struct navigation *p)
 {
@@ -135,7 +139,9 @@ static uint32_t heading_below(struct navigation *p, uint32_t parent,
         if (p->places[i].parent == parent &&
             slice_equal(p->places[i].title, title))
             return i;
-    return navigation_add_heading(p, parent, title);
+    return p->total - p->count < MAX_HEADINGS
+               ? navigation_add_heading(p, parent, title)
+               : parent;
 }
 
 /* What is open at each depth of a list: a page, or a heading, which is the link's number. */
