@@ -44,6 +44,37 @@ static bool is_besides(const char *path)
            strstr(path, "src-html/");
 }
 
+static bool begins_with(const char *name, const char *const *starts)
+{
+    while (*starts && strncmp(name, *starts, strlen(*starts)))
+        starts++;
+    return *starts != NULL;
+}
+
+/* The frames in which WebWorks shows its pages: "wwhelp/wwhimpl/js/html/panelini.htm". */
+static bool is_webworks_frame(const char *path)
+{
+    static const char *const folders[] = {"wwhelp/wwhimpl/", "wwhdata/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const char *at = strstr(path, folders[i]);
+        if (at && (at == path || at[-1] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* RoboHelp's frames, and what they show to browsers without scripts: "whgdata/whlstt0.htm",
+ * "whd_tabs.htm".  Its pages are called by whoever wrote them. */
+static const char *const robohelp_names[] = {"whproj", "whnjs", NULL};
+
+static bool is_robohelp_frame(const char *path)
+{
+    static const char *const names[] = {"whcsh", "whd",    "whf",  "whg",
+                                        "whi",   "whl",    "whn",  "whp",
+                                        "wht",   "whskin", "whst", NULL};
+    return begins_with(navigation_name(path), names);
+}
+
 struct content_key {
     struct hash128 hash;
     bool index;
@@ -114,13 +145,6 @@ static bool is_listing(const char *path)
     return end && !strncmp(end + sizeof ending - 1, "htm", 3);
 }
 
-static bool begins_with(const char *name, const char *const *starts)
-{
-    while (*starts && strncmp(name, *starts, strlen(*starts)))
-        starts++;
-    return *starts != NULL;
-}
-
 /* Is the page called as another is, with `mark` behind its name?  `starts` (NULL: any) are
  * how its own begins.  GAPDoc writes each page once more for MathJax: "chap2_mj.html". */
 static bool is_besides_another(const struct navigation *p, uint32_t piece,
@@ -166,9 +190,11 @@ static bool is_list_of_members(const struct navigation *p, uint32_t piece)
 static void look_at(struct navigation *p)
 {
     static const char *const chapters[] = {"chap", NULL};
-    bool javadoc = false;
-    for (uint32_t i = 0; i < p->count; i++)
+    bool javadoc = false, robohelp = false;
+    for (uint32_t i = 0; i < p->count; i++) {
         javadoc |= navigation_is_named(p->pieces[i].path, summary_names);
+        robohelp |= navigation_is_named(p->pieces[i].path, robohelp_names);
+    }
     find_equals(p);
     bool *subtrees = mem_alloc(p->count * sizeof *subtrees);
     repeated_subtrees(p->pieces, p->count, subtrees);
@@ -177,18 +203,20 @@ static void look_at(struct navigation *p)
         /* A document that includes others is no page with them once more. */
         subtrees[i] &= p->pieces[i].skeleton->file_count <= 1;
         int role = navigation_page(p, i)->role;
-        p->places[i].excluded = role == PAGE_REDIRECT ? EXCLUDED_REDIRECT
-                                : role == PAGE_SEARCH ? EXCLUDED_SEARCH
-                                : role == PAGE_PART   ? EXCLUDED_PART
-                                : role == PAGE_MADE   ? EXCLUDED_LISTS
-                                : is_listing(path)    ? EXCLUDED_LISTS
-                                : javadoc && is_besides(path) ? EXCLUDED_LISTS
-                                : is_besides_another(p, i, chapters, "_mj")
-                                    ? EXCLUDED_VARIANT
-                                : is_list_of_members(p, i) ? EXCLUDED_LISTS
-                                : subtrees[i]              ? EXCLUDED_WHOLE
-                                : p->places[i].same != i   ? EXCLUDED_SAME
-                                                           : EXCLUDED_NOT;
+        p->places[i].excluded =
+            role == PAGE_REDIRECT                       ? EXCLUDED_REDIRECT
+            : role == PAGE_SEARCH                       ? EXCLUDED_SEARCH
+            : role == PAGE_PART                         ? EXCLUDED_PART
+            : role == PAGE_MADE                         ? EXCLUDED_LISTS
+            : is_listing(path)                          ? EXCLUDED_LISTS
+            : is_webworks_frame(path)                   ? EXCLUDED_MENU
+            : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU
+            : javadoc && is_besides(path)               ? EXCLUDED_LISTS
+            : is_besides_another(p, i, chapters, "_mj") ? EXCLUDED_VARIANT
+            : is_list_of_members(p, i)                  ? EXCLUDED_LISTS
+            : subtrees[i]                               ? EXCLUDED_WHOLE
+            : p->places[i].same != i                    ? EXCLUDED_SAME
+                                                        : EXCLUDED_NOT;
         p->pages[i] = (struct page_place){
             .is_index = is_index(p, i) ||
                         (javadoc && navigation_is_named(path, summary_names)),
@@ -311,7 +339,8 @@ static void find_parents(struct navigation *p)
 uint32_t place_pages(const struct piece *pieces, uint32_t count,
                      struct place **ret_places, uint32_t *ret_total)
 {
-    struct navigation p = {.pieces = pieces, .count = count, .total = count};
+    struct navigation p = {
+        .pieces = pieces, .count = count, .total = count, .capacity = count};
     p.places = mem_alloc(count * sizeof *p.places);
     p.pages = mem_alloc(count * sizeof *p.pages);
     p.targets = mem_alloc(count * sizeof *p.targets);

@@ -33,6 +33,7 @@ struct navigation {
     uint32_t count;
     struct place *places; /* [total] of the pieces, then of headings */
     uint32_t total;
+    size_t capacity; /* of places */
     struct page_place *pages;
     uint32_t **targets; /* [count][link_count] pieces that links lead to */
 };
@@ -74,6 +75,10 @@ void navigation_measure_ways(struct navigation *p);
 void navigation_read_lists(struct navigation *p);
 
 /* ---- navigation_names.c ---- */
+
+/* A place that no page has, and its number; `parent`: TREE_NONE for the root. */
+uint32_t navigation_add_heading(struct navigation *p, uint32_t parent,
+                                struct slice title);
 
 /* What stands above the pages that names say it of; adds the headings that are
  * missing, each behind the one that it is below. */

@@ -5,7 +5,11 @@
 #include "base/text.h"
 #include "indexer/navigation/navigation_internal.h"
 
-enum { MAX_NESTED = 32, MAX_TITLE = 200 }; /* lists; bytes */
+enum {
+    MAX_NESTED = 32,     /* lists */
+    MAX_TITLE = 200,     /* bytes */
+    MAX_HEADINGS = 16384 /* of menus, which are looked through for each page */
+};
 
 void navigation_measure_ways(struct navigation *p)
 {
@@ -115,33 +119,98 @@ static bool may_list(const struct navigation *p, uint32_t lister, uint32_t page)
            (from->distance == NOT_PLACED && to->distance == NOT_PLACED);
 }
 
+/* The page that heads all of the manual, as far as the page's folder tells. */
+static uint32_t top_of(const struct navigation *p, uint32_t page)
+{
+    uint32_t top = TREE_NONE, next = navigation_folder_index(p, page);
+    while (next != TREE_NONE) {
+        top = next;
+        next = navigation_folder_index(p, top);
+    }
+    return top;
+}
+
+/* The heading of that title below `parent`, made where it is missing: each page of a site
+ * prints it. */
+static uint32_t heading_below(struct navigation *p, uint32_t parent,
+                              struct slice title)
+{
+    for (uint32_t i = p->count; i < p->total; i++)
+        if (p->places[i].parent == parent &&
+            slice_equal(p->places[i].title, title))
+            return i;
+    return p->total - p->count < MAX_HEADINGS
+               ? navigation_add_heading(p, parent, title)
+               : parent;
+}
+
+/* What is open at each depth of a list: a page, or a heading, which is the link's number. */
+struct open_place {
+    uint32_t page, heading; /* TREE_NONE */
+};
+
+/* The nearest page or heading above, of a list of the whole manual. */
+static uint32_t place_above(struct navigation *p, uint32_t lister,
+                            const struct open_place *open, uint32_t depth,
+                            uint32_t page)
+{
+    uint32_t above = TREE_NONE;
+    for (uint32_t d = 0; d < depth; d++) {
+        if (open[d].page != TREE_NONE && open[d].page != page)
+            above = open[d].page;
+        else if (open[d].heading != TREE_NONE)
+            above = heading_below(
+                p, above == TREE_NONE ? top_of(p, page) : above,
+                navigation_page(p, lister)->links[open[d].heading].title);
+    }
+    return above;
+}
+
+static uint32_t page_above(const struct open_place *open, uint32_t depth,
+                           uint32_t page, uint32_t lister)
+{
+    uint32_t above = lister;
+    for (uint32_t d = 0; d < depth; d++)
+        if (open[d].page != TREE_NONE && open[d].page != page)
+            above = open[d].page;
+    return above;
+}
+
 static void read_list(struct navigation *p, uint32_t lister)
 {
+    static const struct open_place none = {TREE_NONE, TREE_NONE};
     const struct page *page = navigation_page(p, lister);
     bool whole = page->contents == CONTENTS_WHOLE;
-    uint32_t open[MAX_NESTED + 1], group = TREE_NONE;
+    struct open_place open[MAX_NESTED + 1];
+    uint32_t group = TREE_NONE;
     for (uint32_t d = 0; d <= MAX_NESTED; d++)
-        open[d] = TREE_NONE;
+        open[d] = none;
     for (uint32_t k = 0; k < page->link_count; k++) {
         uint32_t to = p->targets[lister][k], depth = page->links[k].depth;
+        bool heading = page->links[k].title.size;
         if (group != TREE_NONE && page->links[group].depth >= depth)
             group = TREE_NONE;
-        if (page->links[k].title.size)
+        if (heading && !whole)
             group = k;
-        if (to == TREE_NONE || (to == lister && !whole))
+        if (!(heading && whole) &&
+            (to == TREE_NONE || (to == lister && !whole)))
             continue;
         if (depth > MAX_NESTED)
             depth = MAX_NESTED;
-        uint32_t parent = whole ? TREE_NONE : lister;
-        for (uint32_t d = 0; d < depth; d++)
-            if (open[d] != TREE_NONE && open[d] != to)
-                parent = open[d];
-        open[depth] = to;
-        for (uint32_t d = depth + 1; d <= MAX_NESTED; d++)
-            open[d] = TREE_NONE;
-        struct offer offer = {lister, parent, group, k, depth};
-        if (may_list(p, lister, to) && is_better(p, to, &offer))
-            p->pages[to].offer = offer;
+        for (uint32_t d = depth; d <= MAX_NESTED; d++)
+            open[d] = none;
+        if (heading) {
+            open[depth].heading = k;
+            continue;
+        }
+        open[depth].page = to;
+        struct offer offer = {lister, page_above(open, depth, to, lister),
+                              group, k, depth};
+        if (!may_list(p, lister, to) || !is_better(p, to, &offer))
+            continue;
+        if (whole)
+            offer.parent = place_above(p, lister, open, depth, to);
+        p->pages[to].offer = offer;
     }
 }
 
@@ -177,9 +246,12 @@ static bool is_menu(const struct navigation *p, uint32_t piece)
 
 void navigation_read_lists(struct navigation *p)
 {
-    for (uint32_t i = 0; i < p->count; i++)
-        if (!p->places[i].excluded && navigation_page(p, i)->contents)
+    for (uint32_t i = 0; i < p->count; i++) {
+        int excluded = p->places[i].excluded;
+        if ((!excluded || excluded == EXCLUDED_MENU) &&
+            navigation_page(p, i)->contents)
             read_list(p, i);
+    }
     for (uint32_t i = 0; i < p->count; i++)
         p->pages[i].through = !p->places[i].excluded && is_menu(p, i);
 }

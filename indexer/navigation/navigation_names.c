@@ -157,30 +157,35 @@ static uint32_t top_of(const struct navigation *p, uint32_t page)
                : top;
 }
 
+uint32_t navigation_add_heading(struct navigation *p, uint32_t parent,
+                                struct slice title)
+{
+    MEM_RESERVE(p->places, &p->capacity, p->total + 1);
+    p->places[p->total] = (struct place){.parent = parent,
+                                         .child = TREE_NONE,
+                                         .sibling = TREE_NONE,
+                                         .group = TREE_NONE,
+                                         .same = p->total,
+                                         .title = title};
+    return p->total++;
+}
+
 static void add_heading(struct navigation *p, const struct names *names,
-                        struct name *name, size_t *capacity)
+                        struct name *name)
 {
     const struct name *above = name_above(names, name);
-    MEM_RESERVE(p->places, capacity, p->total + 1);
-    p->places[p->total] =
-        (struct place){.parent = above ? above->place : top_of(p, name->page),
-                       .child = TREE_NONE,
-                       .sibling = TREE_NONE,
-                       .group = TREE_NONE,
-                       .same = p->total,
-                       .title = name->title};
-    name->place = p->total++;
+    name->place = navigation_add_heading(
+        p, above ? above->place : top_of(p, name->page), name->title);
 }
 
 static void choose_places(struct navigation *p, struct names *names)
 {
-    size_t capacity = p->total;
     for (size_t i = 0; i < names->named_count; i++) {
         struct name *name = &names->named[i];
         const struct name *called =
             find_name(names->called, names->called_count, name->key);
         if (!called) {
-            add_heading(p, names, name, &capacity);
+            add_heading(p, names, name);
             continue;
         }
         name->place = called->place;

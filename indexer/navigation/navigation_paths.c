@@ -5,17 +5,83 @@
 #include "base/url.h"
 #include "indexer/navigation/navigation_internal.h"
 
+static uint32_t find_piece(const struct navigation *p, const struct buf *path)
+{
+    return assemble_find(p->pieces, p->count, buf_slice(path).data);
+}
+
+/* What a server has for a path: the page, that page without its ending, or the index
+ * page of a folder. */
+static uint32_t find_served(const struct navigation *p, struct buf *path)
+{
+    static const char *const endings[] = {".html", "/index.html"};
+    uint32_t found = find_piece(p, path);
+    size_t size = path->size;
+    bool folder = !size || path->data[size - 1] == '/';
+    if (found == TREE_NONE && folder) {
+        buf_put_text(path, "index.html");
+        found = find_piece(p, path);
+    }
+    bool bare = !folder && !strchr(navigation_name(path->data), '.');
+    for (size_t i = 0; i < 2 && found == TREE_NONE && bare; i++) {
+        path->size = size;
+        buf_put_text(path, endings[i]);
+        found = find_piece(p, path);
+    }
+    if (found == TREE_NONE) {
+        path->size = size;
+        path->data[size] = '\0';
+    }
+    return found;
+}
+
+/* A path from the root of a site, "/guide/use": the root is the manual's folder or one
+ * above the page, and the site may stand below a name of its own ("/tool/guide/use"). */
+static uint32_t find_in_site(const struct navigation *p, uint32_t from,
+                             struct slice url)
+{
+    enum { MAX_NAMES = 3, MAX_FOLDERS = 4 };
+    const char *page = p->pieces[from].path;
+    uint32_t found = TREE_NONE;
+    struct buf path = {0}, anchor = {0};
+    for (int i = 0; i < MAX_NAMES && url.size && found == TREE_NONE; i++) {
+        url.data++;
+        url.size--;
+        size_t folder = 0;
+        for (int k = 0; k < MAX_FOLDERS && found == TREE_NONE; k++) {
+            buf_clear(&path);
+            if (!url_resolve((struct slice){page, folder}, url, &path, &anchor))
+                break;
+            if (path.size > folder || !url.size)
+                found = find_served(p, &path);
+            const char *next = strchr(page + folder, '/');
+            if (!next)
+                break;
+            folder = (size_t)(next - page) + 1;
+        }
+        const char *slash = memchr(url.data, '/', url.size);
+        url = slash
+                  ? (struct slice){slash, url.size - (size_t)(slash - url.data)}
+                  : (struct slice){"", 0};
+    }
+    buf_free(&path);
+    buf_free(&anchor);
+    return found;
+}
+
 uint32_t navigation_follow(const struct navigation *p, uint32_t from,
                            struct slice url)
 {
     struct buf path = {0}, anchor = {0};
     uint32_t found = TREE_NONE;
-    if (url.size &&
-        url_resolve(slice_of(p->pieces[from].path), url, &path, &anchor))
-        found = assemble_find(p->pieces, p->count, path.data);
+    if (url.size > 1 && url.data[0] == '/' && url.data[1] != '/')
+        found = find_in_site(p, from, url);
+    else if (url.size &&
+             url_resolve(slice_of(p->pieces[from].path), url, &path, &anchor))
+        found = find_served(p, &path);
     if (found == TREE_NONE && path.size) {
         url_other_packing(&path);
-        found = assemble_find(p->pieces, p->count, path.data);
+        found = find_piece(p, &path);
     }
     buf_free(&path);
     buf_free(&anchor);

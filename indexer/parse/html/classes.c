@@ -53,9 +53,11 @@ static const struct class_rule classes[] = {
     INDEX("IEntry"),                                       /* Natural Docs */
     SKIP("MCWebHelpFramesetLink", ON_BLOCK, "navigation"), /* MadCap Flare */
     SKIP("MathJax_Preview", ON_ALL, "hidden"),
+    SKIP("WebWorks_Breadcrumbs", ON_DIV, "navigation"),
     SECTION("acknowledgements"),
     NOTE("admonition"),
     NOTE("admonitionblock"),
+    {"alert", ON_DIV, PART_NOTE, false, NULL}, /* Bootstrap */
     SKIP("anchorjs-link", ON_INLINE, "permalink"),
     SECTION("appendix"),
     SECTION("article"),
@@ -70,6 +72,7 @@ static const struct class_rule classes[] = {
     SKIP("bottomNav", ON_BOX, "navigation"),
     SKIP("breadcrumb", ON_ALL, "navigation"),
     SKIP("breadcrumbs", ON_ALL, "navigation"),
+    {"callout", ON_DIV, PART_NOTE, false, NULL}, /* Quarto */
     SKIP("catlinks", ON_BOX, "navigation"),
     NOTE("caution"),
     SECTION("chapter"),
@@ -81,8 +84,11 @@ static const struct class_rule classes[] = {
     SECTION("colophon"),
     SKIP("contents-heading", ON_PIECE, "contents"),
     SKIP("copy-button", ON_ALL, "control"),
+    SKIP("copy-popup-wrapper", ON_DIV, "control"), /* Dokka */
     SKIP("copybtn", ON_ALL, "control"),
     SKIP("copybutton", ON_ALL, "control"),
+    SKIP("crosslinks", ON_DIV, "navigation"),         /* TeX4ht */
+    {"custom-block", ON_DIV, PART_NOTE, false, NULL}, /* VitePress */
     SKIP("data-footnote-backref", ON_INLINE, "navigation"),
     SECTION("dedication"),
     {"displaymath", ON_DIV, PART_MATH, false, NULL},
@@ -125,6 +131,7 @@ static const struct class_rule classes[] = {
     SKIP("list-of-figures", ON_BOX, "contents"),
     SKIP("list-of-procedures", ON_BOX, "contents"),
     SKIP("list-of-tables", ON_BOX, "contents"),
+    {"lstlisting", ON_DIV, PART_CODE, false, NULL}, /* TeX4ht */
     {"math", ON_DIV, PART_MATH, false, NULL},
     {"mathjax_display", ON_DIV, PART_MATH, false, NULL},
     SKIP("md-footer", ON_BOX, "footer"),
@@ -169,6 +176,7 @@ static const struct class_rule classes[] = {
     SKIP("rightside", ON_INLINE, "permalink"),
     SKIP("rst-footer-buttons", ON_BOX, "navigation"),
     SKIP("rst-versions", ON_BOX, "control"),
+    SKIP("search-results", ON_DIV, "control"), /* GitBook */
     SECTION("sect1"),
     SECTION("sect2"),
     SECTION("sect3"),
@@ -190,6 +198,9 @@ static const struct class_rule classes[] = {
     SKIP("subNav", ON_BOX, "navigation"),
     SKIP("summary_toggle", ON_INLINE, "control"), /* YARD */
     SKIP("table-of-contents", ON_BOX, "contents"),
+    SKIP("tableofcontents", ON_DIV, "contents"), /* TeX4ht */
+    NOTE("theme-admonition"),                    /* Docusaurus */
+    SKIP("theme-doc-version-banner", ON_DIV, "navigation"),
     NOTE("tip"),
     SKIP("toc", ON_BOX, "contents"),
     SKIP("tocset", ON_BOX, "contents"),
@@ -278,11 +289,15 @@ bool classes_are_passed(struct slice words)
 
 static const char *note_kind(struct slice word)
 {
-    static const char prefix[] = "admonition-";
-    if (word.size > sizeof prefix - 1 &&
-        !strncmp(word.data, prefix, sizeof prefix - 1)) {
-        word.data += sizeof prefix - 1;
-        word.size -= sizeof prefix - 1;
+    static const char *const prefixes[] = {"admonition-", "alert-", "callout-",
+                                           "confluence-information-macro-",
+                                           "theme-admonition-"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t size = strlen(prefixes[i]);
+        if (word.size > size && !strncmp(word.data, prefixes[i], size)) {
+            word.data += size;
+            word.size -= size;
+        }
     }
     for (size_t i = 0; i < sizeof note_kinds / sizeof *note_kinds; i++)
         if (slice_is(word, note_kinds[i]))

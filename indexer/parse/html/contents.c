@@ -42,7 +42,14 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_DIV, "col-first", CONTENTS_BELOW},
     {GUMBO_TAG_A, "toptoclink", CONTENTS_GUESS}, /* Scribble: a row each */
     {GUMBO_TAG_A, "toclink", CONTENTS_GUESS},
-    {GUMBO_TAG_OL, "chapter", CONTENTS_WHOLE}, /* mdBook */
+    {GUMBO_TAG_OL, "chapter", CONTENTS_WHOLE},          /* mdBook */
+    {GUMBO_TAG_NAV, "md-nav--primary", CONTENTS_WHOLE}, /* MkDocs Material */
+    {GUMBO_TAG_NAV, "nav-menu", CONTENTS_WHOLE},        /* Antora */
+    {GUMBO_TAG_UL, "theme-doc-sidebar-menu", CONTENTS_WHOLE}, /* Docusaurus */
+    {GUMBO_TAG_ASIDE, "VPSidebar", CONTENTS_WHOLE},           /* VitePress */
+    {GUMBO_TAG_NAV, "td-sidebar-nav", CONTENTS_WHOLE},        /* Docsy */
+    {GUMBO_TAG_P, "tocbody", CONTENTS_WHOLE},                 /* RoboHelp */
+    {GUMBO_TAG_DIV, "book-summary", CONTENTS_WHOLE},          /* GitBook */
 };
 
 static const struct recogniser *recognise(const xmlNode *element)
@@ -91,14 +98,20 @@ static struct page_link *new_link(struct reading *r)
     return &r->links[r->count++];
 }
 
-static void add_link(struct reading *r, const char *url, uint32_t depth)
+static void add_page(struct reading *r, const char *url, uint32_t depth)
 {
     struct slice page = page_of(url);
-    if (!contents_leads_on(url) || r->count == MAX_LINKS ||
+    if (r->count == MAX_LINKS ||
         (r->count && slice_equal(r->links[r->count - 1].url, page)))
         return;
     *new_link(r) =
         (struct page_link){tree_copy_text(r->tree, page), depth, {"", 0}};
+}
+
+static void add_link(struct reading *r, const char *url, uint32_t depth)
+{
+    if (contents_leads_on(url))
+        add_page(r, url, depth);
 }
 
 /* Doxygen's rows: "row_0_1_" is in the second level. */
@@ -148,6 +161,180 @@ static void read_box(struct reading *r, const xmlNode *box)
     }
 }
 
+/* ---- Headings of lists ---- */
+
+/* Marks that open and close a list say nothing. */
+static struct slice without_marks(struct slice text)
+{
+    while (text.size) {
+        size_t size;
+        uint32_t c = text_decode(text.data, text.size, 0, &size);
+        if (c < 0x80 ? c != ' ' : text_is_letter(c) || text_is_digit(c))
+            break;
+        text.data += size;
+        text.size -= size;
+    }
+    return text;
+}
+
+/* The text of an item before the list that it holds; empty: too long. */
+static struct slice heading_of(struct reading *r, const xmlNode *item)
+{
+    struct buf raw = {0}, folded = {0};
+    bool fits = true;
+    for (const xmlNode *at = item; at && !rules_is_list(dom_tag(at)) && fits;
+         at = dom_next(at, item, false)) {
+        if (dom_is_element(at))
+            continue;
+        struct slice text = dom_text(at)->text;
+        fits = raw.size + text.size <= MAX_HEADING;
+        if (fits)
+            buf_put_slice(&raw, text);
+    }
+    if (fits)
+        text_fold_space(&folded, buf_slice(&raw));
+    struct slice text =
+        tree_copy_text(r->tree, without_marks(buf_slice(&folded)));
+    buf_free(&raw);
+    buf_free(&folded);
+    return text;
+}
+
+static bool add_heading(struct reading *r, struct slice title, uint32_t depth)
+{
+    if (!title.size || r->count == MAX_LINKS)
+        return false;
+    *new_link(r) = (struct page_link){{"", 0}, depth, title};
+    return true;
+}
+
+/* ---- Menus: what a site prints on each page of all its pages ---- */
+
+/* VitePress has no lists. */
+static bool is_menu_item(const xmlNode *node)
+{
+    return dom_tag(node) == GUMBO_TAG_LI || classes_has(node, "VPSidebarItem");
+}
+
+static uint32_t depth_of_item(const xmlNode *item, const xmlNode *box)
+{
+    static const char level[] = "level-";
+    const char *rest = dom_attribute(item, "class");
+    for (struct slice word; rest && (word = classes_next(&rest)).size;)
+        if (word.size == sizeof level && slice_starts(word, slice_of(level)) &&
+            isdigit((unsigned char)word.data[sizeof level - 1]))
+            return (uint32_t)(word.data[sizeof level - 1] - '0');
+    return depth_in(item, box);
+}
+
+/* The link or the text that the item shows, before those below it; or NULL. */
+static const xmlNode *label_of(const xmlNode *item)
+{
+    for (const xmlNode *at = dom_next(item, item, false); at;
+         at = dom_next(at, item, false)) {
+        if (dom_is_element(at) &&
+            (rules_is_list(dom_tag(at)) || is_menu_item(at)))
+            return NULL;
+        if (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "href"))
+            return at;
+        if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text))
+            return at;
+    }
+    return NULL;
+}
+
+/* Sites write paths from their root: navigation looks for that. */
+static void add_menu_link(struct reading *r, const xmlNode *link,
+                          uint32_t depth)
+{
+    const char *url = dom_attribute(link, "href");
+    if (url && (contents_leads_on(url) || (url[0] == '/' && url[1] != '/')))
+        add_page(r, url, depth);
+}
+
+/* Docusaurus links a category without a page to the first page in it. */
+static bool is_category(const xmlNode *link)
+{
+    return classes_has(link, "menu__link--sublist-caret") ||
+           !strcmp(dom_attribute(link, "href"), "#");
+}
+
+static void read_item(struct reading *r, const xmlNode *item, uint32_t depth)
+{
+    const xmlNode *label = label_of(item);
+    bool link = label && dom_tag(label) == GUMBO_TAG_A;
+    while (label && !link && label->parent != item)
+        label = label->parent;
+    if (link && !is_category(label))
+        add_menu_link(r, label, depth);
+    else if (label)
+        add_heading(r, heading_of(r, label), depth);
+}
+
+/* A link beside the items is what all of them are below. */
+static void read_menu(struct reading *r, const xmlNode *box)
+{
+    uint32_t below = 0;
+    bool skip = false;
+    for (const xmlNode *at = box; at; at = dom_next(at, box, skip)) {
+        skip = false;
+        if (!dom_is_element(at))
+            continue;
+        if (is_menu_item(at)) {
+            read_item(r, at, depth_of_item(at, box) + below);
+        } else if (dom_tag(at) == GUMBO_TAG_A && !r->count) {
+            add_menu_link(r, at, 0);
+            below = r->count > 0;
+        }
+    }
+}
+
+/* ---- Lines: RoboHelp's contents for browsers without scripts ---- */
+
+/* No-break spaces that a line begins with, as far as the text says. */
+static uint32_t indent_in(struct slice text, bool *ret_words)
+{
+    uint32_t spaces = 0;
+    for (size_t at = 0, size; at < text.size; at += size) {
+        uint32_t c = text_decode(text.data, text.size, at, &size);
+        if (c == 0xA0)
+            spaces++;
+        else if (!text_space(text.data, text.size, at))
+            *ret_words = true;
+    }
+    return spaces;
+}
+
+/* A book is a heading, or a link to the same lines with that book open. */
+static bool is_book(const xmlNode *link)
+{
+    const char *url = dom_attribute(link, "href");
+    return url && !strncmp(url, "whlst", 5);
+}
+
+static void read_lines(struct reading *r, const xmlNode *box)
+{
+    enum { INDENT = 3 };
+    uint32_t spaces = 0;
+    bool skip = false, words = false;
+    for (const xmlNode *at = dom_next(box, box, false); at;
+         at = dom_next(at, box, skip)) {
+        skip = dom_tag(at) == GUMBO_TAG_A;
+        if (dom_tag(at) == GUMBO_TAG_BR) {
+            spaces = 0;
+            words = false;
+        } else if (skip && is_book(at)) {
+            add_heading(r, heading_of(r, at), spaces / INDENT);
+        } else if (skip && dom_attribute(at, "href")) {
+            add_link(r, dom_attribute(at, "href"), spaces / INDENT);
+        } else if (!dom_is_element(at) && !words) {
+            spaces += indent_in(dom_text(at)->text, &words);
+            if (words)
+                add_heading(r, heading_of(r, at), spaces / INDENT);
+        }
+    }
+}
+
 /* ---- Pages ---- */
 
 /* All lists that one kind of recogniser finds. */
@@ -160,7 +347,12 @@ static int read_marked(struct reading *r, const xmlNode *top)
         skip = found != NULL;
         if (!found || (kind && found->kind != kind))
             continue;
-        read_box(r, at);
+        if (found->tag == GUMBO_TAG_P)
+            read_lines(r, at);
+        else if (found->kind == CONTENTS_WHOLE)
+            read_menu(r, at);
+        else
+            read_box(r, at);
         if (r->count)
             kind = found->kind;
     }
@@ -192,52 +384,6 @@ static const xmlNode *lead_of(const xmlNode *item)
             return at;
     }
     return NULL;
-}
-
-/* Marks that open and close a list say nothing. */
-static struct slice without_marks(struct slice text)
-{
-    while (text.size) {
-        size_t size;
-        uint32_t c = text_decode(text.data, text.size, 0, &size);
-        if (c < 0x80 ? c != ' ' : text_is_letter(c) || text_is_digit(c))
-            break;
-        text.data += size;
-        text.size -= size;
-    }
-    return text;
-}
-
-/* The text of an item before the list that it holds; empty: too long. */
-static struct slice heading_of(struct reading *r, const xmlNode *item)
-{
-    struct buf raw = {0}, folded = {0};
-    bool fits = true;
-    for (const xmlNode *at = dom_next(item, item, false);
-         at && !rules_is_list(dom_tag(at)) && fits;
-         at = dom_next(at, item, false)) {
-        if (dom_is_element(at))
-            continue;
-        struct slice text = dom_text(at)->text;
-        fits = raw.size + text.size <= MAX_HEADING;
-        if (fits)
-            buf_put_slice(&raw, text);
-    }
-    if (fits)
-        text_fold_space(&folded, buf_slice(&raw));
-    struct slice text =
-        tree_copy_text(r->tree, without_marks(buf_slice(&folded)));
-    buf_free(&raw);
-    buf_free(&folded);
-    return text;
-}
-
-static bool add_heading(struct reading *r, struct slice title, uint32_t depth)
-{
-    if (!title.size || r->count == MAX_LINKS)
-        return false;
-    *new_link(r) = (struct page_link){{"", 0}, depth, title};
-    return true;
 }
 
 /* Its items that are headings of others, and those that begin with a link.

@@ -228,6 +228,120 @@ static void flare(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "control");
 }
 
+/* ---- Confluence: a space as HTML ---- */
+
+/* Below the page's own text, "Attachments:" and "Comments:" and what is there. */
+static bool is_pages_own(const xmlNode *element)
+{
+    const xmlNode *header = dom_element_from(element->children);
+    return classes_has(element, "pageSection") && header &&
+           classes_has(header, "pageSectionHeader");
+}
+
+static void confluence(const xmlNode *element, struct rule *rule)
+{
+    if (dom_tag(element) == GUMBO_TAG_OL && has_id(element, "breadcrumbs"))
+        rules_skip(rule, "navigation");
+    else if (dom_tag(element) != GUMBO_TAG_DIV)
+        return;
+    else if (classes_has(element, "page-metadata") || is_pages_own(element))
+        rules_skip(rule, "footer"); /* who wrote it, and when */
+    else if (classes_has(element, "toc-macro"))
+        rules_skip(rule, "contents");
+    else if (classes_has(element, "confluence-information-macro"))
+        rule->part = PART_NOTE;
+}
+
+/* ---- ExDoc: a summary of what stands below, and labels ---- */
+
+static bool is_specs(const xmlNode *element)
+{
+    return element && classes_has(element, "specs");
+}
+
+static void exdoc(const xmlNode *element, struct rule *rule)
+{
+    if (dom_tag(element) == GUMBO_TAG_SECTION && has_id(element, "summary") &&
+        classes_has(element, "details-list"))
+        rules_skip(rule, "contents");
+    else if (rule->part == PART_HEADING &&
+             is_specs(dom_element_from(element->next)))
+        rules_skip(rule, "label"); /* "Specs" */
+}
+
+/* ---- Javadoc: tables of what stands below, and of what other classes have ---- */
+
+/* From Java 14 on a section, before that an item whose anchor is called with dots. */
+static bool is_javadoc_summary(const xmlNode *element)
+{
+    static const char *const sections[] = {
+        "constructor-summary", "enum-constant-summary", "field-summary",
+        "method-summary", NULL};
+    static const char *const anchors[] = {
+        "constructor.summary", "enum.constant.summary", "field.summary",
+        "method.summary", NULL};
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_SECTION)
+        return has_one_of(element, sections);
+    const xmlNode *anchor =
+        tag == GUMBO_TAG_LI && classes_has(element, "blockList")
+            ? dom_element_from(element->children)
+            : NULL;
+    if (!anchor || dom_tag(anchor) != GUMBO_TAG_A)
+        return false;
+    const char *name = dom_attribute(anchor, "id");
+    if (!name)
+        name = dom_attribute(anchor, "name");
+    for (size_t i = 0; name && anchors[i]; i++)
+        if (!strcmp(name, anchors[i]))
+            return true;
+    return false;
+}
+
+/* ---- Scaladoc: members are numbered, and say what they are for twice ---- */
+
+static bool is_shorter(const xmlNode *element)
+{
+    const xmlNode *next = dom_element_from(element->next);
+    return classes_has(element, "shortcomment") && next &&
+           classes_has(next, "fullcomment");
+}
+
+static bool is_members(const xmlNode *list)
+{
+    return dom_tag(list) == GUMBO_TAG_OL &&
+           dom_tag(list->parent) == GUMBO_TAG_DIV &&
+           classes_has(list->parent, "members");
+}
+
+bool makers_is_occurrence(const xmlNode *element)
+{
+    return classes_has(element, "occurrences") &&
+           classes_has(element->parent, "entry");
+}
+
+static void scaladoc(const xmlNode *element, struct rule *rule)
+{
+    int tag = dom_tag(element);
+    const xmlNode *first = dom_element_from(element->children);
+    if (is_members(element) ||
+        (tag == GUMBO_TAG_LI && is_members(element->parent)) ||
+        (tag == GUMBO_TAG_H4 && has_id(element, "signature")))
+        rule->part = PART_BLOCK;
+    else if (is_shorter(element))
+        rules_skip(rule, "contents");
+    else if (tag == GUMBO_TAG_H3 && first && classes_has(first, "morelinks"))
+        rules_skip(rule, "navigation");
+    else if (tag == GUMBO_TAG_SPAN && classes_has(element, "permalink") &&
+             dom_holds(element, DOM_HOLDS_IMAGE))
+        rules_skip(rule, "permalink");
+    else if (tag == GUMBO_TAG_DIV && has_id(element, "mbrsel"))
+        rules_skip(rule, "control");
+    else if (tag == GUMBO_TAG_DIV && (has_id(element, "inheritedMembers") ||
+                                      has_id(element, "groupedMembers")))
+        rules_skip(rule, "contents");
+}
+
 /* ---- LinuxDoc: h2 is a section and what is below it, told by their anchors ---- */
 
 /* The number in the anchor, "3.1" of "ss3.1", where that is also what it shows. */
@@ -369,8 +483,16 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         ldoc(element, rule);
     if (element->properties || rule->part == PART_TABLE)
         haddock(element, rule);
-    if (element->properties)
+    if (element->properties) {
         flare(element, rule);
+        confluence(element, rule);
+        if (is_javadoc_summary(element))
+            rules_skip(rule, "contents");
+    }
+    if (element->properties || heading)
+        exdoc(element, rule);
+    if (element->properties || heading || rule->part == PART_LIST)
+        scaladoc(element, rule);
     if (heading && (is_docfx_label(element) || is_typedoc_label(element) ||
                     is_jsdoc_label(element)))
         rule->part = PART_BLOCK;

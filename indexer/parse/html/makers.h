@@ -21,4 +21,7 @@ bool makers_is_contents(const xmlNode *element);
 /* A page that is nothing but a program's source: Haddock's. */
 bool makers_is_listing(const xmlNode *code);
 
+/* Where a member occurs, in Scaladoc's lists of all by letter. */
+bool makers_is_occurrence(const xmlNode *element);
+
 #endif

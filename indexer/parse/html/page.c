@@ -74,10 +74,15 @@ enum trail { TRAIL_NONE, TRAIL_TO_PAGE, TRAIL_ABOVE };
 /* MediaWiki's has but the pages above, the others end with this one, which is no link. */
 static enum trail trail_of(const xmlNode *element)
 {
-    static const char *const classes[] = {"breadcrumb", "breadcrumbs",
-                                          "navigationbar", /* QDoc */
-                                          "wy-breadcrumbs"};
+    static const char *const classes[] = {
+        "WebWorks_Breadcrumbs", "breadcrumb",
+        "breadcrumbs",          "navigationbar", /* QDoc */
+        "wh_breadcrumb",                         /* Oxygen WebHelp */
+        "wy-breadcrumbs"};
     const char *label = dom_attribute(element, "aria-label");
+    const char *id = dom_attribute(element, "id");
+    if (id && !strcmp(id, "breadcrumbs"))
+        return TRAIL_ABOVE; /* Confluence: without this page */
     if (label && !strncasecmp(label, "breadcrumb", strlen("breadcrumb")))
         return TRAIL_TO_PAGE;
     const char *rest = dom_attribute(element, "class");
@@ -89,6 +94,13 @@ static enum trail trail_of(const xmlNode *element)
                 return TRAIL_TO_PAGE;
     }
     return TRAIL_NONE;
+}
+
+/* The page itself, which may be a link: Oxygen WebHelp's. */
+static bool is_current(const xmlNode *element)
+{
+    return dom_is_element(element) && (classes_has(element, "active") ||
+                                       dom_attribute(element, "aria-current"));
 }
 
 static bool has_letters(struct slice text)
@@ -113,6 +125,10 @@ static struct slice end_of_trail(const xmlNode *trail, enum trail kind)
     for (const xmlNode *at = dom_next(trail, trail, false);
          at && nodes < MAX_NODES; at = dom_next(at, trail, skip), nodes++) {
         skip = dom_tag(at) == GUMBO_TAG_A;
+        if (last.size && is_current(at)) {
+            named = true;
+            break;
+        }
         const char *url = skip ? dom_attribute(at, "href") : NULL;
         if (url && contents_leads_on(url)) {
             last = slice_of(url);
@@ -241,6 +257,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
             break;
         case GUMBO_TAG_INPUT: ret->asks = true; break;
         case GUMBO_TAG_PRE: ret->lists |= makers_is_listing(at); break;
+        case GUMBO_TAG_DIV: ret->lists |= makers_is_occurrence(at); break;
         default: break;
         }
     }
@@ -305,7 +322,7 @@ int page_role(const struct page_facts *facts)
         title_is(facts, is_search_title))
         return PAGE_SEARCH;
     if (facts->lists || facts->frames)
-        return PAGE_MADE; /* a source; a frame */
+        return PAGE_MADE; /* a source; all members by letter; a frame */
     if (is_letter(facts->first_heading) && facts->linked &&
         8 * facts->linked >= facts->text)
         return PAGE_MADE;

@@ -15,7 +15,8 @@ struct page_facts {
     bool refreshes;           /* to another page */
     bool frames;              /* its program shows other pages in it: Flare's */
     bool asks;                /* there is something to fill in */
-    bool lists; /* it is a source, which tools list besides the text */
+    bool lists; /* it is a source, or names all members: what tools list besides
+                   the text */
 
     /* Counted while the page is read. */
     uint64_t text;        /* bytes of text */

@@ -4,7 +4,9 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/controls.h"
 #include "indexer/parse/html/makers.h"
+#include "indexer/parse/html/paragraph_styles.h"
 #include "indexer/parse/html/reference.h"
 
 enum {
@@ -77,9 +79,18 @@ static bool declares(const char *style, const char *property, const char *value)
     return false;
 }
 
+/* A tab that is not in front is hidden until somebody asks for it. */
+static bool is_tab(const xmlNode *element)
+{
+    const char *role = dom_attribute(element, "role");
+    return role && !strcasecmp(role, "tabpanel");
+}
+
 static bool is_hidden(const xmlNode *element)
 {
     const char *value = dom_attribute(element, "hidden");
+    if (is_tab(element))
+        return false;
     if (value && strcasecmp(value, "until-found"))
         return true;
     value = dom_attribute(element, "aria-hidden");
@@ -141,6 +152,8 @@ static const char *chrome_id(const char *id)
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (!strcmp(id, ids[i].id))
             return ids[i].why;
+    if (!strncmp(id, "Table of Contents", 17))
+        return "contents"; /* LibreOffice: a number behind */
     return strncmp(id, "navrow", 6) ? NULL : "navigation"; /* Doxygen's tabs */
 }
 
@@ -177,7 +190,8 @@ static bool is_at_home(const xmlNode *link, const char *target)
 static bool is_sign(struct slice text, const xmlNode *link, const char *target)
 {
     static const char *const signs[] = {
-        "¶", "🔗", "⚓", "☍", "◆", "\xef\x83\x81", "↩", "↩\xef\xb8\x8e"};
+        "¶",     "🔗", "⚓", "☍", "◆", "\xef\x83\x81", "↩", "↩\xef\xb8\x8e",
+        "\u200b"};
     static const char *const signs_and_words[] = {"#", "§", "∞"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (slice_is(text, signs[i]))
@@ -335,6 +349,7 @@ struct rule rules_of(const xmlNode *element)
     const char *words = dom_attribute(element, "class");
     if (words)
         classes_apply(element, words, tags[tag], &rule);
+    paragraph_styles_apply(element, &rule);
     if (tag == GUMBO_TAG_SCRIPT) {
         const char *type = dom_attribute(element, "type");
         if (type && !strncmp(type, "math/tex", 8))
@@ -343,6 +358,8 @@ struct rule rules_of(const xmlNode *element)
         rules_skip(&rule, "permalink");
     } else if (tag == GUMBO_TAG_A && is_more(element)) {
         rules_skip(&rule, "navigation");
+    } else if (controls_is(element)) {
+        rules_skip(&rule, "control");
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "title") &&
                classes_has(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */
@@ -387,6 +404,9 @@ static bool is_below_h4(const xmlNode *heading)
 
 int rules_level(const xmlNode *heading)
 {
+    int style = paragraph_styles_level(heading);
+    if (style >= 0)
+        return style;
     if (dom_tag(heading) == GUMBO_TAG_DIV)
         return 0; /* Doxygen's title of a page, above its sections, which are h1 */
     int level = makers_level(heading);

@@ -322,7 +322,8 @@ enum { MAX_PAGE_TITLE = 500 }; /* bytes, that are looked through */
  * 1.0 documentation"? */
 static bool is_called(struct slice page_title, struct slice heading)
 {
-    static const char *const between[] = {" — ", " – ", " - ", " | ", " :: "};
+    static const char *const between[] = {" — ", " – ", " - ",
+                                          " | ", " · ", " :: "};
     if (outline_same_title(heading, page_title))
         return true;
     if (page_title.size > MAX_PAGE_TITLE)

@@ -39,6 +39,7 @@ CONTENTS = {
     "sphinx": [".contents"], "texinfo": [".contents", ".shortcontents", ".Contents_element"],
     "latex2html": [".ChildLinks"], "doc2tex": [".toc"], "doxygen": [".toc", ".contents_element", "#SEC_Contents"],
     "nodejs": ["#toc"], "hand": [".fancy_toc"], "scribble": [".toc"],
+    "javadoc": [".constructor-summary", ".enum-constant-summary", ".field-summary", ".method-summary"],
 }
 COMMENTS = ("Navigation Panel", "End of Navigation Panel")  # LaTeX2HTML's
 

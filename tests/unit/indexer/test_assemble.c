@@ -233,6 +233,46 @@ static void whole_lists_nest(void **state)
     assert_shape(pages, "M(Top(Notes,C(Notes,B(Notes),A(Notes)),D(Notes)))");
 }
 
+/* Each page prints the list, some of it closed, with headings that are no pages. */
+static void whole_lists_have_headings(void **state)
+{
+    (void)state;
+    static const char open[] = "index.html =Use >=Pumps >>a.html >>b.html "
+                               "=More =Empty",
+                      closed[] = "index.html =Use =More >d.html";
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, CONTENTS_WHOLE, open},
+        {"b.html", "B", "", "", 0, CONTENTS_WHOLE, open},
+        {"d.html", "D", "", "", 0, CONTENTS_WHOLE, closed},
+        {"index.html", "Top", "", "", 0, CONTENTS_WHOLE, closed},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,Use(Pumps(A(Notes),B(Notes))),"
+                        "More(D(Notes))))");
+}
+
+/* As a server finds them: folders, names without an ending, from the site's root. */
+static void sites_have_paths_of_their_own(void **state)
+{
+    (void)state;
+    static const char list[] = "/tool/use /tool/use/pump/ /tool/use/valve "
+                               ">/tool/use/leak.html >/blog/use";
+    static const struct page_of pages[] = {
+        {"use.html", "Use", "", "", 0, CONTENTS_WHOLE, list},
+        {"use/leak.html", "Leak", "", "", 0, CONTENTS_WHOLE, list},
+        {"use/pump/index.html", "Pump", "", "../..", 0, CONTENTS_WHOLE, list},
+        {"use/valve/index.html", "Valve", "", "../pump/", 0, CONTENTS_WHOLE,
+         list},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Use(Notes),Pump(Notes),Valve(Notes,Leak(Notes)))");
+    static const char below[] = "/use/b /use/a";
+    static const struct page_of folder[] = {
+        {"docs/index.html", "Docs", "", "", 0, CONTENTS_WHOLE, below},
+        {"docs/use/a.html", "A", "", "", 0, CONTENTS_WHOLE, below},
+        {"docs/use/b.html", "B", "", "", 0, CONTENTS_WHOLE, below},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(folder, "M(Docs(Notes,B(Notes),A(Notes)))");
+}
+
 static void lists_by_hand_lead_away_from_the_top(void **state)
 {
     (void)state;
@@ -722,6 +762,26 @@ static void what_is_left_out_has_a_reason(void **state)
     tree_free(outline);
 }
 
+/* What WebWorks and RoboHelp make besides pages; others may be called alike. */
+static void help_frames_are_left_out(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"pump.htm", "Pump", "", "", 0, 0, ""},
+        {"when.htm", "When", "", "", 0, 0, ""},
+        {"whgdata/whlstt0.htm", "Contents", "", "", 0, CONTENTS_WHOLE,
+         "../when.htm =Use >../pump.htm"},
+        {"whnjs.htm", "Tabs", "", "", 0, 0, ""},
+        {"wwhelp/wwhimpl/js/html/x.htm", "X", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(When(Notes),Use(Pump(Notes)))");
+    static const struct page_of others[] = {
+        {"whgdata/whlstt0.htm", "A", "", "", 0, 0, ""},
+        {"wwhelp/x.htm", "X", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(others, "M(A(Notes),X(Notes))");
+}
+
 /* A list by hand that sorts pages under headings. */
 static void headings_in_lists_become_nodes(void **state)
 {
@@ -820,6 +880,8 @@ int main(void)
         cmocka_unit_test(folders_have_index_pages),
         cmocka_unit_test(generators_list_contents),
         cmocka_unit_test(whole_lists_nest),
+        cmocka_unit_test(whole_lists_have_headings),
+        cmocka_unit_test(sites_have_paths_of_their_own),
         cmocka_unit_test(lists_by_hand_lead_away_from_the_top),
         cmocka_unit_test(menus_give_way_to_their_pages),
         cmocka_unit_test(the_head_comes_first_though_a_menu_lists_the_others),
@@ -836,6 +898,7 @@ int main(void)
         cmocka_unit_test(index_entries_name_sections),
         cmocka_unit_test(another_layout_is_excluded),
         cmocka_unit_test(what_is_left_out_has_a_reason),
+        cmocka_unit_test(help_frames_are_left_out),
         cmocka_unit_test(headings_in_lists_become_nodes),
         cmocka_unit_test(what_is_left_out_does_not_count),
         cmocka_unit_test(circles_are_cut),

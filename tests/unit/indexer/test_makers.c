@@ -361,6 +361,16 @@ static void test_trails(void **state)
     expect_trail("<span class=subpages>&lt; <a href=../cpp.html>cpp</a> | <a "
                  "href=../memory.html>memory</a></span><h1>std::free</h1>",
                  "../memory.html", true);
+    expect_trail("<div class=WebWorks_Breadcrumbs><a href=a.html>Use</a> : <a "
+                 "href=b.html>Pumps</a> : P7</div>",
+                 "b.html", true);
+    expect_trail("<nav aria-label=breadcrumb><a href=a.html>Use</a><a "
+                 "aria-current=page href=b.html>Pumps</a></nav>",
+                 "a.html", true);
+    expect_trail("<div class=wh_breadcrumb><ol><li><a href=index.html>Home</a>"
+                 "<li><a href=a.html>Use</a><li class=active><a "
+                 "href=b.html>Pumps</a></ol></div>",
+                 "a.html", true);
     /* What stands behind is none, nor what does not lead here. */
     expect_trail("<ul class=wy-breadcrumbs><li><a href='#'></a><li>This<li><a "
                  "href=x.rst.txt>Source</a></ul>",
@@ -379,13 +389,16 @@ static void expect_role(const char *html, int role)
     tree_free(tree);
 }
 
-/* The frame in which Flare's program shows its topics. */
-static void test_flare_frames(void **state)
+/* The frame in which Flare's program shows its topics, and what else is no page. */
+static void test_pages_made(void **state)
 {
     (void)state;
     expect_role("<html data-mc-runtime-file-type='Default;TriPane'><title>Help"
                 "</title><h1>Logo</h1><h1>Your search returned</h1>",
                 PAGE_MADE);
+    expect_role("<title>Pump 1.0</title><div class=entry><div class=name>start"
+                "</div><div class=occurrences><a href=P.html>P</a></div></div>",
+                PAGE_MADE); /* Scaladoc */
     expect_role("<html data-mc-runtime-file-type='Topic;Search;Default'><h1>A"
                 "</h1><p>a",
                 PAGE_CONTENT);
@@ -690,6 +703,66 @@ static void test_yard(void **state)
 }
 
 /* Sphinx's first page has two headings of the first level. */
+/* Javadoc: what the members are for stands above them once more, without much. */
+static void test_javadoc(void **state)
+{
+    (void)state;
+    static const char details[] =
+        "<h2>Method Details</h2><section class=detail id='close()'><h3>close"
+        "</h3><p>Closes.</section>";
+    static const char *const summaries[] = {
+        "<section class=method-summary id=method-summary><h2>Method Summary"
+        "</h2><p>Closes.<div class=inherited-list><h3>Methods declared in "
+        "Object</h3><code>wait</code></div></section>",
+        "<ul class=blockList><li class=blockList><a id=method.summary></a><h3>"
+        "Method Summary</h3><table><tr><td>Closes.</table></ul>"};
+    for (size_t i = 0; i < 2; i++) {
+        struct buf html = {0};
+        buf_printf(&html, "<h1>Class P</h1><p>a%s%s", summaries[i], details);
+        struct tree *tree = parse(html.data);
+        assert_int_equal(tree->count, 3);
+        assert_true(slice_is(tree->nodes[1].title, "Method Details"));
+        assert_true(slice_is(tree->nodes[2].title, "close"));
+        tree_free(tree);
+        buf_free(&html);
+    }
+}
+
+/* Scaladoc: a member is a section, and says once what it is for. */
+static void test_scaladoc(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>Pump</h1><h3><span class=morelinks>Related Doc: object Pump</span>"
+        "</h3><span class=permalink><a href=x.html><img alt=Permalink src=p>"
+        "</a></span><h4 id=signature class=signature>trait Pump</h4><p>a<div "
+        "id=mbrsel><ol><li>Public</ol></div><div id=values class='values "
+        "members'><h3>Value Members</h3><ol><li name=p#start><h4 "
+        "class=signature>def start(): Unit</h4><p class=shortcomment>Starts."
+        "<div class=fullcomment><p>Starts it.<dl><dt>returns<dd>b</dl></div>"
+        "<li name=p#stop><h4 class=signature>def stop(): Unit</h4><p "
+        "class=shortcomment>Stops.</ol></div><div id=inheritedMembers><h3>"
+        "Inherited from Any</h3></div>",
+        "# Pump\nparagraph: trait Pump\nparagraph: a\n## Value Members "
+        "{values}\n"
+        "### def start(): Unit\nparagraph: Starts it.\ndefinition: returns\\n  "
+        "b\n"
+        "### def stop(): Unit\nparagraph: Stops.\n");
+}
+
+static void test_tex4ht(void **state)
+{
+    (void)state;
+    expect("<div class=crosslinks><p>[<a href=b.html>next</a>] [<a "
+           "href=a.html#b>up</a>]</p></div><h2 class=chapterHead><span "
+           "class=titlemark>Chapter 1</span><br><a id=x1></a>Pumps</h2><p>a"
+           "<div class=tableofcontents><span class=sectionToc>1.1 <a "
+           "href=#x2>Valves</a></span></div><div class=lstlisting><span "
+           "class=label><a id=x1-1r1></a></span>open(p)<br><span "
+           "class=label></span>close(p)<br></div>",
+           "# Chapter 1 Pumps {x1}\nparagraph: a\ncode: open(p)\\nclose(p)\n");
+}
+
 static void test_titles_with_the_manual(void **state)
 {
     (void)state;
@@ -741,7 +814,7 @@ int main(void)
         TEST(test_hevea),
         TEST(test_trails),
         TEST(test_names_above),
-        TEST(test_flare_frames),
+        TEST(test_pages_made),
         TEST(test_flare),
         TEST(test_names_in_parts),
         TEST(test_lists_of_members),
@@ -760,6 +833,9 @@ int main(void)
         TEST(test_typedoc),
         TEST(test_jsdoc),
         TEST(test_yard),
+        TEST(test_javadoc),
+        TEST(test_scaladoc),
+        TEST(test_tex4ht),
         TEST(test_titles_with_the_manual),
         TEST(test_local_contents),
     };

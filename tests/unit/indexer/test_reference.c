@@ -513,6 +513,50 @@ static void test_contents(void **state)
     buf_free(&page);
 }
 
+/* What a site prints on each page of all its pages. */
+static void test_menus(void **state)
+{
+    (void)state;
+    expect_contents(
+        "<nav class='md-nav md-nav--primary'><label><a href=../ "
+        "class=md-logo></a>Tool</label><ul><li><a href=../>Home</a><li><label "
+        "class=md-nav__link> Guide </label><nav><label>Guide</label><ul><li><a "
+        "href=../use/>Use</a><ul><li><a href=#s>S</a></ul><li><a "
+        "href='https://x/'>X</a></ul></nav></ul></nav><p>a",
+        CONTENTS_WHOLE, "../ >=Guide >>../use/ ");
+    expect_contents(
+        "<nav class=nav-menu><h3><a href=i.html>Tool</a></h3><ul><li><ul>"
+        "<li><button></button><a href=a.html>A</a><ul><li><a href=b.html>B</a>"
+        "</ul></ul><li><span>Other</span><ul><li><a href=c.html>C</a></ul>"
+        "</ul></nav><p>a",
+        CONTENTS_WHOLE, "i.html >>a.html >>>b.html >=Other >>c.html ");
+    expect_contents(
+        "<ul class='theme-doc-sidebar-menu menu__list'><li><div><a "
+        "class='menu__link menu__link--sublist menu__link--sublist-caret' "
+        "href=/d/a>Start</a></div><ul><li><a href=/d/a>A</a></ul><li><div><a "
+        "class='menu__link menu__link--sublist' href=/d/b>B</a><button>"
+        "</button></div><li><a href='//x/c'>C</a></ul><p>a",
+        CONTENTS_WHOLE, "=Start >/d/a /d/b ");
+    expect_contents(
+        "<aside class=VPSidebar><nav><section class='VPSidebarItem level-0'>"
+        "<div class=item><h2>Core</h2></div><div class=items><div "
+        "class='VPSidebarItem level-1'><a href=/a.html>A</a></div></div>"
+        "</section></nav></aside><p>a",
+        CONTENTS_WHOLE, "=Core >/a.html ");
+    expect_contents("<p class=tocbody><a href=../w.htm><img src=p> Welcome</a>"
+                    "<br><a href='whlstt2.htm#a'><img src=b> Use</a><br>"
+                    "<img src=o> More<br>&nbsp;&nbsp;&nbsp;<a href=../a.htm>A"
+                    "</a><br>&nbsp;&nbsp;&nbsp;<img src=o> Less<br>&nbsp;&nbsp;"
+                    "&nbsp;&nbsp;&nbsp;&nbsp;<a href=../b.htm>B</a></p>",
+                    CONTENTS_WHOLE,
+                    "../w.htm =Use =More >../a.htm >=Less >>../b.htm ");
+    expect_contents("<div class=book-summary><ul class=summary><li "
+                    "class=chapter><a href=a.html>A</a><ul class=articles><li>"
+                    "<a href=b.html>B</a></ul><li class=divider></ul></div><p>"
+                    "a<ul class=summary><li><a href=c.html>C</a></ul>",
+                    CONTENTS_WHOLE, "a.html >b.html ");
+}
+
 /* Sphinx's objects in items of a list; not what has no place of its own. */
 static void test_objects_in_items(void **state)
 {
@@ -557,6 +601,7 @@ int main(void)
         TEST(test_others),
         TEST(test_long_signature),
         TEST(test_contents),
+        TEST(test_menus),
         TEST(test_objects_in_items),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

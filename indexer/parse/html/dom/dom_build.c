@@ -7,7 +7,8 @@
 
 /* The attributes that anybody here looks at, by their first letters. */
 static const char *const attributes['z' - 'a' + 1][7] = {
-    ['a' - 'a'] = {"accesskey", "alt", "alttext", "aria-hidden", "aria-label"},
+    ['a' - 'a'] = {"accesskey", "alt", "alttext", "aria-current", "aria-hidden",
+                   "aria-label"},
     ['c' - 'a'] = {"class", "colspan", "content"},
     ['d' - 'a'] = {"display", "data-bs-toggle", "data-toggle",
                    "data-mc-toc-path", "data-mc-path-to-help-system",

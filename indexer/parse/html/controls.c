@@ -1,0 +1,69 @@
+#include "indexer/parse/html/controls.h"
+
+#include "base/text.h"
+#include "indexer/parse/html/classes.h"
+
+enum { MAX_UP = 8, MAX_NODES = 32 };
+
+/* Bootstrap's names and those of others for what a screen reader reads alone. */
+static bool is_aloud(const xmlNode *element)
+{
+    static const char *const names[] = {"sr-only", "visually-hidden",
+                                        "visuallyhidden", "screen-reader-text"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (classes_has(element, names[i]))
+            return true;
+    return false;
+}
+
+/* Are all of its words read aloud alone?  Icons have few elements. */
+static bool shows_icon(const xmlNode *control)
+{
+    bool aloud = false, skip = false;
+    int left = MAX_NODES;
+    for (const xmlNode *at = dom_next(control, control, false); at;
+         at = dom_next(at, control, skip)) {
+        if (!left--)
+            return false;
+        skip = dom_is_element(at) && is_aloud(at);
+        aloud |= skip && dom_holds(at, DOM_HOLDS_TEXT);
+        if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text))
+            return false;
+    }
+    return aloud;
+}
+
+static const xmlNode *heading_around(const xmlNode *element)
+{
+    const xmlNode *at = element->parent;
+    for (int i = 0; i < MAX_UP && at && dom_is_element(at); i++) {
+        int tag = dom_tag(at);
+        if (tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6)
+            return at;
+        at = at->parent;
+    }
+    return NULL;
+}
+
+/* Where the button is all of a heading, it says what opens below. */
+static bool is_beside_words(const xmlNode *button)
+{
+    const xmlNode *heading = heading_around(button);
+    bool skip = false;
+    for (const xmlNode *at = heading ? dom_next(heading, heading, false) : NULL;
+         at; at = dom_next(at, heading, skip)) {
+        skip = dom_tag(at) == GUMBO_TAG_BUTTON;
+        if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text))
+            return true;
+    }
+    return false;
+}
+
+bool controls_is(const xmlNode *element)
+{
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_BUTTON && is_beside_words(element))
+        return true;
+    return (tag == GUMBO_TAG_A || tag == GUMBO_TAG_BUTTON) &&
+           shows_icon(element);
+}

@@ -1,0 +1,199 @@
+#include "tests/unit/support/parsing.h"
+
+/* What the makers of Web sites print around a manual's text. */
+
+/* Nodes by their titles, in order, up to NULL. */
+static void assert_titles(const char *html, const char *const *titles)
+{
+    struct tree *tree = parse(html);
+    uint32_t count = 0;
+    for (; titles[count]; count++) {
+        assert_in_range(count, 0, tree->count - 1);
+        assert_true(slice_is(tree->nodes[count].title, titles[count]));
+    }
+    assert_int_equal(tree->count, count);
+    tree_free(tree);
+}
+
+/* ExDoc, rustdoc, VitePress: a heading holds what is no part of it. */
+static void test_controls_in_titles(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {
+        "Pump", "Types", "start/1", "Struct pump::Valve", "Angle", NULL};
+    assert_titles(
+        "<h1>Pump <a href=x.ex rel=help><i class=icon></i> <span "
+        "class=sr-only>View Source</span></a></h1><p>a"
+        "<h2><a href=#types class=hover-link><i></i> <span class=sr-only>Link "
+        "to this section</span></a> Types</h2><p>b"
+        "<h2><button><span>start/1</span></button></h2><p>c"
+        "<h2>Struct <b>pump::Valve</b><button id=copy-path><img alt='Copy item "
+        "path' "
+        "src=c.svg></button></h2><p>d"
+        "<h2>Angle <a href=#angle aria-label='Permalink to "
+        "Angle'>\u200b</a></h2><p>e",
+        titles);
+    struct tree *tree =
+        parse("<h1>A</h1><p>See <a href=b.html>the valve <span "
+              "class=sr-only>(opens a window)</span></a>.</p><p><a "
+              "href=c><svg></svg><span class=sr-only>Edit</span></a></p>");
+    assert_int_equal(tree->nodes[0].block_count, 1);
+    assert_true(slice_is(tree->nodes[0].blocks[0].text,
+                         "See the valve (opens a window)."));
+    tree_free(tree);
+}
+
+/* Word, FrameMaker, WebWorks, LibreOffice: styles are classes. */
+static void test_paragraph_styles(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<title>Pump P7</title><p class=MsoTitle>Pump P7</p>"
+        "<p class=MsoTocHeading>Contents</p><p class=MsoToc1><a href=#_Toc1>1 "
+        "Use<span style='display:none'>....</span>2</a></p>"
+        "<h1><a name=_Toc1>1 Use</a></h1><p class=MsoNormal>Open it.<a "
+        "href=#_ftn1 name=_ftnref1>[1]</a></p>"
+        "<div class=Heading_2><a name=p1>1.1 Valve</a></div><div>b</div>"
+        "<p class=Heading3>Leaks</p><p>c</p>"
+        "<div class=heading-2><p>Not one</p></div>"
+        "<p class=MsoHeading2>1.2 Motor</p><p class=Headings>d</p>"
+        "<p class=Heading7>e</p><div id='Table of Contents1'><p>1 Use 3</p>"
+        "</div><div id=ftn1><p class=MsoFootnoteText><a href=#_ftnref1 "
+        "name=_ftn1>[1]</a> By hand.</p></div>");
+    static const struct {
+        const char *title;
+        uint32_t parent;
+    } nodes[] = {{"Pump P7", TREE_NONE},
+                 {"1 Use", 0},
+                 {"1.1 Valve", 1},
+                 {"Leaks", 2},
+                 {"1.2 Motor", 1}};
+    assert_int_equal(tree->count, sizeof nodes / sizeof *nodes);
+    for (uint32_t n = 0; n < tree->count; n++) {
+        assert_true(slice_is(tree->nodes[n].title, nodes[n].title));
+        assert_int_equal(tree->nodes[n].parent, nodes[n].parent);
+    }
+    assert_int_equal(tree->nodes[0].block_count, 0);
+    assert_int_equal(tree->nodes[1].block_count, 2);
+    assert_int_equal(tree->nodes[1].blocks[1].kind, BLOCK_NOTE);
+    assert_int_equal(tree->nodes[3].block_count, 2);
+    assert_int_equal(tree->nodes[4].block_count, 2);
+    tree_free(tree);
+}
+
+/* All tabs are read, whichever is in front. */
+static void test_tabs(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<h1>Install</h1><div role=tablist><div role=tab>apt</div></div><div "
+        "role=tabpanel><pre>apt install pump</pre></div><div role=tabpanel "
+        "hidden><pre>brew install pump</pre></div><div role=tabpanel "
+        "aria-hidden=true style='display: none'><pre>port pump</pre></div><p "
+        "hidden>a");
+    uint32_t code = 0;
+    for (uint32_t i = 0; i < tree->nodes[0].block_count; i++)
+        code += tree->nodes[0].blocks[i].kind == BLOCK_CODE;
+    assert_int_equal(code, 3);
+    const struct block *last =
+        &tree->nodes[0].blocks[tree->nodes[0].block_count - 1];
+    assert_true(slice_is(last->text, "port pump"));
+    tree_free(tree);
+}
+
+/* A space that Confluence wrote as HTML. */
+static void test_confluence(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<title>Pumps : Start</title><div id=breadcrumb-section><ol "
+        "id=breadcrumbs><li><span><a href=index.html>Pumps</a></span>"
+        "<li><span><a href=Use_1.html>Use</a></span></ol></div><h1 "
+        "id=title-heading><span>Pumps : Start</span></h1><div "
+        "class=page-metadata>Created by A, last modified on May 1</div><div "
+        "class=toc-macro><ul><li><a href=#s>Start</a></ul></div><h1 "
+        "id=s>Start</h1><div class='confluence-information-macro "
+        "confluence-information-macro-warning'><p class=title>Hot</p><div "
+        "class=confluence-information-macro-body><p>Wait.</p></div></div>"
+        "<p>Open it.</p><div class='pageSection group'><div "
+        "class=pageSectionHeader><h2 id=attachments>Attachments:</h2></div>"
+        "<div class=greybox><a href=attachments/p.png>p.png</a></div></div>");
+    assert_int_equal(tree->count, 2);
+    assert_true(tree->page.trail);
+    assert_true(slice_is(tree->page.up, "Use_1.html"));
+    assert_int_equal(tree->nodes[0].block_count, 0);
+    assert_int_equal(tree->nodes[1].block_count, 3);
+    assert_int_equal(tree->nodes[1].blocks[1].kind, BLOCK_NOTE);
+    assert_true(slice_is(tree->nodes[1].blocks[1].info, "warning"));
+    assert_true(slice_is(tree->nodes[1].blocks[2].text, "Open it."));
+    tree_free(tree);
+}
+
+/* ExDoc: the summary says what stands below it. */
+static void test_exdoc(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"Pump", "Functions", "start(p)", NULL};
+    assert_titles(
+        "<h1>Pump</h1><p>a<section id=summary class=details-list><h1>Summary"
+        "</h1><div class=summary><h2>Functions</h2><a href=#start/1>start(p)"
+        "</a><p>Starts.</div></section><section id=functions "
+        "class=details-list><h1>Functions</h1><section class=detail "
+        "id=start/1><div class=detail-header><h1>start(p)</h1></div><section "
+        "class=docstring><h2>Specs</h2><div class=specs><pre>start(p)</pre>"
+        "</div><p>Starts.</section></section></section>",
+        titles);
+}
+
+/* Docusaurus, VitePress, Quarto, Docsy: notes, with headings or without. */
+static void test_notes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *html, *kind;
+    } notes[] = {
+        {"<div class='theme-admonition theme-admonition-info admonition_x'><div"
+         ">info</div><p>Wait.</div>",
+         "info"},
+        {"<div class='danger custom-block'><p>DANGER</p><p>Wait.</div>",
+         "danger"},
+        {"<div class='callout callout-tip'><div>Tip</div><p>Wait.</div>",
+         "tip"},
+        {"<div class='alert alert-warning'><h4>Warning</h4><p>Wait.</div>",
+         "warning"}};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        struct tree *tree = parse(notes[i].html);
+        assert_int_equal(tree->count, 1);
+        assert_int_equal(tree->nodes[0].block_count, 1);
+        assert_int_equal(tree->nodes[0].blocks[0].kind, BLOCK_NOTE);
+        assert_true(slice_is(tree->nodes[0].blocks[0].info, notes[i].kind));
+        assert_true(slice_is(tree->nodes[0].blocks[0].text, "Wait."));
+        tree_free(tree);
+    }
+}
+
+/* GitBook: the page is called as its heading is, and has a place for what is found. */
+static void test_gitbook(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"Valves", "Leaks", NULL};
+    assert_titles("<title>Valves · Pump</title><div><h1>Valves</h1><p>a<h1>"
+                  "Leaks</h1><p>b</div><div class=search-results><h1><span>"
+                  "</span> results matching \"\"</h1><ul></ul><h1>No results "
+                  "matching \"\"</h1></div>",
+                  titles);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_controls_in_titles),
+        TEST(test_paragraph_styles),
+        TEST(test_tabs),
+        TEST(test_gitbook),
+        TEST(test_confluence),
+        TEST(test_exdoc),
+        TEST(test_notes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
