@@ -399,7 +399,7 @@ static const struct section library[] = {
     {0, "Source code for valves", "valve spring valve spring", NONE, NONE},
     {0, "Parts", "a valve has a spring and much more than that", NONE, NONE},
     {0, "See also", "spring, spring, spring", NONE, NONE},
-    {0, "v1.12.0 (2020-04-02)", "spring, spring, spring, spring", NONE, NONE},
+    {0, "v1.12.0 (2020-04-02)", "spring, spring", NONE, NONE},
     {0, "Library releases", "spring, spring", NONE, NONE},
     {0, "Valve module index", "spring, spring", NONE, NONE},
 };
