@@ -371,15 +371,35 @@ static int write_answer(struct asking *asking, struct err *err)
     return 0;
 }
 
+static int quote_from(struct asking *asking, const struct passages *passages,
+                      struct err *err)
+{
+    passages_free(&asking->units);
+    int code =
+        units_of(asking->snapshot, passages, asking->kinds, asking->extent,
+                 &asking->call->request->cancelled, &asking->units, err);
+    return code ? code
+                : answer_from_passages(asking->call, &asking->units,
+                                       asking->max, &asking->answer, err);
+}
+
+/* In brief by the first passage that can be quoted: what stands in no text, as the words
+ * of a picture, cannot. */
 static int quote_passages(struct asking *asking, struct err *err)
 {
+    bool brief = asking->extent == EXTENT_BRIEF;
+    struct passages some = asking->passages;
+    int code = 0;
     asking->answer.fresh = true;
-    int code = units_of(asking->snapshot, &asking->passages, asking->kinds,
-                        asking->extent, &asking->call->request->cancelled,
-                        &asking->units, err);
-    if (!code)
-        code = answer_from_passages(asking->call, &asking->units, asking->max,
-                                    &asking->answer, err);
+    for (size_t i = 0; i < asking->passages.count && !code; i++) {
+        if (asking->answer.count || (i && !brief))
+            break;
+        if (brief) {
+            some.items = &asking->passages.items[i];
+            some.count = 1;
+        }
+        code = quote_from(asking, &some, err);
+    }
     asking->kind = asking->answer.count ? "passages" : "none";
     return code;
 }

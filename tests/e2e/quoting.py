@@ -128,6 +128,17 @@ def brief_answers_define_what_is_named():
 
 
 @test
+def brief_answers_pass_over_what_cannot_be_quoted():
+    picture = '<figure><img src="a.png" alt="Gasket G7"></figure>'
+    told = "A gasket of another kind is told from a G7 by its grooves, of which it has six."
+    with house() as h:
+        h.write("m/b.html", page("Gasket G7", f"{picture}{PADDING}<p>{told}</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        found = h.json("ask", "how many grooves has the gasket G7", "--brief")
+        check([c["quote"] for c in found["citations"]] == [told] and "unquoted" not in found, found)
+
+
+@test
 def as_much_is_quoted_as_is_asked_for():
     section = "<p>A gasket seals a flange.</p><p>Paper gaskets are replaced each year.</p><p>Cork gaskets last for three.</p>"
     with house() as h:
