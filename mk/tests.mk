@@ -111,12 +111,12 @@ $O/tests/fuzz/fuzz_protocol: $(STAMP) $O/tests/fuzz/fuzz_protocol.o $(if $(filte
 	$(call link,$(BASE_LIBS))
 # An agent's end of the bridge, without the daemon's; and what is computed twice.
 OTHER_FUZZERS := $(patsubst %,$O/tests/fuzz/fuzz_%,mcp encoding nearest ranking)
-$O/tests/fuzz/fuzz_mcp: $(call objects,cli/mcp) $(PROTOCOL)
+$O/tests/fuzz/fuzz_mcp: $(filter-out $(MAINS) $O/cli/connection.o,$(CLI)) $(PROTOCOL)
 $O/tests/fuzz/fuzz_encoding: $(TREE)
 $O/tests/fuzz/fuzz_nearest $O/tests/fuzz/fuzz_ranking: $(MEMORY) $(TREE) $(patsubst %,$O/kernels/%.o,q8)
 $(OTHER_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(OTHER_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(BASE) | $(FAISS_C)
-	$(call link,$(FAISS_C) $(MEMORY_LIBS) $(BASE_LIBS))
+	$(call link,$(FAISS_C) -lz $(MEMORY_LIBS) $(BASE_LIBS))
 fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $(OTHER_FUZZERS) $O/tests/fuzz/fuzz_protocol $O/tests/fuzz/fuzz_pack $O/tests/fuzz/encode_pages
 fuzz:  ## fuzz the readers of pages, trees, tokenizers, models and chat templates, FUZZ_SECONDS each (needs clang)
 	@$(MAKE) --no-print-directory -s BUILD=fuzz CC=clang fuzzers
