@@ -129,12 +129,14 @@ def brief_answers_define_what_is_named():
 
 @test
 def brief_answers_pass_over_what_cannot_be_quoted():
-    picture = '<figure><img src="a.png" alt="Gasket G7"></figure>'
-    told = "A gasket of another kind is told from a G7 by its grooves, of which it has six."
+    picture = '<figure><img src="a.png" alt="Gasket G7X"></figure>'
+    told = "There are six grooves, which are cleaned each year."
     with house() as h:
-        h.write("m/b.html", page("Gasket G7", f"{picture}{PADDING}<p>{told}</p>"))
+        for n in range(20):
+            h.write(f"m/{n}.html", page(f"Part {n}", f"<p>Grooves of part {n} are cleaned.</p>"))
+        h.write("m/b.html", page("Gaskets", f"{picture}{PADDING}<p>{told}</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
-        found = h.json("ask", "how many grooves has the gasket G7", "--brief")
+        found = h.json("ask", "how many grooves has the G7X", "--brief")
         check([c["quote"] for c in found["citations"]] == [told] and "unquoted" not in found, found)
 
 
