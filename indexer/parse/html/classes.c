@@ -203,6 +203,7 @@ static const struct class_rule classes[] = {
     SKIP("theme-doc-version-banner", ON_DIV, "navigation"),
     NOTE("tip"),
     SKIP("toc", ON_BOX, "contents"),
+    SKIP("toc_header", ON_PIECE, "contents"), /* LilyPond */
     SKIP("tocset", ON_BOX, "contents"),
     SKIP("top-nav", ON_BOX, "navigation"),
     SKIP("topNav", ON_BOX, "navigation"),
