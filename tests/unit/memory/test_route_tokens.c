@@ -90,7 +90,7 @@ static void tokens_decide_among_the_best(void **state)
             said[n] = n == pumps[p] ? SAYS_ALL : SAYS_OTHER;
         tokens_house(&house, said);
         struct token_query *tokens = two_tokens();
-        struct route_request request = request_of("pump", ROUTE_AUTO);
+        struct route_request request = request_of("pumping", ROUTE_AUTO);
         request.embeds = true;
         struct route_result without = routed(&house, &request);
         request.tokens = tokens;
@@ -151,7 +151,7 @@ static void unknown_tokens_are_as_the_mean(void **state)
     struct house house;
     int said[COUNT(engine)] = {0};
     struct token_query *tokens = two_tokens();
-    struct route_request request = request_of("pump", ROUTE_AUTO);
+    struct route_request request = request_of("pumping", ROUTE_AUTO);
     tokens_house(&house, said);
     struct route_result without = routed(&house, &request);
     request.tokens = tokens;
