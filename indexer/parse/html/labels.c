@@ -11,13 +11,14 @@
 /* A run: so many labels, with so many words each, on average, up to the next. */
 enum { MIN_LABELS = 8, MIN_WORDS = 12, MIN_QUESTIONS = 3 };
 enum {
-    MAX_LABEL = 200, /* bytes of a label */
-    MAX_KINDS = 16,  /* that are counted on a page */
-    MAX_LOOK = 32,   /* nodes of a label */
-    MAX_ANCHORS = 8, /* right above a label */
-    MIN_NAME = 2,    /* letters and digits of an anchor */
-    MIN_ENDING = 5,  /* the same, where it is the end of a name */
-    MAX_LETTERS = 4  /* before the number of a question: "q12" */
+    MAX_LABEL = 200,  /* bytes of a label */
+    MAX_KINDS = 16,   /* that are counted on a page */
+    MAX_LOOK = 32,    /* nodes of a label */
+    MAX_ANCHORS = 8,  /* right above a label */
+    MAX_LINKS = 1024, /* to places in the page */
+    MIN_NAME = 2,     /* letters and digits of an anchor */
+    MIN_ENDING = 5,   /* the same, where it is the end of a name */
+    MAX_LETTERS = 4   /* before the number of a question: "q12" */
 };
 
 static const unsigned no_label = DOM_HOLDS_HEADING | DOM_HOLDS_TABLE |
@@ -151,6 +152,62 @@ static bool has_anchor(const xmlNode *element, struct slice label,
     return has_anchor_above(element, label, compare);
 }
 
+/* ---- Links to places in the page ---- */
+
+static struct buf label_text(const xmlNode *element);
+
+static void add_link(struct labels *labels, const xmlNode *element)
+{
+    const char *url =
+        dom_tag(element) == GUMBO_TAG_A ? dom_attribute(element, "href") : NULL;
+    if (!url || url[0] != '#' || labels->link_count == MAX_LINKS)
+        return;
+    struct buf text = label_text(element);
+    if (!text.size) {
+        buf_free(&text);
+        return;
+    }
+    MEM_RESERVE(labels->links, &labels->link_capacity, labels->link_count + 1);
+    labels->links[labels->link_count++] = (struct label_link){url + 1, text};
+}
+
+static bool is_linked_from(const struct labels *labels, const char *anchor,
+                           struct slice label)
+{
+    for (size_t i = 0; i < labels->link_count; i++)
+        if (!strcmp(labels->links[i].anchor, anchor) &&
+            slice_equal(buf_slice(&labels->links[i].text), label))
+            return true;
+    return false;
+}
+
+static bool leads_to(const struct labels *labels, const xmlNode *node,
+                     struct slice label)
+{
+    static const char *const names[] = {"id", "name"};
+    bool leads = false;
+    for (int i = 0; dom_is_element(node) && i < 2; i++) {
+        const char *anchor = dom_attribute(node, names[i]);
+        leads |= anchor && is_linked_from(labels, anchor, label);
+    }
+    return leads;
+}
+
+/* Does the page link to an anchor of the label, or one right above it, in its words? */
+static bool is_linked(const struct labels *labels, const xmlNode *element,
+                      struct slice label)
+{
+    int left = MAX_LOOK;
+    bool linked = leads_to(labels, element->parent, label);
+    for (const xmlNode *at = element; at && !linked && left--;
+         at = dom_next(at, element, false))
+        linked = leads_to(labels, at, label);
+    for (const xmlNode *at = element->prev;
+         at && !linked && left-- && is_empty(at); at = at->prev)
+        linked = leads_to(labels, at, label);
+    return linked;
+}
+
 /* ---- A label ---- */
 
 /* The text of the element, white space folded; empty: it has too much. */
@@ -203,6 +260,23 @@ static bool is_bold(const xmlNode *element)
     return !rest && (tag == GUMBO_TAG_B || tag == GUMBO_TAG_STRONG);
 }
 
+/* "<b>Why does it leak?</b><br>Because ...", at the head of a paragraph, or all of it. */
+static bool is_run_in(const xmlNode *node)
+{
+    int tag = dom_tag(node), above = dom_tag(node->parent);
+    if ((tag != GUMBO_TAG_A && tag != GUMBO_TAG_B && tag != GUMBO_TAG_STRONG) ||
+        (above != GUMBO_TAG_P && above != GUMBO_TAG_DIV) ||
+        !dom_holds(node, DOM_HOLDS_TEXT) ||
+        (tag == GUMBO_TAG_A && !is_bold(node)))
+        return false;
+    const xmlNode *before = node->prev, *behind = node->next;
+    while (before && is_empty(before) && dom_tag(before) != GUMBO_TAG_BR)
+        before = before->prev;
+    while (behind && is_empty(behind) && dom_tag(behind) != GUMBO_TAG_BR)
+        behind = behind->next;
+    return !before && (!behind || dom_tag(behind) == GUMBO_TAG_BR);
+}
+
 /* "Q: How do I ...?", "Q12. Why ...?", "Question 3: ..." */
 static bool is_question(struct slice label)
 {
@@ -221,16 +295,23 @@ static bool is_question(struct slice label)
 
 enum label { NO_LABEL, NAMED, QUESTION };
 
-static enum label label_of(const xmlNode *node)
+static enum label label_of(const struct labels *labels, const xmlNode *node)
 {
+    bool run_in = is_run_in(node);
+    if (!run_in && !may_be_label(node))
+        return NO_LABEL;
     struct buf text = label_text(node);
     struct slice label = buf_slice(&text);
-    bool named =
-        text.size && (is_hidden(node) ? has_anchor_above(node, label, equals)
-                                      : has_anchor(node, label, resembles) ||
-                                            (is_bold(node) &&
-                                             has_anchor(node, label, numbers)));
-    bool question = text.size && !named && is_question(label);
+    bool named = false, question = false;
+    if (text.size && run_in) {
+        named = is_linked(labels, node, label);
+    } else if (text.size && is_hidden(node)) {
+        named = has_anchor_above(node, label, equals);
+    } else if (text.size) {
+        named = has_anchor(node, label, resembles) ||
+                (is_bold(node) && has_anchor(node, label, numbers));
+        question = !named && is_question(label);
+    }
     buf_free(&text);
     return named ? NAMED : question ? QUESTION : NO_LABEL;
 }
@@ -308,9 +389,12 @@ struct labels labels_find(const struct dom *dom)
     struct labels labels = {0};
     const xmlNode *top = (const xmlNode *)dom->doc;
     size_t words = 0, runs = 0;
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, false))
+        if (dom_is_element(at))
+            add_link(&labels, at);
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
         enum label label =
-            dom_is_element(at) && may_be_label(at) ? label_of(at) : NO_LABEL;
+            dom_is_element(at) ? label_of(&labels, at) : NO_LABEL;
         if (!dom_is_element(at))
             words += words_in(dom_text(at)->text);
         else if (label != NO_LABEL)
@@ -325,14 +409,16 @@ struct labels labels_find(const struct dom *dom)
 
 void labels_free(struct labels *labels)
 {
+    for (size_t i = 0; i < labels->link_count; i++)
+        buf_free(&labels->links[i].text);
+    free(labels->links);
     free(labels->kinds);
     *labels = (struct labels){0};
 }
 
 bool labels_has(const struct labels *labels, const xmlNode *element)
 {
-    enum label label =
-        labels->count && may_be_label(element) ? label_of(element) : NO_LABEL;
+    enum label label = labels->count ? label_of(labels, element) : NO_LABEL;
     return label != NO_LABEL && kind_of(labels, element, label == QUESTION);
 }
 

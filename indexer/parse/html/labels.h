@@ -1,6 +1,7 @@
-/* Labels: short lines with an anchor that is called as they are, many of one
- * kind on a page, each above what it names, and questions above their answers ("Q: How
- * ...?").  A page of such a run is looked up entry by entry, whatever tool made it. */
+/* Labels: short lines with an anchor that is called as they are, or that the page links to
+ * in their very words, many of one kind on a page, each above what it names, and
+ * questions above their answers ("Q: How ...?").  A page of such a run is looked up
+ * entry by entry, whatever tool made it. */
 #ifndef INDEXER_PARSE_HTML_LABELS_H
 #define INDEXER_PARSE_HTML_LABELS_H
 
@@ -14,9 +15,17 @@ struct label_kind {
     size_t first, last; /* words of the page before the first and the last */
 };
 
+/* A link of the page to a place in it. */
+struct label_link {
+    const char *anchor; /* of the dom */
+    struct buf text;    /* white space folded */
+};
+
 struct labels {
     struct label_kind *kinds; /* [count] */
     size_t count, capacity;
+    struct label_link *links; /* [link_count] */
+    size_t link_count, link_capacity;
 };
 
 /* Finds the kinds of label of which the page has a run.  Free with labels_free,

@@ -46,6 +46,36 @@ static void test_controls_in_titles(void **state)
     tree_free(tree);
 }
 
+/* Questions in bold at the head of their answer, which the page's own list links to in
+ * these words; bold words that it does not are text. */
+static void test_questions_that_are_linked(void **state)
+{
+    (void)state;
+    struct buf html = {0};
+    buf_put_text(&html, "<h1>FAQ</h1><ul>");
+    for (int i = 0; i < 8; i++)
+        buf_printf(&html, "<li><a href=#a%d>Why does valve %d\n leak?</a>", i,
+                   i);
+    buf_put_text(&html, "</ul><p><a id=b><b>Beware</b></a><br>of it all.</p>");
+    for (int i = 0; i < 8; i++)
+        buf_printf(&html,
+                   "<p><a id=a%d><b>Why does valve %d leak?</b></a><br>Its "
+                   "seal, which is of cork, is worn out and has to be "
+                   "replaced by another.</p><p><b>%d</b></p>",
+                   i, i, i);
+    struct tree *tree = parse(html.data);
+    assert_int_equal(tree->count, 9);
+    for (uint32_t i = 1; i < tree->count; i++) {
+        assert_true(
+            slice_starts(tree->nodes[i].title, slice_of("Why does valve ")));
+        assert_true(slice_starts(tree->nodes[i].blocks[0].text,
+                                 slice_of("Its seal, ")));
+        assert_int_equal(tree->nodes[i].anchor.data[1], '0' + (int)i - 1);
+    }
+    tree_free(tree);
+    buf_free(&html);
+}
+
 /* Word, FrameMaker, WebWorks, LibreOffice: styles are classes. */
 static void test_paragraph_styles(void **state)
 {
