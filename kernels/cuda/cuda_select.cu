@@ -349,12 +349,12 @@ constexpr size_t GROUP_MOST_CHUNKS = 1 << 17; /* whose groups a block holds */
 constexpr size_t GROUP_MOST_HEADS = 64;       /* of a group */
 constexpr size_t FINE_CHUNKS = 4096;          /* up to which groups are small */
 
-static bool are_for_groups(const struct hils_source &s, size_t chunks)
+static bool are_for_groups(const struct hils_source &s)
 {
     return cuda_has_warpgroups() && are_bf16(&s.pages) && !s.summaries.means &&
            s.d <= GROUP_WIDTH && s.group <= GROUP_MOST_HEADS &&
-           s.sizes.m >= GROUP_LEAST && chunks >= GROUP_LEAST_CHUNKS &&
-           chunks <= GROUP_MOST_CHUNKS;
+           s.sizes.m >= GROUP_LEAST && s.sizes.chunks >= GROUP_LEAST_CHUNKS &&
+           s.sizes.chunks <= GROUP_MOST_CHUNKS;
 }
 
 /* Queries of a batch, all of which are as large, as far as tiles allow. */
@@ -409,7 +409,8 @@ static int choose_of_groups(struct kernel_run *run, const struct hils_source &s,
                               a, s);
 }
 
-/* s.sizes.chunks are no more than there are. */
+/* s.sizes.chunks are no more than there are.  KERNEL_NO_MEMORY: scores may have room
+ * all the same. */
 static int choose_by_groups(struct kernel_run *run, int32_t *chosen,
                             const float *q, const struct hils_source &s)
 {
@@ -468,34 +469,14 @@ static size_t roomy(size_t chunks)
     return cuda_ceil(chunks, each) * each;
 }
 
-int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
-                     const float *qhat, const struct kernel_pages *pages,
-                     const struct kernel_summaries *summaries,
-                     const int32_t *position, const int32_t *landmark,
-                     const struct kernel_hils *asked)
+/* Scores of all chunks, of as many queries at once as there is room for. */
+static int choose_by_scores(struct kernel_run *run, int32_t *chosen,
+                            const float *q, const struct hils_source &s)
 {
-    struct kernel_hils steady = hils_steady(*asked);
-    const struct kernel_hils *sizes = &steady;
-    if (!sizes->m || !sizes->d)
-        return KERNEL_OK;
-    if (sizes->d > TILE_MAX_WIDTH || sizes->hq > CUDA_MAX_SHARED / 8 ||
-        asked->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
-        sizes->chunk > INT32_MAX || !are_known(pages) ||
-        !are_alike(summaries, pages) || summaries->means > INT32_MAX)
-        return KERNEL_UNSUPPORTED;
-    steady.chunks = sizes->m <= SCORE_FEW
-                        ? roomy(asked->chunks)
-                        : cuda_ceil(asked->chunks, 2) * 2; /* cuda_select.h */
-    struct hils_source s =
-        hils_source_of(qhat, pages, summaries, position, landmark, sizes);
-    if (are_for_groups(s, asked->chunks)) {
-        s.sizes.chunks = asked->chunks;
-        return choose_by_groups(run, chosen, q, s);
-    }
-    size_t each = sizes->chunks * sizes->hq, means = summaries->means;
-    size_t batch =
-        each ? CHOOSE_MAX_SCORES / each / (means ? means : 1) : sizes->m;
-    batch = batch < 1 ? 1 : batch < sizes->m ? batch : sizes->m;
+    const struct kernel_hils &z = s.sizes;
+    size_t each = z.chunks * z.hq, means = s.summaries.means;
+    size_t batch = each ? CHOOSE_MAX_SCORES / each / (means ? means : 1) : z.m;
+    batch = batch < 1 ? 1 : batch < z.m ? batch : z.m;
     batch = batch < CUDA_MAX_ROWS ? batch : CUDA_MAX_ROWS;
     cuda_workspace scores(run), logs(run), sums(run), bests(run), worths(run);
     cuda_workspace eaches(run);
@@ -506,10 +487,10 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
     bool few = batch <= SCORE_FEW;
     if (means && !few)
         a.each = eaches.take<float>(batch, each, means);
-    float *log = logs.take<float>(few ? 0 : parts, batch, sizes->hq);
+    float *log = logs.take<float>(few ? 0 : parts, batch, z.hq);
     a.log = log;
     a.parts = parts;
-    a.chunks = sizes->chunks;
+    a.chunks = z.chunks;
     a.splits = splits_of(s, batch);
     a.stream = cuda_stream_number(run);
     bool fine = a.score && log && (a.each || !means || few);
@@ -517,20 +498,47 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
         size_t logs_of_few = few_logs() * (few ? batch : SCORE_FEW);
         size_t count = a.splits * batch;
         a.sum = sums.take<float>(count > logs_of_few ? count : logs_of_few,
-                                 sizes->hq);
+                                 z.hq);
         fine = a.sum;
     }
     if (a.splits > 1 && fine) {
-        size_t rows = batch * sizes->hkv;
-        a.best = bests.take<int32_t>(rows, a.splits, sizes->top_k);
-        a.worth = worths.take<float>(rows, a.splits, sizes->top_k);
+        size_t rows = batch * z.hkv;
+        a.best = bests.take<int32_t>(rows, a.splits, z.top_k);
+        a.worth = worths.take<float>(rows, a.splits, z.top_k);
         fine = a.best && a.worth;
     }
     int code = fine ? KERNEL_OK : KERNEL_NO_MEMORY;
-    for (; !code && a.first < sizes->m; a.first += batch) {
-        size_t left = sizes->m - a.first;
+    for (; !code && a.first < z.m; a.first += batch) {
+        size_t left = z.m - a.first;
         a.m = left < batch ? left : batch;
         code = choose_batch(run, s, a, {log, q, a.first, a.m, parts});
     }
     return code;
+}
+
+int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
+                     const float *qhat, const struct kernel_pages *pages,
+                     const struct kernel_summaries *summaries,
+                     const int32_t *position, const int32_t *landmark,
+                     const struct kernel_hils *asked)
+{
+    struct kernel_hils sizes = hils_steady(*asked);
+    if (!sizes.m || !sizes.d)
+        return KERNEL_OK;
+    if (sizes.d > TILE_MAX_WIDTH || sizes.hq > CUDA_MAX_SHARED / 8 ||
+        asked->n > INT32_MAX || sizes.m > INT32_MAX / sizes.hq ||
+        sizes.chunk > INT32_MAX || !are_known(pages) ||
+        !are_alike(summaries, pages) || summaries->means > INT32_MAX)
+        return KERNEL_UNSUPPORTED;
+    struct hils_source s =
+        hils_source_of(qhat, pages, summaries, position, landmark, &sizes);
+    if (are_for_groups(s)) {
+        int code = choose_by_groups(run, chosen, q, s);
+        if (code != KERNEL_NO_MEMORY)
+            return code;
+    }
+    s.sizes.chunks = sizes.m <= SCORE_FEW
+                         ? roomy(sizes.chunks)
+                         : cuda_ceil(sizes.chunks, 2) * 2; /* cuda_select.h */
+    return choose_by_scores(run, chosen, q, s);
 }

@@ -122,8 +122,48 @@ static struct kernel_summaries put_what_is_known(struct bench *b,
         .type = b->kept};
 }
 
-/* The same on the bench, keys and values in pages of one chunk, by slots or by
+/* The inputs on the bench, keys and values in pages of one chunk, by slots or by
  * heads. */
+struct laid {
+    struct kernel_pages pages;
+    struct kernel_summaries summaries;
+    const float *q, *qhat;
+    const int32_t *position, *landmark;
+    int32_t *chosen; /* room for a choice */
+};
+
+static struct laid lay(struct bench *b, const struct hils *h, bool by_head)
+{
+    const struct kernel_hils *z = &h->sizes;
+    return (struct laid){
+        .pages = {.keys =
+                      lay_pages(b, h->k, z->n, z->hkv, z->d, z->chunk, by_head),
+                  .values =
+                      lay_pages(b, h->v, z->n, z->hkv, z->d, z->chunk, by_head),
+                  .slots = z->chunk,
+                  .type = b->kept,
+                  .by_head = by_head},
+        .summaries = put_what_is_known(b, h),
+        .q = put(b, h->q, h->queries),
+        .qhat = put(b, h->qhat, h->queries),
+        .position = put_i32(b, h->position, z->m),
+        .landmark = h->landmark ? put_i32(b, h->landmark, z->n) : NULL,
+        .chosen = put_i32(b, NULL, h->chosen)};
+}
+
+/* Their choice; mine: a host array. */
+static bool choose(struct bench *b, const struct hils *h, const struct laid *at,
+                   int32_t *mine)
+{
+    return done(b, "hils_choose",
+                b->table->hils_choose(&b->run, at->chosen, at->q, at->qhat,
+                                      &at->pages, &at->summaries, at->position,
+                                      at->landmark, &h->sizes)) &&
+           !b->table->download(&b->run, mine, at->chosen,
+                               h->chosen * sizeof *mine);
+}
+
+/* The same on the bench. */
 static void check_hils(struct bench *b, const struct hils *h,
                        const int32_t *chosen, const float *expected,
                        bool by_head)
@@ -131,41 +171,27 @@ static void check_hils(struct bench *b, const struct hils *h,
     const struct kernel_hils *z = &h->sizes;
     int32_t *choice = mem_alloc(h->chosen * sizeof *choice);
     float *host = poisoned(h->queries);
-    const float *q = put(b, h->q, h->queries);
-    const float *qhat = put(b, h->qhat, h->queries);
-    struct kernel_pages pages = {
-        .keys = lay_pages(b, h->k, z->n, z->hkv, z->d, z->chunk, by_head),
-        .values = lay_pages(b, h->v, z->n, z->hkv, z->d, z->chunk, by_head),
-        .slots = z->chunk,
-        .type = b->kept,
-        .by_head = by_head};
-    struct kernel_summaries summaries = put_what_is_known(b, h);
-    const int32_t *position = put_i32(b, h->position, z->m);
-    const int32_t *landmark =
-        h->landmark ? put_i32(b, h->landmark, z->n) : NULL;
+    const struct laid at = lay(b, h, by_head);
     const int32_t *right = put_i32(b, chosen, h->chosen);
-    int32_t *mine = put_i32(b, NULL, h->chosen);
     float *out = put(b, NULL, h->queries);
-    if (done(b, "hils_choose",
-             b->table->hils_choose(&b->run, mine, q, qhat, &pages, &summaries,
-                                   position, landmark, z))) {
-        b->table->download(&b->run, choice, mine, h->chosen * sizeof *choice);
+    if (choose(b, h, &at, choice))
         check_same(b->label, "hils_choose", choice, chosen,
                    h->chosen * sizeof *choice);
-    }
     if (done(b, "hils_attention",
-             b->table->hils_attention(&b->run, out, q, qhat, &pages, &summaries,
-                                      position, landmark, right, z)))
+             b->table->hils_attention(&b->run, out, at.q, at.qhat, &at.pages,
+                                      &at.summaries, at.position, at.landmark,
+                                      right, z)))
         check_attention(b, "hils_attention", out, expected, h->queries,
                         z->m * z->hq / z->hkv);
     if (on_processor(b)) {
-        b->table->hils_choose(&alone, choice, q, qhat, &pages, &summaries,
-                              position, landmark, z);
-        b->table->hils_attention(&alone, host, q, qhat, &pages, &summaries,
-                                 position, landmark, right, z);
+        b->table->hils_choose(&alone, choice, at.q, at.qhat, &at.pages,
+                              &at.summaries, at.position, at.landmark, z);
+        b->table->hils_attention(&alone, host, at.q, at.qhat, &at.pages,
+                                 &at.summaries, at.position, at.landmark, right,
+                                 z);
         check_same(b->label, "hils on one thread", out, host,
                    h->queries * sizeof *host);
-        check_same(b->label, "hils's choice on one thread", mine, choice,
+        check_same(b->label, "hils's choice on one thread", at.chosen, choice,
                    h->chosen * sizeof *choice);
     }
     settle(b, "hils");
@@ -356,20 +382,8 @@ static void drive_rounded_choice(struct bench *b, size_t m)
     int32_t *mine = mem_alloc(h.chosen * sizeof *mine);
     float *out = poisoned(h.queries);
     run_hils(ref, &alone, &h, whole, out);
-    struct kernel_pages pages = {
-        .keys = lay_pages(b, h.k, z.n, z.hkv, z.d, z.chunk, true),
-        .values = lay_pages(b, h.v, z.n, z.hkv, z.d, z.chunk, true),
-        .slots = z.chunk,
-        .type = b->kept,
-        .by_head = true};
-    struct kernel_summaries summaries = put_what_is_known(b, &h);
-    int32_t *choice = put_i32(b, NULL, h.chosen);
-    if (done(b, "hils_choose",
-             b->table->hils_choose(&b->run, choice, put(b, h.q, h.queries),
-                                   put(b, h.qhat, h.queries), &pages,
-                                   &summaries, put_i32(b, h.position, z.m),
-                                   put_i32(b, h.landmark, z.n), &h.sizes)))
-        b->table->download(&b->run, mine, choice, h.chosen * sizeof *mine);
+    const struct laid at = lay(b, &h, true);
+    assert_true(choose(b, &h, &at, mine));
     for (size_t row = 0; row < z.m * z.hkv; row++)
         others += chosen_otherwise(&h, row / z.hkv, row % z.hkv,
                                    mine + row * z.top_k, whole + row * z.top_k);
@@ -457,6 +471,36 @@ DRIVE_PAGES(hils)
 DRIVE(nothing)
 
 /* ---- What must hold ---- */
+
+/* Whichever allocation fails: what asks for less chooses the same. */
+static void choices_go_on_with_less_memory(void **state)
+{
+    (void)state;
+    enum { ALLOCATIONS = 11 };
+    const char *reason = NULL;
+    struct bench b = {
+        .table = kernels_emulated(&reason), .random = 7, .kept = KERNEL_BF16};
+    struct kernel_hils z = {32, 1100, 0, 1, 1, 8, 2, 20, 4, false, false};
+    if (!b.table)
+        return;
+    struct hils h = make_hils(&b, z, true, 1);
+    keep(&b, h.key, h.summaries);
+    int32_t *expected = mem_alloc(h.chosen * sizeof *expected);
+    int32_t *mine = mem_alloc(h.chosen * sizeof *mine);
+    const struct laid at = lay(&b, &h, true);
+    assert_true(choose(&b, &h, &at, expected));
+    for (unsigned i = 0; i < ALLOCATIONS; i++) {
+        snprintf(b.label, sizeof b.label, "allocation %u", i);
+        emulated_fail(EMULATED_NO_MEMORY, i);
+        assert_true(choose(&b, &h, &at, mine));
+        check_same(b.label, "hils_choose", mine, expected,
+                   h.chosen * sizeof *mine);
+    }
+    settle(&b, "less memory");
+    free(expected);
+    free(mine);
+    free_hils(&h);
+}
 
 /* exact with all candidates is full attention, softmax1 aside. */
 static void all_chunks_are_full_attention(void **state)
@@ -838,6 +882,7 @@ int main(void)
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(tiles_do_not_matter),
         cmocka_unit_test(long_lists_are_joined),
+        cmocka_unit_test(choices_go_on_with_less_memory),
         cmocka_unit_test(all_chunks_are_full_attention),
         cmocka_unit_test(hils_sees_what_it_may),
         cmocka_unit_test(hils_step_is_prefill),
