@@ -375,7 +375,7 @@ static size_t chosen_otherwise(const struct hils *h, size_t i, size_t head,
  * queries choose the same chunks but for such as are nearly equal. */
 static void drive_rounded_choice(struct bench *b, size_t m)
 {
-    struct kernel_hils z = {m, 2000, 0, 4, 4, 64, 4, 20, 16, false, false};
+    struct kernel_hils z = {m, 2200, 0, 4, 4, 64, 4, 20, 16, false, false};
     struct hils h = make_hils(b, z, true, 4);
     size_t others = 0;
     int32_t *whole = mem_alloc(h.chosen * sizeof *whole);
