@@ -364,7 +364,7 @@ static size_t group_batch(const struct hils_source &s, size_t groups,
     const struct kernel_hils &z = s.sizes;
     size_t each = z.hq * (key_tiles * groups + GROUP_WIDTH) +
                   z.hkv * LIST_ROOM * (sizeof(struct found_chunk) / 4);
-    size_t most = CHOOSE_MAX_SCORES / each / GROUP_TILE * GROUP_TILE;
+    size_t most = choose_max_scores() / each / GROUP_TILE * GROUP_TILE;
     most = most ? most : GROUP_TILE;
     size_t even = cuda_ceil(z.m, cuda_ceil(z.m, most));
     return cuda_ceil(even, GROUP_TILE) * GROUP_TILE;
@@ -475,7 +475,8 @@ static int choose_by_scores(struct kernel_run *run, int32_t *chosen,
 {
     const struct kernel_hils &z = s.sizes;
     size_t each = z.chunks * z.hq, means = s.summaries.means;
-    size_t batch = each ? CHOOSE_MAX_SCORES / each / (means ? means : 1) : z.m;
+    size_t batch =
+        each ? choose_max_scores() / each / (means ? means : 1) : z.m;
     batch = batch < 1 ? 1 : batch < z.m ? batch : z.m;
     batch = batch < CUDA_MAX_ROWS ? batch : CUDA_MAX_ROWS;
     cuda_workspace scores(run), logs(run), sums(run), bests(run), worths(run);

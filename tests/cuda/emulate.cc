@@ -496,6 +496,18 @@ extern "C" void emulated_memory(size_t bytes)
     allocations_left = -1;
 }
 
+static size_t max_scores;
+
+extern "C" void emulated_max_scores(size_t count)
+{
+    max_scores = count;
+}
+
+size_t emulated_most_scores(size_t usual)
+{
+    return max_scores ? max_scores : usual;
+}
+
 /* Whether it is the one that fails. */
 static bool fails(long *left)
 {

@@ -54,6 +54,8 @@ void emulated_without_blas(bool missing);
 /* Whether the device is one without wgmma (kernels/cuda/cuda_warpgroup.h), from now
  * on. */
 void emulated_without_warpgroups(bool missing);
+/* How many scores of chunks a choice holds at once, from now on; 0: as on a device. */
+void emulated_max_scores(size_t count);
 /* Launches so far; cuBLASLt's are none. */
 size_t emulated_launches(void);
 

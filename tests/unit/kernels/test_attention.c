@@ -406,6 +406,21 @@ static bool is_excluded(const struct bench *b, size_t turn)
            (turn + b->shift + bf16) % 2;
 }
 
+/* So many chunks that they are weighed in larger groups, and queries that are not all
+ * asked about at once. */
+static void drive_many_chunks(struct bench *b)
+{
+    enum { FEW_SCORES = 200000 };
+    static const struct kernel_hils many = {33, 8600, 0, 2,     1,    8,
+                                            2,  20,   5, false, false},
+                                    batches = {150, 1100, 0, 3,     1,    24,
+                                               2,   30,   5, false, false};
+    drive_hils_of(b, many, true, 1, true, 0);
+    emulated_max_scores(FEW_SCORES);
+    drive_hils_of(b, batches, true, 1, true, 0);
+    emulated_max_scores(0);
+}
+
 static void drive_hils(struct bench *b)
 {
     static const struct {
@@ -427,8 +442,11 @@ static void drive_hils(struct bench *b)
         }
     drive_hils_ties(b, 2);
     drive_hils_ties(b, 40);
-    for (size_t m = 2; m < 40 && b->kept == KERNEL_BF16; m += 30)
-        drive_rounded_choice(b, m);
+    if (b->kept == KERNEL_F32)
+        return;
+    drive_rounded_choice(b, 2);
+    drive_rounded_choice(b, 32);
+    drive_many_chunks(b);
 }
 
 /* No queries, no chunks: nothing is touched. */

@@ -447,6 +447,8 @@ static inline cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...),
     return emulated_allow(reinterpret_cast<const void *>(kernel), bytes);
 }
 bool emulated_allowed(const void *kernel, size_t bytes);
+/* Of choices, as emulated_max_scores says. */
+size_t emulated_most_scores(size_t usual);
 
 /* Runs body(argument) once for every thread of every block, when it is the stream's
  * turn: the argument's `bytes` are copied until then. */
