@@ -347,14 +347,34 @@ constexpr size_t GROUP_LEAST = 32;            /* queries */
 constexpr size_t GROUP_LEAST_CHUNKS = 512;    /* fewer are chosen from sooner */
 constexpr size_t GROUP_MOST_CHUNKS = 1 << 17; /* whose groups a block holds */
 constexpr size_t GROUP_MOST_HEADS = 64;       /* of a group */
-constexpr size_t FINE_CHUNKS = 4096;          /* up to which groups are small */
+constexpr size_t GROUP_MOST_CHOSEN = LIST_ROOM / 16; /* lists have more */
+constexpr size_t FINE_CHUNKS = 4096; /* up to which groups are small, */
+constexpr size_t FINE_CHOSEN = 32;   /* and of more than are chosen */
 
 static bool are_for_groups(const struct hils_source &s)
 {
     return cuda_has_warpgroups() && are_bf16(&s.pages) && !s.summaries.means &&
            s.d <= GROUP_WIDTH && s.group <= GROUP_MOST_HEADS &&
            s.sizes.m >= GROUP_LEAST && s.sizes.chunks >= GROUP_LEAST_CHUNKS &&
-           s.sizes.chunks <= GROUP_MOST_CHUNKS;
+           s.sizes.chunks <= GROUP_MOST_CHUNKS &&
+           s.sizes.top_k <= GROUP_MOST_CHOSEN;
+}
+
+/* What find_limits takes of shared memory. */
+static size_t limit_bytes(const struct hils_source &s, size_t orders)
+{
+    return LIST_WARPS * (orders + s.group) * sizeof(float);
+}
+
+/* Fewer groups than chunks that are chosen are no limit.  Small ones of few chunks and
+ * for many chosen, as long as a block holds them. */
+static unsigned groups_of(const struct hils_source &s, size_t key_tiles)
+{
+    bool fine =
+        s.sizes.chunks <= FINE_CHUNKS || s.sizes.top_k > FINE_CHOSEN;
+    return fine && limit_bytes(s, key_tiles * MANY_GROUPS) <= CUDA_MAX_MORE
+               ? MANY_GROUPS
+               : FEW_GROUPS;
 }
 
 /* Queries of a batch, all of which are as large, as far as tiles allow. */
@@ -392,8 +412,7 @@ static int choose_of_groups(struct kernel_run *run, const struct hils_source &s,
     code = code ? code
                 : cuda_launch(
                       run, find_limits,
-                      {lists, 1, 1, LIST_THREADS,
-                       LIST_WARPS * (orders + s.group) * sizeof(float)},
+                      {lists, 1, 1, LIST_THREADS, limit_bytes(s, orders)},
                       a, s);
     code = code ? code : cuda_launch(run, keep_candidates, walks, a, s);
     code = code ? code
@@ -416,7 +435,7 @@ static int choose_by_groups(struct kernel_run *run, int32_t *chosen,
 {
     const struct kernel_hils &z = s.sizes;
     const size_t key_tiles = cuda_ceil(z.chunks, GROUP_TILE);
-    const unsigned groups = z.chunks <= FINE_CHUNKS ? MANY_GROUPS : FEW_GROUPS;
+    const unsigned groups = groups_of(s, key_tiles);
     const size_t batch = group_batch(s, groups, key_tiles);
     const size_t tiles = batch / GROUP_TILE, lists = batch * z.hkv;
     const size_t parts = cuda_ceil(8 * size_t{cuda_processors()}, tiles * z.hq);

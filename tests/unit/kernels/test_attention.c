@@ -406,16 +406,19 @@ static bool is_excluded(const struct bench *b, size_t turn)
            (turn + b->shift + bf16) % 2;
 }
 
-/* So many chunks that they are weighed in larger groups, and queries that are not all
- * asked about at once. */
+/* So many chunks that they are weighed in larger groups, unless many are chosen; and
+ * queries that are not all asked about at once. */
 static void drive_many_chunks(struct bench *b)
 {
     enum { FEW_SCORES = 200000 };
     static const struct kernel_hils many = {33, 8600, 0, 2,     1,    8,
                                             2,  20,   5, false, false},
+                                    more_chosen = {33, 8600, 0,  2,     1,    8,
+                                                   2,  20,   40, false, false},
                                     batches = {150, 1100, 0, 3,     1,    24,
                                                2,   30,   5, false, false};
     drive_hils_of(b, many, true, 1, true, 0);
+    drive_hils_of(b, more_chosen, true, 1, true, 0);
     emulated_max_scores(FEW_SCORES);
     drive_hils_of(b, batches, true, 1, true, 0);
     emulated_max_scores(0);
@@ -518,6 +521,38 @@ static void choices_go_on_with_less_memory(void **state)
     free(expected);
     free(mine);
     free_hils(&h);
+}
+
+/* Launches of the choice of top_k by 32 queries among 550 chunks. */
+static size_t launches_of(const struct kernels *table, size_t top_k)
+{
+    struct bench b = {.table = table, .random = 7, .kept = KERNEL_BF16};
+    struct kernel_hils z = {32, 1100, 0, 1, 1, 8, 2, 20, top_k, false, false};
+    struct hils h = make_hils(&b, z, true, 1);
+    int32_t *mine = mem_alloc(h.chosen * sizeof *mine);
+    const struct laid at = lay(&b, &h, true);
+    size_t before = emulated_launches();
+    assert_true(choose(&b, &h, &at, mine));
+    size_t ret = emulated_launches() - before;
+    settle(&b, "launches");
+    free(mine);
+    free_hils(&h);
+    return ret;
+}
+
+/* More than a list has room for some times over are not looked for by lists, which would
+ * all overflow. */
+static void lists_are_of_few(void **state)
+{
+    (void)state;
+    const char *reason = NULL;
+    const struct kernels *table = kernels_emulated(&reason);
+    if (!table)
+        return;
+    size_t by_lists = launches_of(table, 4), by_scores = launches_of(table, 65);
+    assert_true(by_scores < by_lists);
+    assert_int_equal(launches_of(table, 64), by_lists);
+    assert_int_equal(launches_of(table, 300), by_scores);
 }
 
 /* exact with all candidates is full attention, softmax1 aside. */
@@ -901,6 +936,7 @@ int main(void)
         cmocka_unit_test(tiles_do_not_matter),
         cmocka_unit_test(long_lists_are_joined),
         cmocka_unit_test(choices_go_on_with_less_memory),
+        cmocka_unit_test(lists_are_of_few),
         cmocka_unit_test(all_chunks_are_full_attention),
         cmocka_unit_test(hils_sees_what_it_may),
         cmocka_unit_test(hils_step_is_prefill),
