@@ -375,7 +375,7 @@ static __device__ inline void put_best(int32_t *chosen, const uint64_t *key,
 }
 
 /* A warp for each query and key-value head; shared memory: [LIST_WARPS, LIST_ROOM] keys.
- * No two are ever more than a warp's. */
+ * A list has two entries of a chunk where two heads keep it. */
 static __global__ void __launch_bounds__(LIST_THREADS)
     choose_candidates(struct candidate_lists a, struct hils_source s)
 {
