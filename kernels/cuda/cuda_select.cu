@@ -396,11 +396,11 @@ static int choose_of_groups(struct kernel_run *run, const struct hils_source &s,
     const struct kernel_hils &z = s.sizes;
     const size_t rows = a.m * z.hkv, tiles = cuda_ceil(a.m, GROUP_TILE);
     const size_t orders = a.packed.key_tiles * a.groups;
-    const struct cuda_grid walks = {tiles, z.hq, a.parts, GROUP_THREADS,
+    const struct cuda_grid walks = {tiles, z.hq, a.parts, GROUP_TILE_THREADS,
                                     sizeof(struct group_memory)};
     const size_t lists = cuda_ceil(rows, LIST_WARPS);
     int code = cuda_launch(run, pack_queries,
-                           {2 * tiles, z.hq, 1, GROUP_THREADS}, a.packed, s,
+                           {2 * tiles, z.hq, 1, GROUP_TILE_THREADS}, a.packed, s,
                            a.first, a.m);
     code = code ? code : sum_all<uint16_t>(run, s, w);
     code = code ? code
@@ -468,7 +468,7 @@ static int choose_by_groups(struct kernel_run *run, int32_t *chosen,
         !a.worth)
         return KERNEL_NO_MEMORY;
     int code = cuda_launch(run, pack_keys,
-                           {2 * key_tiles, z.hq, 1, GROUP_THREADS}, a.packed, s,
+                           {2 * key_tiles, z.hq, 1, GROUP_TILE_THREADS}, a.packed, s,
                            z.chunks);
     for (; !code && a.first < z.m; a.first += batch) {
         a.m = z.m - a.first < batch ? z.m - a.first : batch;

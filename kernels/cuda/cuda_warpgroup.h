@@ -37,6 +37,7 @@
 
 #include "kernels/cuda/cuda_fragments.h"
 
+constexpr unsigned WARPGROUP_THREADS = 4 * WARP;
 constexpr unsigned GROUP_ROWS = 64; /* of a panel, and of a product */
 constexpr unsigned GROUP_PANEL = GROUP_ROWS * 64;
 
