@@ -136,6 +136,38 @@ extern "C" void emulated_matmul_test(const float *a, const float *b, float *c,
     cudaLaunchKernelEx(&config, multiply_once, a, b, c, turn, swapped);
 }
 
+/* Reads what the kernel before wrote, and writes, beside its wait for it. */
+enum early_way { READS_SOON, WRITES_SOON, NEVER_WAITS, WAITS };
+
+static __global__ void begin_early(int *out, const int *from, enum early_way way)
+{
+    int value = way == READS_SOON ? from[threadIdx.x] : 0;
+    if (way == WRITES_SOON)
+        out[threadIdx.x] = 0;
+    if (way != NEVER_WAITS)
+        wait_for_earlier();
+    out[threadIdx.x] = way == READS_SOON ? value : from[threadIdx.x];
+}
+
+static __global__ void write_each(int *out)
+{
+    out[threadIdx.x] = 1;
+}
+
+/* As a graph of two. */
+static void start_early(enum early_way way)
+{
+    static unsigned step = 1u << 31; /* no graph's */
+    static int first[64], second[64];
+    cudaLaunchConfig_t config = {};
+    config.blockDim = dim3(64);
+    config.step = ++step;
+    cudaLaunchKernelEx(&config, write_each, static_cast<int *>(first));
+    config.early = true;
+    cudaLaunchKernelEx(&config, begin_early, static_cast<int *>(second),
+                       static_cast<const int *>(first), way);
+}
+
 extern "C" void emulated_self_test(enum emulated_test test, int *out,
                                    unsigned count)
 {
@@ -146,6 +178,8 @@ extern "C" void emulated_self_test(enum emulated_test test, int *out,
         cudaLaunchKernelEx(&config, wait_in_part);
     else if (test == EMULATED_SHUFFLE_IN_PART)
         cudaLaunchKernelEx(&config, shuffle_in_part);
+    else if (test == EMULATED_EARLY || test == EMULATED_EARLY_NO_WAIT)
+        start_early(test == EMULATED_EARLY ? WAITS : NEVER_WAITS);
     else if (test == EMULATED_COPY || test == EMULATED_COPY_SOON) {
         int numbers[1024];
         for (unsigned i = 0; i < config.blockDim.x; i++)
@@ -224,6 +258,18 @@ extern "C" void emulated_race_test(enum emulated_race test)
                            test != RACE_TEST_MEET_LATE,
                            test != RACE_TEST_MEET_SOON,
                            test != RACE_TEST_MEET_APART);
+        break;
+    case RACE_TEST_EARLY_READ:
+        start_early(READS_SOON);
+        break;
+    case RACE_TEST_EARLY_WRITE:
+        start_early(WRITES_SOON);
+        break;
+    case RACE_TEST_EARLY_END:
+        start_early(NEVER_WAITS);
+        break;
+    case RACE_TEST_EARLY_NONE:
+        start_early(WAITS);
         break;
     case RACE_TEST_BLOCKS:
     case RACE_TEST_BLOCKS_NONE:
