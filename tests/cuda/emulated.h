@@ -23,7 +23,9 @@ enum emulated_test {
     EMULATED_COPY_NO_WAIT,    /* nobody waits for them: aborts */
     EMULATED_COPY_SOON,       /* waited for after they were read */
     EMULATED_EARLY,           /* begins while the kernel before ends */
-    EMULATED_EARLY_NO_WAIT    /* and does not wait for it: aborts */
+    EMULATED_EARLY_NO_WAIT,   /* and does not wait for it: aborts */
+    EMULATED_PUBLISHED,       /* a warpgroup's product of copies */
+    EMULATED_NOT_PUBLISHED    /* whose left one is not published: aborts */
 };
 /* c [16, 8] = a [16, 16] . b [16, 8], all whole numbers that bf16 holds, by one
  * product of a warp.  b's fragments are read from rows of its transpose, by the

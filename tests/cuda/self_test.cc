@@ -1,6 +1,6 @@
 #include "tests/cuda/emulated.h"
 
-#include "kernels/cuda/cuda_fragments.h"
+#include "kernels/cuda/cuda_warpgroup.h"
 #include "tests/cuda/races.h"
 
 static __global__ void pass_on(int *out, bool barrier)
@@ -168,6 +168,37 @@ static void start_early(enum early_way way)
                        static_cast<const int *>(first), way);
 }
 
+static __global__ void multiply_copies(const uint16_t *from, bool all)
+{
+    auto *a = static_cast<uint16_t *>(cuda_shared()), *b = a + GROUP_PANEL;
+    float c[8][4] = {};
+    for (unsigned i = threadIdx.x * 8; i < GROUP_PANEL; i += blockDim.x * 8)
+        copy_16(b + i, from + i);
+    end_copies();
+    wait_copies<0>();
+    publish_shared();
+    for (unsigned i = threadIdx.x * 8; i < GROUP_PANEL; i += blockDim.x * 8)
+        copy_16(a + i, from + i);
+    end_copies();
+    wait_copies<0>();
+    if (all)
+        publish_shared();
+    __syncthreads();
+    begin_products();
+    multiply_group<64, true>(c, a, b);
+    end_products();
+}
+
+static void multiply_panels(bool all)
+{
+    alignas(16) static const uint16_t zeros[GROUP_PANEL] = {};
+    cudaLaunchConfig_t config = {};
+    config.blockDim = dim3(WARPGROUP_THREADS);
+    config.dynamicSmemBytes = 2 * sizeof zeros;
+    cudaLaunchKernelEx(&config, multiply_copies,
+                       static_cast<const uint16_t *>(zeros), all);
+}
+
 extern "C" void emulated_self_test(enum emulated_test test, int *out,
                                    unsigned count)
 {
@@ -180,6 +211,8 @@ extern "C" void emulated_self_test(enum emulated_test test, int *out,
         cudaLaunchKernelEx(&config, shuffle_in_part);
     else if (test == EMULATED_EARLY || test == EMULATED_EARLY_NO_WAIT)
         start_early(test == EMULATED_EARLY ? WAITS : NEVER_WAITS);
+    else if (test == EMULATED_PUBLISHED || test == EMULATED_NOT_PUBLISHED)
+        multiply_panels(test == EMULATED_PUBLISHED);
     else if (test == EMULATED_COPY || test == EMULATED_COPY_SOON) {
         int numbers[1024];
         for (unsigned i = 0; i < config.blockDim.x; i++)
