@@ -453,8 +453,9 @@ struct kernels {
                            size_t hkv, size_t d, size_t window, bool causal);
 
     /* Computes the part's products of rows, their heads, attention_texts over them and
-     * the product of that.  cuda: where weights are not f32 and m is not few, what lies
-     * between two products is bf16, also keys and values. */
+     * the product of that.  cuda: where weights are bf16 or blocks, m is not few, d is a
+     * multiple of 8 up to 128 and, of heads that are normed, turned or scaled, 16, 32,
+     * 64 or 128, what lies between two products is bf16, also keys and values. */
     int (*attend_texts)(struct kernel_run *run,
                         const struct kernel_text_part *part,
                         const struct kernel_rows *rows, size_t m);

@@ -107,8 +107,8 @@ template <unsigned GROUPS> struct sum_turns {
                 most = fmaxf(most, its[g]);
                 its[g] += less[half];
             }
-            float *place =
-                to + group_row(half) * GROUPS + lane_of_thread() % 4 * EACH;
+            float *place = to + group_tile_row(half) * GROUPS +
+                           lane_of_thread() % 4 * EACH;
             if constexpr (EACH == 4)
                 *reinterpret_cast<float4 *>(place) = {its[0], its[1], its[2],
                                                       its[3]};
@@ -138,7 +138,7 @@ template <unsigned GROUPS> struct sum_turns {
 
 /* grid: tiles of queries, query heads, parts of the chunks. */
 template <unsigned GROUPS>
-static __global__ void __launch_bounds__(GROUP_THREADS, 2)
+static __global__ void __launch_bounds__(GROUP_TILE_THREADS, 2)
     sum_candidates(struct candidate_lists a, struct hils_source s)
 {
     auto *t = static_cast<struct group_memory *>(cuda_shared());
@@ -147,15 +147,15 @@ static __global__ void __launch_bounds__(GROUP_THREADS, 2)
     };
     unsigned from, to;
     for (unsigned half = 0; half < 2; half++)
-        turns.candidates[half] =
-            candidates_of(a, s, size_t{tile} * GROUP_TILE + group_row(half));
+        turns.candidates[half] = candidates_of(
+            a, s, size_t{tile} * GROUP_TILE + group_tile_row(half));
     turns.step = a.rows() * GROUPS;
     turns.high = a.high + size_t{head} * a.packed.key_tiles * turns.step +
                  size_t{tile} * GROUP_TILE * GROUPS;
     tiles_of_part(turns.candidates, t->room, &from, &to);
     group_walk(t, a.packed, head, tile, from, to, turns);
     for (unsigned half = 0; half < 2; half++) {
-        size_t i = size_t{tile} * GROUP_TILE + group_row(half);
+        size_t i = size_t{tile} * GROUP_TILE + group_tile_row(half);
         bool some = turns.total[half] > 0;
         float own = some ? turns.less[half] : minus_infinity();
         float most = quad_max(own);
@@ -278,7 +278,7 @@ struct keep_turns {
 };
 
 /* grid: as of sum_candidates. */
-static __global__ void __launch_bounds__(GROUP_THREADS, 2)
+static __global__ void __launch_bounds__(GROUP_TILE_THREADS, 2)
     keep_candidates(struct candidate_lists a, struct hils_source s)
 {
     auto *t = static_cast<struct group_memory *>(cuda_shared());
@@ -288,7 +288,7 @@ static __global__ void __launch_bounds__(GROUP_THREADS, 2)
     turns.count = a.count;
     turns.list = a.list;
     for (unsigned half = 0; half < 2; half++) {
-        size_t i = size_t{tile} * GROUP_TILE + group_row(half);
+        size_t i = size_t{tile} * GROUP_TILE + group_tile_row(half);
         bool is = i < a.m;
         turns.candidates[half] = candidates_of(a, s, i);
         turns.row[half] = i * s.sizes.hkv + head / s.group;
@@ -375,7 +375,7 @@ static __device__ inline void put_best(int32_t *chosen, const uint64_t *key,
 }
 
 /* A warp for each query and key-value head; shared memory: [LIST_WARPS, LIST_ROOM] keys.
- * No two are ever more than a warp's. */
+ * A list has two entries of a chunk where two heads keep it. */
 static __global__ void __launch_bounds__(LIST_THREADS)
     choose_candidates(struct candidate_lists a, struct hils_source s)
 {

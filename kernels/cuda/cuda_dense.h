@@ -70,6 +70,18 @@ static __device__ inline const Number *value_at(
            slot % slots * step;
 }
 
+/* Whether slots [j, j + count) lie in one page; which that is, and where in it the
+ * first does. */
+static __device__ inline bool in_one_page(const struct kernel_pages &pages,
+                                          unsigned j, unsigned count,
+                                          unsigned *page, unsigned *within)
+{
+    const unsigned slots = page_slots(pages);
+    *page = j / slots;
+    *within = j % slots;
+    return *within + count <= slots;
+}
+
 /* The last m of n slots ask; one batch. */
 template <typename Number> struct paged {
     using number = Number; /* of keys and values */
@@ -112,14 +124,14 @@ template <typename Number> struct paged {
     __device__ bool one_page(unsigned j, unsigned count, const Number **key,
                              const Number **value, size_t *step) const
     {
-        const unsigned slots = page_slots(pages), within = j % slots;
-        if (within + count > slots)
+        unsigned page, within;
+        if (!in_one_page(pages, j, count, &page, &within))
             return false;
         *step = page_step(pages, sizes.hkv, sizes.d);
-        *key = reinterpret_cast<const Number *>(pages.keys[j / slots] +
-                                                pages.key_at) +
-               within * *step;
-        *value = reinterpret_cast<const Number *>(pages.values[j / slots] +
+        *key =
+            reinterpret_cast<const Number *>(pages.keys[page] + pages.key_at) +
+            within * *step;
+        *value = reinterpret_cast<const Number *>(pages.values[page] +
                                                   pages.value_at) +
                  within * *step;
         return true;

@@ -22,6 +22,7 @@ static __device__ inline void *cuda_shared()
 }
 #endif
 
+#ifdef __CUDACC__
 /* A kernel whose launch says `early` (cuda_internal.h) may begin, in a step, while the one
  * before it ends: what is the same in all steps, weights, it may ask for at once; what
  * another kernel writes or reads, only behind this, where all of them are done. */
@@ -38,6 +39,7 @@ static __device__ inline void let_later_begin()
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
+#endif
 
 static __device__ inline unsigned lane_of_thread()
 {

@@ -406,8 +406,9 @@ constexpr size_t FEW_BYTES =
     (FEW_WARPS * FEW_ROOM + 2 * FEW_WARPS * SCORE_FEW * WARP / 8) *
     sizeof(float);
 
-/* Rows of a window's unit: one where there is room for as many blocks, since a warp has
- * one turn, whose code is as long as its rows are many, and all of it is waited for. */
+/* Rows of a window's unit: beside summaries one, since a warp has one turn, whose code is
+ * as long as its rows are many, and all of it is waited for; beside means (`exact`) as
+ * many as of its candidates'. */
 template <typename Source>
 constexpr unsigned WINDOW_ROWS = Source::MEANS ? SCORE_FEW : 1;
 

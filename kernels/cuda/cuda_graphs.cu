@@ -225,7 +225,8 @@ cudaKernelNodeParams node_of(const struct launches *l, size_t i, void **values)
 }
 
 /* Node `to` waits for `from`: for its end, or, `early`, for itself within
- * (wait_for_earlier), so that it begins when all blocks of `from` have begun. */
+ * (wait_for_earlier), so that it begins when all blocks of `from` have called
+ * let_later_begin, or have ended. */
 bool put_behind(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to,
                 bool early)
 {

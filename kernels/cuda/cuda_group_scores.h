@@ -13,7 +13,7 @@
 
 constexpr unsigned GROUP_WIDTH = 64; /* of heads, at most */
 constexpr unsigned GROUP_TILE = 128; /* queries of a block; chunks of a turn */
-constexpr unsigned GROUP_THREADS = 256;
+constexpr unsigned GROUP_TILE_THREADS = 2 * WARPGROUP_THREADS;
 constexpr unsigned GROUP_STAGES = 3; /* tiles of chunks in shared memory */
 constexpr unsigned GROUP_BLOCKS = GROUP_TILE / 8; /* of eight chunks */
 
@@ -36,7 +36,7 @@ static_assert(sizeof(struct group_memory) <= CUDA_MAX_ASKED, "no room for it");
 /* ---- Packing ---- */
 
 /* grid: panels of 64 queries from `first` on, query heads. */
-static __global__ void __launch_bounds__(GROUP_THREADS)
+static __global__ void __launch_bounds__(GROUP_TILE_THREADS)
     pack_queries(struct group_packed p, struct hils_source s, size_t first,
                  size_t m)
 {
@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(GROUP_THREADS)
     uint16_t *to =
         p.queries + (size_t{head} * p.tiles * 2 + panel) * 2 * GROUP_PANEL;
     const float scale = s.scale * LOG2_E;
-    for (unsigned at = threadIdx.x; at < PIECES; at += GROUP_THREADS) {
+    for (unsigned at = threadIdx.x; at < PIECES; at += GROUP_TILE_THREADS) {
         unsigned row = at / 8, l = at % 8 * 8;
         size_t i = panel * size_t{GROUP_ROWS} + row;
         const float *q = i < m ? s.query(first + i, head) : nullptr;
@@ -64,14 +64,14 @@ static __global__ void __launch_bounds__(GROUP_THREADS)
 }
 
 /* grid: panels of 64 of the `chunks`, query heads. */
-static __global__ void __launch_bounds__(GROUP_THREADS)
+static __global__ void __launch_bounds__(GROUP_TILE_THREADS)
     pack_keys(struct group_packed p, struct hils_source s, size_t chunks)
 {
     constexpr unsigned PIECES = GROUP_ROWS * GROUP_WIDTH / 8;
     const unsigned head = blockIdx.y, panel = blockIdx.x;
     const size_t at = size_t{head} * p.key_tiles * 2 + panel;
     uint16_t *to = p.keys + at * GROUP_PANEL;
-    for (unsigned i = threadIdx.x; i < PIECES; i += GROUP_THREADS) {
+    for (unsigned i = threadIdx.x; i < PIECES; i += GROUP_TILE_THREADS) {
         unsigned row = i / 8, l = i % 8 * 8;
         size_t c = panel * size_t{GROUP_ROWS} + row;
         const uint16_t *key =
@@ -129,7 +129,7 @@ static inline void multiply_128(float (*c)[4], const uint16_t *a,
 
 /* The thread's row of its block's queries, half 0 or 1; its columns of block i of eight
  * chunks are group_column() and the next. */
-static __device__ __forceinline__ unsigned group_row(unsigned half)
+static __device__ __forceinline__ unsigned group_tile_row(unsigned half)
 {
     return warp_of_thread() * 16 + lane_of_thread() / 4 + 8 * half;
 }
@@ -145,15 +145,15 @@ static __device__ __forceinline__ void group_fetch(struct group_memory *t,
                                                    unsigned to, unsigned stage)
 {
     constexpr unsigned PIECES = 2 * GROUP_PANEL / 8;
-    static_assert(PIECES % GROUP_THREADS == 0, "all threads have as many");
+    static_assert(PIECES % GROUP_TILE_THREADS == 0, "all threads have as many");
     const size_t at = size_t{head} * p.key_tiles + tile;
     if (tile < to) {
         const uint16_t *from = p.keys + at * 2 * GROUP_PANEL + threadIdx.x * 8;
         uint16_t *place = t->keys[stage] + threadIdx.x * 8;
 #pragma unroll
-        for (unsigned i = 0; i < PIECES / GROUP_THREADS; i++)
-            copy_16(place + i * GROUP_THREADS * 8,
-                    from + i * GROUP_THREADS * 8);
+        for (unsigned i = 0; i < PIECES / GROUP_TILE_THREADS; i++)
+            copy_16(place + i * GROUP_TILE_THREADS * 8,
+                    from + i * GROUP_TILE_THREADS * 8);
         if (threadIdx.x < GROUP_TILE / 4)
             copy_16(t->biases[stage] + threadIdx.x * 4,
                     p.biases + at * GROUP_TILE + threadIdx.x * 4);
@@ -175,7 +175,7 @@ static __device__ __forceinline__ void group_walk(struct group_memory *t,
     const uint16_t *its =
         p.queries + (size_t{head} * p.tiles + tile) * 4 * GROUP_PANEL;
     uint16_t *all = t->queries[0][0];
-    for (unsigned i = threadIdx.x; i < PIECES; i += GROUP_THREADS)
+    for (unsigned i = threadIdx.x; i < PIECES; i += GROUP_TILE_THREADS)
         copy_16(all + i * 8, its + i * 8);
     for (unsigned i = 0; i + 1 < GROUP_STAGES; i++)
         group_fetch(t, p, head, from + i, to, i);

@@ -96,9 +96,13 @@ static int weights_join(struct kernel_run *run,
     auto *joined = static_cast<struct cuda_joined *>(malloc(sizeof *weights[0]->joined));
     int code = joined ? cuda_code(cudaMallocAsync(&memory, bytes, cuda_stream(run)))
                       : KERNEL_NO_MEMORY;
-    if (!code && (code = copy_together(run, static_cast<char *>(memory), weights, count)))
-        memory_free(run, memory);
+    if (!code)
+        code = copy_together(run, static_cast<char *>(memory), weights, count);
+    if (!code)
+        code = cuda_code(cudaStreamSynchronize(cuda_stream(run))); /* as `weight` */
     if (code) {
+        if (memory)
+            memory_free(run, memory);
         free(joined);
         return code;
     }
@@ -110,7 +114,7 @@ static int weights_join(struct kernel_run *run,
         weights[i]->joined = joined;
         at += number_bytes_of(weights[i]);
     }
-    return cuda_code(cudaStreamSynchronize(cuda_stream(run))); /* as `weight` */
+    return KERNEL_OK;
 }
 
 static int widened(struct kernel_run *run, const void *host, int type, size_t n,

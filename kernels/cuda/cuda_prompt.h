@@ -16,14 +16,13 @@
 #include "kernels/cuda/cuda_warpgroup.h"
 
 constexpr unsigned PROMPT_SLOTS = 128;
-constexpr unsigned GROUP_THREADS = 4 * WARP;
 
 /* How a block is made up: TERMS of a query, groups that attend, stages of a ring,
  * registers of a thread that brings and of one that attends. */
 template <unsigned OF> struct prompt_way {
     static constexpr unsigned WIDTH = OF, TERMS = 2, CONSUMERS = 2;
     static constexpr unsigned ROWS = CONSUMERS * GROUP_ROWS;
-    static constexpr unsigned THREADS = (CONSUMERS + 1) * GROUP_THREADS;
+    static constexpr unsigned THREADS = (CONSUMERS + 1) * WARPGROUP_THREADS;
     static constexpr unsigned STAGES = WIDTH == 64 ? 3 : 2;
     static constexpr unsigned BRINGING = 40, TAKING = 232;
 };
@@ -109,9 +108,9 @@ static __device__ __forceinline__ void bring_tile(
     uint16_t *to, const struct paged<uint16_t> &s, unsigned at, unsigned end,
     size_t head_at, bool values)
 {
-    constexpr unsigned EACH = WIDTH / 8, STEP = GROUP_THREADS / EACH,
+    constexpr unsigned EACH = WIDTH / 8, STEP = WARPGROUP_THREADS / EACH,
                        PIECE = 64;
-    const unsigned thread = threadIdx.x % GROUP_THREADS;
+    const unsigned thread = threadIdx.x % WARPGROUP_THREADS;
     const unsigned l = thread % EACH * 8, first = thread / EACH;
     uint16_t *place = to + panel_place<PROMPT_SLOTS>(first, l);
 #pragma unroll 1
@@ -207,11 +206,11 @@ struct prompt_shares {
 /* The same for a warp, which the compiler is told so. */
 static __device__ __forceinline__ unsigned group_of_thread()
 {
-    return __shfl_sync(WHOLE_WARP, threadIdx.x / GROUP_THREADS, 0);
+    return __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP_THREADS, 0);
 }
 
 /* The group's row of a thread. */
-static __device__ __forceinline__ unsigned group_row(unsigned half)
+static __device__ __forceinline__ unsigned warpgroup_row(unsigned half)
 {
     return warp_of_thread() % 4 * 16 + lane_of_thread() / 4 + 8 * half;
 }
@@ -239,11 +238,11 @@ static __device__ __forceinline__ void prompt_take_queries(
     uint16_t (*to)[GROUP_ROWS * Way::WIDTH], const struct paged<uint16_t> &s,
     unsigned heads, unsigned first, unsigned rows, unsigned kv)
 {
-    constexpr unsigned EACH = Way::WIDTH / 8, STEP = GROUP_THREADS / EACH;
+    constexpr unsigned EACH = Way::WIDTH / 8, STEP = WARPGROUP_THREADS / EACH;
     constexpr unsigned AT_ONCE = 4;
     const float scale = s.sizes.scale * LOG2_E;
     const bool aligned = aligned_16(s.q);
-    const unsigned thread = threadIdx.x % GROUP_THREADS;
+    const unsigned thread = threadIdx.x % WARPGROUP_THREADS;
     const unsigned l = thread % EACH * 8;
 #pragma unroll 1
     for (unsigned from = thread / EACH; from < GROUP_ROWS;
@@ -492,8 +491,8 @@ static __device__ __forceinline__ void prompt_begin(
     unsigned heads, unsigned first, unsigned rows)
 {
     for (unsigned half = 0; half < 2; half++) {
-        bool is = group_row(half) < rows;
-        unsigned i = (first + group_row(half)) / heads;
+        bool is = warpgroup_row(half) < rows;
+        unsigned i = (first + warpgroup_row(half)) / heads;
         own->from[half] = is ? static_cast<unsigned>(s.from(0, i)) : 0;
         own->to[half] = is ? static_cast<unsigned>(s.to(0, i)) : 0;
         own->max[half] = minus_infinity();
@@ -524,8 +523,9 @@ static __device__ __forceinline__ void prompt_end(
     const unsigned rows = rows_of_group<Way>(item, group);
     for (unsigned half = 0; half < 2; half++) {
         float *out = nullptr, *log = nullptr;
-        if (group_row(half) < rows) {
-            unsigned row = item.first + group * GROUP_ROWS + group_row(half);
+        if (warpgroup_row(half) < rows) {
+            unsigned row =
+                item.first + group * GROUP_ROWS + warpgroup_row(half);
             size_t place =
                 s.place(0, row / heads, item.kv * heads + row % heads);
             size_t at = item.part * z.places + place;
@@ -548,7 +548,7 @@ static __device__ __forceinline__ void prompt_attend(
     struct prompt_rows<Way> own;
     prompt_begin(&own, s, heads, first, rows);
     prompt_take_queries<Way>(t->queries[group], s, heads, first, rows, item.kv);
-    meet_warps(1 + group, GROUP_THREADS);
+    meet_warps(1 + group, WARPGROUP_THREADS);
     if (item.turns)
         prompt_walk<Way>(t, item, &own, group);
     prompt_end(&own, s, item, parts, group);
@@ -566,8 +566,8 @@ static __global__ void __launch_bounds__(Way::THREADS, 1)
     const struct prompt_item item = prompt_item_of<Way>(s, count);
     const unsigned group = group_of_thread();
     if (threadIdx.x < Way::STAGES) {
-        ring_start(t->keys_there + threadIdx.x, GROUP_THREADS);
-        ring_start(t->values_there + threadIdx.x, GROUP_THREADS);
+        ring_start(t->keys_there + threadIdx.x, WARPGROUP_THREADS);
+        ring_start(t->values_there + threadIdx.x, WARPGROUP_THREADS);
         ring_start(t->keys_done + threadIdx.x, 4 * Way::CONSUMERS);
         ring_start(t->values_done + threadIdx.x, 4 * Way::CONSUMERS);
     }

@@ -347,14 +347,34 @@ constexpr size_t GROUP_LEAST = 32;            /* queries */
 constexpr size_t GROUP_LEAST_CHUNKS = 512;    /* fewer are chosen from sooner */
 constexpr size_t GROUP_MOST_CHUNKS = 1 << 17; /* whose groups a block holds */
 constexpr size_t GROUP_MOST_HEADS = 64;       /* of a group */
-constexpr size_t FINE_CHUNKS = 4096;          /* up to which groups are small */
+constexpr size_t GROUP_MOST_CHOSEN = LIST_ROOM / 16; /* lists have more */
+constexpr size_t FINE_CHUNKS = 4096; /* up to which groups are small, */
+constexpr size_t FINE_CHOSEN = 32;   /* and of more than are chosen */
 
-static bool are_for_groups(const struct hils_source &s, size_t chunks)
+static bool are_for_groups(const struct hils_source &s)
 {
     return cuda_has_warpgroups() && are_bf16(&s.pages) && !s.summaries.means &&
            s.d <= GROUP_WIDTH && s.group <= GROUP_MOST_HEADS &&
-           s.sizes.m >= GROUP_LEAST && chunks >= GROUP_LEAST_CHUNKS &&
-           chunks <= GROUP_MOST_CHUNKS;
+           s.sizes.m >= GROUP_LEAST && s.sizes.chunks >= GROUP_LEAST_CHUNKS &&
+           s.sizes.chunks <= GROUP_MOST_CHUNKS &&
+           s.sizes.top_k <= GROUP_MOST_CHOSEN;
+}
+
+/* What find_limits takes of shared memory. */
+static size_t limit_bytes(const struct hils_source &s, size_t orders)
+{
+    return LIST_WARPS * (orders + s.group) * sizeof(float);
+}
+
+/* Fewer groups than chunks that are chosen are no limit.  Small ones of few chunks and
+ * for many chosen, as long as a block holds them. */
+static unsigned groups_of(const struct hils_source &s, size_t key_tiles)
+{
+    bool fine =
+        s.sizes.chunks <= FINE_CHUNKS || s.sizes.top_k > FINE_CHOSEN;
+    return fine && limit_bytes(s, key_tiles * MANY_GROUPS) <= CUDA_MAX_MORE
+               ? MANY_GROUPS
+               : FEW_GROUPS;
 }
 
 /* Queries of a batch, all of which are as large, as far as tiles allow. */
@@ -364,7 +384,7 @@ static size_t group_batch(const struct hils_source &s, size_t groups,
     const struct kernel_hils &z = s.sizes;
     size_t each = z.hq * (key_tiles * groups + GROUP_WIDTH) +
                   z.hkv * LIST_ROOM * (sizeof(struct found_chunk) / 4);
-    size_t most = CHOOSE_MAX_SCORES / each / GROUP_TILE * GROUP_TILE;
+    size_t most = choose_max_scores() / each / GROUP_TILE * GROUP_TILE;
     most = most ? most : GROUP_TILE;
     size_t even = cuda_ceil(z.m, cuda_ceil(z.m, most));
     return cuda_ceil(even, GROUP_TILE) * GROUP_TILE;
@@ -376,11 +396,11 @@ static int choose_of_groups(struct kernel_run *run, const struct hils_source &s,
     const struct kernel_hils &z = s.sizes;
     const size_t rows = a.m * z.hkv, tiles = cuda_ceil(a.m, GROUP_TILE);
     const size_t orders = a.packed.key_tiles * a.groups;
-    const struct cuda_grid walks = {tiles, z.hq, a.parts, GROUP_THREADS,
+    const struct cuda_grid walks = {tiles, z.hq, a.parts, GROUP_TILE_THREADS,
                                     sizeof(struct group_memory)};
     const size_t lists = cuda_ceil(rows, LIST_WARPS);
     int code = cuda_launch(run, pack_queries,
-                           {2 * tiles, z.hq, 1, GROUP_THREADS}, a.packed, s,
+                           {2 * tiles, z.hq, 1, GROUP_TILE_THREADS}, a.packed, s,
                            a.first, a.m);
     code = code ? code : sum_all<uint16_t>(run, s, w);
     code = code ? code
@@ -392,8 +412,7 @@ static int choose_of_groups(struct kernel_run *run, const struct hils_source &s,
     code = code ? code
                 : cuda_launch(
                       run, find_limits,
-                      {lists, 1, 1, LIST_THREADS,
-                       LIST_WARPS * (orders + s.group) * sizeof(float)},
+                      {lists, 1, 1, LIST_THREADS, limit_bytes(s, orders)},
                       a, s);
     code = code ? code : cuda_launch(run, keep_candidates, walks, a, s);
     code = code ? code
@@ -409,13 +428,14 @@ static int choose_of_groups(struct kernel_run *run, const struct hils_source &s,
                               a, s);
 }
 
-/* s.sizes.chunks are no more than there are. */
+/* s.sizes.chunks are no more than there are.  KERNEL_NO_MEMORY: scores may have room
+ * all the same. */
 static int choose_by_groups(struct kernel_run *run, int32_t *chosen,
                             const float *q, const struct hils_source &s)
 {
     const struct kernel_hils &z = s.sizes;
     const size_t key_tiles = cuda_ceil(z.chunks, GROUP_TILE);
-    const unsigned groups = z.chunks <= FINE_CHUNKS ? MANY_GROUPS : FEW_GROUPS;
+    const unsigned groups = groups_of(s, key_tiles);
     const size_t batch = group_batch(s, groups, key_tiles);
     const size_t tiles = batch / GROUP_TILE, lists = batch * z.hkv;
     const size_t parts = cuda_ceil(8 * size_t{cuda_processors()}, tiles * z.hq);
@@ -448,7 +468,7 @@ static int choose_by_groups(struct kernel_run *run, int32_t *chosen,
         !a.worth)
         return KERNEL_NO_MEMORY;
     int code = cuda_launch(run, pack_keys,
-                           {2 * key_tiles, z.hq, 1, GROUP_THREADS}, a.packed, s,
+                           {2 * key_tiles, z.hq, 1, GROUP_TILE_THREADS}, a.packed, s,
                            z.chunks);
     for (; !code && a.first < z.m; a.first += batch) {
         a.m = z.m - a.first < batch ? z.m - a.first : batch;
@@ -468,34 +488,15 @@ static size_t roomy(size_t chunks)
     return cuda_ceil(chunks, each) * each;
 }
 
-int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
-                     const float *qhat, const struct kernel_pages *pages,
-                     const struct kernel_summaries *summaries,
-                     const int32_t *position, const int32_t *landmark,
-                     const struct kernel_hils *asked)
+/* Scores of all chunks, of as many queries at once as there is room for. */
+static int choose_by_scores(struct kernel_run *run, int32_t *chosen,
+                            const float *q, const struct hils_source &s)
 {
-    struct kernel_hils steady = hils_steady(*asked);
-    const struct kernel_hils *sizes = &steady;
-    if (!sizes->m || !sizes->d)
-        return KERNEL_OK;
-    if (sizes->d > TILE_MAX_WIDTH || sizes->hq > CUDA_MAX_SHARED / 8 ||
-        asked->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
-        sizes->chunk > INT32_MAX || !are_known(pages) ||
-        !are_alike(summaries, pages) || summaries->means > INT32_MAX)
-        return KERNEL_UNSUPPORTED;
-    steady.chunks = sizes->m <= SCORE_FEW
-                        ? roomy(asked->chunks)
-                        : cuda_ceil(asked->chunks, 2) * 2; /* cuda_select.h */
-    struct hils_source s =
-        hils_source_of(qhat, pages, summaries, position, landmark, sizes);
-    if (are_for_groups(s, asked->chunks)) {
-        s.sizes.chunks = asked->chunks;
-        return choose_by_groups(run, chosen, q, s);
-    }
-    size_t each = sizes->chunks * sizes->hq, means = summaries->means;
+    const struct kernel_hils &z = s.sizes;
+    size_t each = z.chunks * z.hq, means = s.summaries.means;
     size_t batch =
-        each ? CHOOSE_MAX_SCORES / each / (means ? means : 1) : sizes->m;
-    batch = batch < 1 ? 1 : batch < sizes->m ? batch : sizes->m;
+        each ? choose_max_scores() / each / (means ? means : 1) : z.m;
+    batch = batch < 1 ? 1 : batch < z.m ? batch : z.m;
     batch = batch < CUDA_MAX_ROWS ? batch : CUDA_MAX_ROWS;
     cuda_workspace scores(run), logs(run), sums(run), bests(run), worths(run);
     cuda_workspace eaches(run);
@@ -506,10 +507,10 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
     bool few = batch <= SCORE_FEW;
     if (means && !few)
         a.each = eaches.take<float>(batch, each, means);
-    float *log = logs.take<float>(few ? 0 : parts, batch, sizes->hq);
+    float *log = logs.take<float>(few ? 0 : parts, batch, z.hq);
     a.log = log;
     a.parts = parts;
-    a.chunks = sizes->chunks;
+    a.chunks = z.chunks;
     a.splits = splits_of(s, batch);
     a.stream = cuda_stream_number(run);
     bool fine = a.score && log && (a.each || !means || few);
@@ -517,20 +518,47 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
         size_t logs_of_few = few_logs() * (few ? batch : SCORE_FEW);
         size_t count = a.splits * batch;
         a.sum = sums.take<float>(count > logs_of_few ? count : logs_of_few,
-                                 sizes->hq);
+                                 z.hq);
         fine = a.sum;
     }
     if (a.splits > 1 && fine) {
-        size_t rows = batch * sizes->hkv;
-        a.best = bests.take<int32_t>(rows, a.splits, sizes->top_k);
-        a.worth = worths.take<float>(rows, a.splits, sizes->top_k);
+        size_t rows = batch * z.hkv;
+        a.best = bests.take<int32_t>(rows, a.splits, z.top_k);
+        a.worth = worths.take<float>(rows, a.splits, z.top_k);
         fine = a.best && a.worth;
     }
     int code = fine ? KERNEL_OK : KERNEL_NO_MEMORY;
-    for (; !code && a.first < sizes->m; a.first += batch) {
-        size_t left = sizes->m - a.first;
+    for (; !code && a.first < z.m; a.first += batch) {
+        size_t left = z.m - a.first;
         a.m = left < batch ? left : batch;
         code = choose_batch(run, s, a, {log, q, a.first, a.m, parts});
     }
     return code;
+}
+
+int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
+                     const float *qhat, const struct kernel_pages *pages,
+                     const struct kernel_summaries *summaries,
+                     const int32_t *position, const int32_t *landmark,
+                     const struct kernel_hils *asked)
+{
+    struct kernel_hils sizes = hils_steady(*asked);
+    if (!sizes.m || !sizes.d)
+        return KERNEL_OK;
+    if (sizes.d > TILE_MAX_WIDTH || sizes.hq > CUDA_MAX_SHARED / 8 ||
+        asked->n > INT32_MAX || sizes.m > INT32_MAX / sizes.hq ||
+        sizes.chunk > INT32_MAX || !are_known(pages) ||
+        !are_alike(summaries, pages) || summaries->means > INT32_MAX)
+        return KERNEL_UNSUPPORTED;
+    struct hils_source s =
+        hils_source_of(qhat, pages, summaries, position, landmark, &sizes);
+    if (are_for_groups(s)) {
+        int code = choose_by_groups(run, chosen, q, s);
+        if (code != KERNEL_NO_MEMORY)
+            return code;
+    }
+    s.sizes.chunks = sizes.m <= SCORE_FEW
+                         ? roomy(sizes.chunks)
+                         : cuda_ceil(sizes.chunks, 2) * 2; /* cuda_select.h */
+    return choose_by_scores(run, chosen, q, s);
 }

@@ -10,7 +10,16 @@
 #include "kernels/cuda/cuda_tensor.h"
 #include "kernels/cuda/cuda_tiles.h"
 
-constexpr size_t CHOOSE_MAX_SCORES = size_t{64} << 20; /* held at once */
+/* Scores that are held at once; the emulation has its own. */
+static inline size_t choose_max_scores()
+{
+    constexpr size_t MOST = size_t{64} << 20;
+#ifdef __CUDACC__
+    return MOST;
+#else
+    return emulated_most_scores(MOST); /* fewer, where a test says so */
+#endif
+}
 
 /* ---- Scores ----
  *

@@ -368,7 +368,7 @@ static int attend(struct kernel_run *run, float *out, const float *q,
     top_k = top_k < chunks ? top_k : chunks;
     if (d <= TENSOR_MAX_WIDTH && top_k > UNION_MAX_LENGTH)
         return KERNEL_UNSUPPORTED;
-    size_t batch = chunks ? CHOOSE_MAX_SCORES / (chunks * hq) : m;
+    size_t batch = chunks ? choose_max_scores() / (chunks * hq) : m;
     batch = batch < 1 ? 1 : batch < m ? batch : m;
     batch = batch < CUDA_MAX_ROWS ? batch : CUDA_MAX_ROWS;
     cuda_workspace scores(run), choices(run);

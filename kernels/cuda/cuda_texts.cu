@@ -10,6 +10,7 @@
 #include "kernels/cuda/cuda_internal.h"
 #include "kernels/cuda/cuda_fragments.h"
 #include "kernels/cuda/cuda_reads.h"
+#include "kernels/ref/ref_texts.h"
 
 #include <cmath>
 
@@ -151,7 +152,7 @@ struct rounded_texts {
     size_t q_step, k_step, v_step;     /* from row to row */
     const float *q_bias, *v_bias;      /* nullptr: none */
     uint16_t *out;                     /* [m, hq, d] */
-    unsigned hq, hkv, group, d, window;
+    unsigned hq, group, d, window;
     bool causal;
     float scale;
     uint32_t start[MAX + 1];
@@ -531,8 +532,7 @@ static int attend(struct kernel_run *run, const struct kernel_text_part *part,
     s.v_bias = part->v.bias;
     s.out = narrow_of(part->mixed);
     s.hq = static_cast<unsigned>(part->q_head.h);
-    s.hkv = static_cast<unsigned>(part->hkv);
-    s.group = s.hq / s.hkv;
+    s.group = s.hq / static_cast<unsigned>(part->hkv);
     s.d = static_cast<unsigned>(part->d);
     s.window = static_cast<unsigned>(part->window);
     s.causal = part->causal;
@@ -600,27 +600,6 @@ static int attend_narrow(struct kernel_run *run,
                                       m);
 }
 
-/* One after the other, by the table's own. */
-static int attend_plain(struct kernel_run *run,
-                        const struct kernel_text_part *part,
-                        const struct kernel_rows *rows, size_t m)
-{
-    const struct kernel_product products[] = {part->q, part->k, part->v};
-    const struct kernel_heads heads[] = {part->q_head, part->k_head};
-    const struct kernel_rows mixed = {part->mixed, nullptr, 0, nullptr};
-    const bool changed = are_changed(heads[0]) || are_changed(heads[1]);
-    int code = operations->matmuls(run, products, 3, rows, m);
-    if (!code && changed)
-        code = operations->heads(run, heads, 2, part->angles, nullptr, 0, 1,
-                                 KERNEL_F32, m, part->d);
-    if (!code)
-        code = operations->attention_texts(
-            run, part->mixed, part->q.out, part->k.out, part->v.out,
-            part->host_start, part->texts, part->q_head.h, part->hkv, part->d,
-            part->window, part->causal);
-    return code ? code : operations->matmuls(run, &part->out, 1, &mixed, m);
-}
-
 static int attend_texts(struct kernel_run *run,
                         const struct kernel_text_part *part,
                         const struct kernel_rows *rows, size_t m)
@@ -630,7 +609,9 @@ static int attend_texts(struct kernel_run *run,
         return KERNEL_OK;
     if (fit(part, m))
         code = attend_narrow(run, part, rows, m);
-    return code == KERNEL_UNSUPPORTED ? attend_plain(run, part, rows, m) : code;
+    return code == KERNEL_UNSUPPORTED
+               ? ref_attend_texts(operations, run, part, rows, m)
+               : code;
 }
 
 void cuda_fill_texts(struct kernels *table)

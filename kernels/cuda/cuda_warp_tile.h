@@ -34,9 +34,9 @@ struct warp_pages {
 
     __device__ void place(struct warp_tile *t) const
     {
-        unsigned slots = page_slots(pages), page = t->first / slots;
-        t->within = t->first % slots;
-        bool one = t->count && t->within + t->count <= slots;
+        unsigned page;
+        bool one = in_one_page(pages, t->first, t->count, &page, &t->within) &&
+                   t->count;
         t->keys = one ? pages.keys[page] : nullptr;
         t->values = one ? pages.values[page] : nullptr;
     }

@@ -31,14 +31,21 @@
  * begin_products ... end_products: between them no other instruction touches c or a;
  * then the sums are there.  hold: what was written to the registers is, before what
  * follows, and nothing behind reads them sooner; c and a are held before and c behind.
- * All threads of the block's four warps come. */
+ * All threads of the warpgroup's four warps come. */
 #ifndef KERNELS_CUDA_CUDA_WARPGROUP_H
 #define KERNELS_CUDA_CUDA_WARPGROUP_H
 
 #include "kernels/cuda/cuda_fragments.h"
 
+constexpr unsigned WARPGROUP_THREADS = 4 * WARP;
 constexpr unsigned GROUP_ROWS = 64; /* of a panel, and of a product */
 constexpr unsigned GROUP_PANEL = GROUP_ROWS * 64;
+
+/* What starts kernels goes by the device alone (cuda.cu). */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ == 900 &&                           \
+    !defined __CUDA_ARCH_FEAT_SM90_ALL
+#error "sm_90's kernels would do nothing: build sm_90a (CUDA_ARCHS=90a)"
+#endif
 
 /* Whether what is compiled now is for such a device: not the host's part of a file, nor
  * the emulation, where has_warpgroups() may be true all the same. */

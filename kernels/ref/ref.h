@@ -6,6 +6,7 @@
 
 #include "kernels/blocks.h"
 #include "kernels/kernels.h"
+#include "kernels/ref/ref_texts.h"
 
 struct kernel_weight {
     const void *host;   /* [n, k], the caller's */
@@ -219,9 +220,6 @@ int ref_attention_texts(const struct kernels *table, struct kernel_run *run,
                         const float *v, const size_t *host_start, size_t texts,
                         size_t hq, size_t hkv, size_t d, size_t window,
                         bool causal);
-int ref_attend_texts(const struct kernels *table, struct kernel_run *run,
-                     const struct kernel_text_part *part,
-                     const struct kernel_rows *rows, size_t m);
 int ref_keep(const struct kernels *table, struct kernel_run *run,
              const struct kernel_heads *heads,
              const struct kernel_places *places, size_t count, size_t slots,

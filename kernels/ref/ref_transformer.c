@@ -346,6 +346,12 @@ static int attention_texts(struct kernel_run *run, float *out, const float *q,
                                texts, hq, hkv, d, window, causal);
 }
 
+/* Heads that nothing is done to stay as the product left them. */
+static bool are_changed(const struct kernel_heads *heads)
+{
+    return heads->norm || heads->turned || heads->factor != 1;
+}
+
 int ref_attend_texts(const struct kernels *table, struct kernel_run *run,
                      const struct kernel_text_part *part,
                      const struct kernel_rows *rows, size_t m)
@@ -353,8 +359,9 @@ int ref_attend_texts(const struct kernels *table, struct kernel_run *run,
     const struct kernel_product products[] = {part->q, part->k, part->v};
     const struct kernel_heads heads[] = {part->q_head, part->k_head};
     const struct kernel_rows mixed = {.x = part->mixed};
+    bool changed = are_changed(&heads[0]) || are_changed(&heads[1]);
     int code = table->matmuls(run, products, 3, rows, m);
-    if (!code)
+    if (!code && changed)
         code = table->heads(run, heads, 2, part->angles, NULL, 0, 1, KERNEL_F32,
                             m, part->d);
     if (!code)

@@ -384,7 +384,7 @@ static int read_up_to(struct session *s, size_t from, size_t length,
         skip = from > s->kept ? from - s->kept : 0;
         skip = skip < count ? skip : count;
         code = forward(m, &part, 1, m->config.layers, cancel, err);
-        if (!code && ret_logits)
+        if (!code && ret_logits && skip < count)
             code = logits_of(s, skip, count - skip,
                              ret_logits + (s->kept + skip - from) * vocabulary,
                              err);

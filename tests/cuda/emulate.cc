@@ -59,6 +59,8 @@ void *shared_memory;
 size_t shared_bytes;
 void (*kernel)(void *argument);
 void *kernel_argument;
+bool early;               /* the launch is */
+bool waited[MAX_THREADS]; /* for those before it */
 
 [[noreturn]] void wrong(const char *what)
 {
@@ -180,6 +182,9 @@ void start()
     arrive(nullptr);
     unsigned self = current;
     kernel(kernel_argument);
+    if (emulated_is_early() && !race_early_end())
+        wrong("a thread of a kernel that begins early does not wait for those "
+              "before");
     states[self] = DONE;
     go_on(&fibres[self], true);
     abort();
@@ -289,6 +294,7 @@ void run_block()
 {
     for (unsigned t = 0; t < threads; t++) {
         states[t] = READY;
+        waited[t] = false;
         prepare(&fibres[t], stacks + t * STACK, start);
     }
     unsigned pace = random_below(3), warps = threads / WARP;
@@ -305,6 +311,16 @@ void run_block()
 void *cuda_shared()
 {
     return shared_memory;
+}
+
+bool emulated_is_early()
+{
+    return early && !waited[current];
+}
+
+void emulated_waited()
+{
+    waited[current] = true;
 }
 
 void emulated_block_barrier()
@@ -496,6 +512,18 @@ extern "C" void emulated_memory(size_t bytes)
     allocations_left = -1;
 }
 
+static size_t max_scores;
+
+extern "C" void emulated_max_scores(size_t count)
+{
+    max_scores = count;
+}
+
+size_t emulated_most_scores(size_t usual)
+{
+    return max_scores ? max_scores : usual;
+}
+
 /* Whether it is the one that fails. */
 static bool fails(long *left)
 {
@@ -550,7 +578,7 @@ static void run_blocks(void *of, void *argument)
     const dim3 grid = s->config.gridDim;
     size_t count = size_t{grid.x} * grid.y * grid.z;
     bool backwards = random_below(2);
-    race_launch();
+    race_launch(s->config.step);
     for (size_t i = 0; i < count; i++) {
         size_t b = backwards ? count - 1 - i : i;
         if (i)
@@ -560,6 +588,7 @@ static void run_blocks(void *of, void *argument)
         gridDim = grid;
         kernel = s->body;
         kernel_argument = argument;
+        early = s->config.early;
         blockIdx = dim3(static_cast<unsigned>(b % grid.x),
                         static_cast<unsigned>(b / grid.x % grid.y),
                         static_cast<unsigned>(b / grid.x / grid.y));

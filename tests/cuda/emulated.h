@@ -21,7 +21,11 @@ enum emulated_test {
     EMULATED_SHUFFLE_IN_PART, /* half of a warp: aborts */
     EMULATED_COPY,            /* the same numbers, by asynchronous copies */
     EMULATED_COPY_NO_WAIT,    /* nobody waits for them: aborts */
-    EMULATED_COPY_SOON        /* waited for after they were read */
+    EMULATED_COPY_SOON,       /* waited for after they were read */
+    EMULATED_EARLY,           /* begins while the kernel before ends */
+    EMULATED_EARLY_NO_WAIT,   /* and does not wait for it: aborts */
+    EMULATED_PUBLISHED,       /* a warpgroup's product of copies */
+    EMULATED_NOT_PUBLISHED    /* whose left one is not published: aborts */
 };
 /* c [16, 8] = a [16, 16] . b [16, 8], all whole numbers that bf16 holds, by one
  * product of a warp.  b's fragments are read from rows of its transpose, by the
@@ -54,6 +58,8 @@ void emulated_without_blas(bool missing);
 /* Whether the device is one without wgmma (kernels/cuda/cuda_warpgroup.h), from now
  * on. */
 void emulated_without_warpgroups(bool missing);
+/* How many scores of chunks a choice holds at once, from now on; 0: as on a device. */
+void emulated_max_scores(size_t count);
 /* Launches so far; cuBLASLt's are none. */
 size_t emulated_launches(void);
 

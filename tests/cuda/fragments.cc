@@ -244,6 +244,8 @@ void emulated_multiply_group(float (*c)[4], const unsigned *a,
     if (columns > GROUP_COLUMNS)
         emulated_wrong("a warpgroup's product is wider than the emulation's");
     check_rows(b, turned ? 16 : columns);
+    if (shared_a)
+        check_rows(shared_a, 64);
     if (turned && columns > 64)
         check_rows(b + panel, 16);
     /* Who reads what does not matter to the race detector, but that all is. */

@@ -97,7 +97,7 @@ cudaError_t fill(struct emulated_node *node,
                : cudaErrorInvalidValue;
 }
 
-cudaError_t run(struct emulated_node *node, cudaStream_t stream)
+cudaError_t run(struct emulated_node *node, unsigned step, cudaStream_t stream)
 {
     void *values[emulated_kernel::MAX];
     cudaLaunchConfig_t config = {};
@@ -106,6 +106,8 @@ cudaError_t run(struct emulated_node *node, cudaStream_t stream)
     config.blockDim = node->block;
     config.dynamicSmemBytes = node->shared;
     config.stream = stream;
+    config.step = step;
+    config.early = node->early;
     return cudaLaunchKernelExC(&config, node->kernel->address, values);
 }
 
@@ -252,7 +254,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream)
             if (!done[at] && (node->after == at || done[node->after]))
                 break;
         }
-        cudaError_t error = run(graph->nodes[at], stream);
+        cudaError_t error = run(graph->nodes[at], static_cast<unsigned>(steps.started), stream);
         if (error)
             return error;
         done[at] = true;

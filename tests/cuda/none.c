@@ -35,6 +35,11 @@ void emulated_without_warpgroups(bool missing)
     (void)missing;
 }
 
+void emulated_max_scores(size_t count)
+{
+    (void)count;
+}
+
 size_t emulated_launches(void)
 {
     return 0;

@@ -21,11 +21,14 @@ enum race_kind {
     WRITE_AFTER_READ,
     WRITE_AFTER_WRITE,
     TOUCHED_DURING_COPY,
-    ACROSS_BLOCKS
+    ACROSS_BLOCKS,
+    BEFORE_WAIT,
+    WITHOUT_WAIT
 };
 const char *const KINDS[] = {
     "read after write", "write after read", "write after write",
-    "touched while copied", "between blocks"};
+    "touched while copied", "between blocks", "before the wait for those before",
+    "no wait for those before"};
 
 /* How many barriers a thread had passed. */
 struct time {
@@ -65,6 +68,17 @@ constexpr size_t MAX_MEETINGS = 1 << 14; /* of a launch */
 struct meeting meetings[MAX_MEETINGS];
 size_t meeting_count;
 unsigned fenced[MAX_THREADS]; /* 1 + the block's barriers before the last fence */
+
+/* What launches of the graph that was started last wrote. */
+struct written {
+    uintptr_t number; /* of the unit */
+    unsigned step;
+    const void *from;
+};
+constexpr size_t WRITTEN = size_t{1} << 20;
+struct written written[WRITTEN];
+size_t written_count;
+unsigned step; /* of the running launch; 0: of no graph */
 
 struct race_site sites[MAX_SITES];
 size_t site_count;
@@ -227,6 +241,28 @@ void touch(uintptr_t number, enum race_access how, bool shared,
         note_read(u, t, from);
 }
 
+/* The unit's entry, of this step or free. */
+struct written *written_at(uintptr_t number)
+{
+    size_t at = number * 0x9E3779B97F4A7C15u >> 44;
+    while (written[at].step == step && written[at].number != number)
+        at = (at + 1) % WRITTEN;
+    return &written[at];
+}
+
+/* Memory that all kernels see. */
+void check_earlier(uintptr_t number, enum race_access how, const void *from)
+{
+    struct written *its = written_at(number);
+    if (emulated_is_early() && (how != RACE_READ || its->step == step))
+        report(BEFORE_WAIT, from, its->step == step ? its->from : from);
+    if (how == RACE_READ)
+        return;
+    if (its->step != step && ++written_count > WRITTEN / 2)
+        emulated_wrong("a graph writes more than the race detector watches");
+    *its = {number, step, from};
+}
+
 /* Whether what the place does counts. */
 bool counts(const char *file, unsigned line, enum race_class kind)
 {
@@ -243,9 +279,12 @@ bool counts(const char *file, unsigned line, enum race_class kind)
 
 }  // namespace
 
-void race_launch()
+void race_launch(unsigned of)
 {
     launch++;
+    if (of != step)
+        written_count = 0;
+    step = of;
     used = 0;
     meeting_count = 0;
 }
@@ -314,6 +353,17 @@ bool race_waits(const char *file, unsigned line)
     return counts(file, line, RACE_CLASS_WAIT);
 }
 
+bool race_waits_for_earlier(const char *file, unsigned line)
+{
+    return counts(file, line, RACE_CLASS_EARLY);
+}
+
+bool race_early_end()
+{
+    report(WITHOUT_WAIT, nullptr, nullptr);
+    return true;
+}
+
 void race_access(const void *at, size_t bytes, enum race_access how,
                  const void *from)
 {
@@ -321,8 +371,11 @@ void race_access(const void *at, size_t bytes, enum race_access how,
     if (!running || (first >= stacks && first < stacks_end))
         return;
     bool shared = emulated_is_shared(at, bytes);
-    for (uintptr_t u = first / UNIT; u <= (first + bytes - 1) / UNIT; u++)
+    for (uintptr_t u = first / UNIT; u <= (first + bytes - 1) / UNIT; u++) {
         touch(u, how, shared, from);
+        if (step && !shared)
+            check_earlier(u, how, from);
+    }
 }
 
 size_t races_found(void)

@@ -8,8 +8,9 @@
 enum race_access { RACE_READ, RACE_WRITE, RACE_ATOMIC, RACE_COPY, RACE_COPIED };
 
 #ifdef EMULATED_RACES
-/* A launch begins; one of its blocks; a block ends. */
-void race_launch();
+/* A launch begins, of a graph's start `step` (0: of none); one of its blocks; a block
+ * ends. */
+void race_launch(unsigned step);
 void race_block(unsigned number);
 void race_block_end();
 /* Where the fibres' own stacks lie, which no other thread sees. */
@@ -19,6 +20,10 @@ void race_stacks(const void *at, std::size_t bytes);
 void race_block_barrier(const char *file, unsigned line);
 void race_warp_barrier(const char *file, unsigned line);
 bool race_waits(const char *file, unsigned line);
+/* The same of the wait for the kernels before; and of a thread that ends without it:
+ * whether that was written down. */
+bool race_waits_for_earlier(const char *file, unsigned line);
+bool race_early_end();
 /* The running thread's earlier accesses are seen before its later ones; and it met the
  * blocks that were at that place before, by an atomic. */
 void race_fence(const char *file, unsigned line);
@@ -28,7 +33,7 @@ void race_meet(const void *at);
 void race_access(const void *at, std::size_t bytes, enum race_access how,
                  const void *from);
 #else
-static inline void race_launch()
+static inline void race_launch(unsigned)
 {
 }
 static inline void race_block(unsigned)
@@ -49,6 +54,14 @@ static inline void race_warp_barrier(const char *, unsigned)
 static inline bool race_waits(const char *, unsigned)
 {
     return true;
+}
+static inline bool race_waits_for_earlier(const char *, unsigned)
+{
+    return true;
+}
+static inline bool race_early_end()
+{
+    return false;
 }
 static inline void race_fence(const char *, unsigned)
 {

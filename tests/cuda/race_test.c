@@ -2,7 +2,8 @@
  *
  *     race            small kernels that race and that do not; every operation at
  *                     all its ways; what is found when barriers are taken away
- *     race --short    only as much as passes each barrier
+ *     race --short    as much as passes each barrier, and the waits of kernels that
+ *                     begin early taken away
  *
  * What is computed is for other tests to say. */
 #include <setjmp.h>
@@ -257,22 +258,62 @@ static void run_norms(void)
     release_all();
 }
 
-static void run_heads(int type)
+/* What is asked for in each of some steps, enough for scratch memory to be large enough
+ * and a graph to be made and started: its kernels begin early. */
+static void in_steps(void (*ask)(const void *of), const void *of)
 {
-    enum { M = 5, H = 3, D = 40, SLOTS = 4, PAGES = 2 };
-    static const int32_t position[M] = {0, 5, 6, 7, 8};
-    static const double frequency[D / 2] = {1, 0.1};
-    float *page[PAGES] = {numbers((size_t)SLOTS * H * D),
-                          numbers((size_t)SLOTS * H * D)};
+    enum { MANY = 24 };
+    size_t before = emulated_steps_seen()->started;
+    for (int i = 0; i < MANY && emulated_steps_seen()->started < before + 2;
+         i++) {
+        assert_int_equal(table->graph_begin(&run), 0);
+        ask(of);
+        assert_int_equal(table->graph_end(&run), 0);
+    }
+    assert_true(emulated_steps_seen()->early > 0);
+    table->run_end(&run);
+    assert_true(emulated_steps_seen()->started >= before + 2);
+}
+
+struct step_heads {
+    float *angles;
+    const struct kernel_heads *of;
+    const struct kernel_places *places;
+    int type;
+};
+enum { HEADS_ROWS = 5, HEADS_WIDTH = 40, HEADS_SLOTS = 4 };
+
+static void ask_heads(const void *of)
+{
+    static const int32_t position[HEADS_ROWS] = {0, 5, 6, 7, 8};
+    static const double frequency[HEADS_WIDTH / 2] = {1, 0.1};
+    const struct step_heads *a = of;
+    assert_int_equal(table->angles(&run, a->angles, position, frequency,
+                                   HEADS_ROWS, HEADS_WIDTH),
+                     0);
+    assert_int_equal(table->heads(&run, a->of, 2, a->angles, a->places, 2,
+                                  HEADS_SLOTS, a->type, HEADS_ROWS,
+                                  HEADS_WIDTH),
+                     0);
+}
+
+static void run_heads(int type, bool steps)
+{
+    enum { M = HEADS_ROWS, H = 3, D = HEADS_WIDTH, PAGES = 2 };
+    float *page[PAGES] = {numbers((size_t)HEADS_SLOTS * H * D),
+                          numbers((size_t)HEADS_SLOTS * H * D)};
     const struct kernel_places places[] = {
         {uploaded(page, sizeof page), 1, M - 1}, {NULL, 0, 1}};
-    float *angles = piece(sizeof(float) * M * D), *norm = numbers(D);
+    float *norm = numbers(D);
     const struct kernel_heads of[] = {
         {numbers((size_t)M * H * D), H, norm, 1e-6F, true, 2, true, 0},
         {numbers((size_t)M * D), 1, NULL, 0, false, 1, false, 0}};
-    assert_int_equal(table->angles(&run, angles, position, frequency, M, D), 0);
-    assert_int_equal(
-        table->heads(&run, of, 2, angles, places, 2, SLOTS, type, M, D), 0);
+    const struct step_heads a = {piece(sizeof(float) * M * D), of, places,
+                                 type};
+    if (steps)
+        in_steps(ask_heads, &a);
+    else
+        ask_heads(&a);
     release_all();
 }
 
@@ -325,6 +366,116 @@ static void run_top_k(size_t n)
     release_all();
 }
 
+/* ---- Steps ---- */
+
+struct step_matmuls {
+    struct kernel_product first, second;
+    struct kernel_gate gate;
+    struct kernel_rows in, between;
+};
+
+/* The second reads what the first wrote. */
+static void ask_matmuls(const void *of)
+{
+    const struct step_matmuls *a = of;
+    assert_int_equal(table->matmuls(&run, &a->first, 1, &a->in, 1), 0);
+    assert_int_equal(table->matmuls(&run, &a->second, 1, &a->between, 1), 0);
+    assert_int_equal(table->matmul_gated(&run, &a->gate, &a->between, 1), 0);
+}
+
+static void step_matmuls(const void *host, int type)
+{
+    enum { N = 512 };
+    struct kernel_weight *w = NULL;
+    assert_int_equal(table->weight(&run, host, type, N, N, &w), 0);
+    float *middle = numbers(N);
+    const struct step_matmuls a = {
+        .first = {middle, w, NULL, NULL},
+        .second = {numbers(N), w, NULL, NULL},
+        .gate = {{numbers(N), w, NULL, NULL},
+                 {numbers(N), w, NULL, NULL},
+                 KERNEL_SILU},
+        .in = {numbers(N), numbers(N), 1e-6F, numbers(N)},
+        .between = {middle, NULL, 0, NULL}};
+    in_steps(ask_matmuls, &a);
+    table->weight_free(&run, w);
+    release_all();
+}
+
+struct step_attention {
+    struct sizes z;
+    struct kernel_pages pages;
+    struct kernel_summaries summaries;
+    struct kernel_hils how;
+    const float *q, *qhat;
+    float *out;
+    int32_t *chosen;
+    const int32_t *position;
+};
+
+static void ask_attention(const void *of)
+{
+    const struct step_attention *a = of;
+    const struct sizes *z = &a->z;
+    assert_int_equal(table->attention(&run, a->out, a->q, &a->pages, z->m, z->n,
+                                      z->hq, z->hkv, z->d, 0),
+                     0);
+    assert_int_equal(table->hils_choose(&run, a->chosen, a->q, a->qhat,
+                                        &a->pages, &a->summaries, a->position,
+                                        NULL, &a->how),
+                     0);
+    assert_int_equal(table->hils_attention(
+                         &run, a->out, a->q, a->qhat, &a->pages, &a->summaries,
+                         a->position, NULL, a->chosen, &a->how),
+                     0);
+}
+
+static void step_attention(struct sizes z, size_t chunk)
+{
+    float **addresses;
+    struct kernel_pages pages = make_pages(&z, chunk, &addresses);
+    size_t wide = z.m * z.hq * z.d;
+    const int32_t position[] = {(int32_t)(z.n - 1)};
+    const struct step_attention a = {
+        z,
+        pages,
+        {.keys = addresses,
+         .biases = addresses,
+         .key_at = 2 * pages.value_at,
+         .bias_at = 2 * pages.value_at + z.hq * z.d,
+         .type = z.type},
+        {.m = z.m,
+         .n = z.n,
+         .chunks = z.n / chunk,
+         .hq = z.hq,
+         .hkv = z.hkv,
+         .d = z.d,
+         .chunk = chunk,
+         .window = 20,
+         .top_k = 5},
+        numbers(wide),
+        numbers(wide),
+        piece(wide * 4),
+        piece(z.m * z.hkv * 5 * sizeof(int32_t)),
+        uploaded(position, sizeof position)};
+    in_steps(ask_attention, &a);
+    release_all();
+}
+
+static void run_steps(void)
+{
+    enum { N = 512 };
+    static uint16_t host[N * N];
+    for (size_t i = 0; i < (size_t)N * N; i++)
+        host[i] = 0x3F80;
+    step_matmuls(host, KERNEL_BF16);
+    memset(host, 0, sizeof host);
+    step_matmuls(host, KERNEL_Q4_K);
+    run_heads(KERNEL_BF16, true);
+    step_attention((struct sizes){1, 400, 4, 2, 64, KERNEL_BF16}, 8);
+    step_attention((struct sizes){1, 2200, 4, 2, 16, KERNEL_BF16}, 4);
+}
+
 /* What passes each barrier of the kernels, and little more. */
 static void run_little(void)
 {
@@ -349,9 +500,10 @@ static void run_little(void)
     run_norms();
     run_bf16_matmuls();
     run_block_matmuls(KERNEL_Q4_K);
-    run_heads(KERNEL_F32);
-    run_heads(KERNEL_BF16);
+    run_heads(KERNEL_F32, false);
+    run_heads(KERNEL_BF16, false);
     run_top_k(5000);
+    run_steps();
 }
 
 /* Every way that an operation takes for its sizes. */
@@ -412,6 +564,8 @@ static void small_races_are_found(void **state)
         {RACE_TEST_BLOCKS, true},      {RACE_TEST_BLOCKS_NONE, false},
         {RACE_TEST_MEET_LATE, true},   {RACE_TEST_MEET_SOON, true},
         {RACE_TEST_MEET_APART, true},  {RACE_TEST_MEET_NONE, false},
+        {RACE_TEST_EARLY_READ, true},  {RACE_TEST_EARLY_WRITE, true},
+        {RACE_TEST_EARLY_END, true},   {RACE_TEST_EARLY_NONE, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         races_forget();
@@ -433,27 +587,26 @@ static void the_kernels_do_not_race(void **state)
     assert_int_equal(races_found(), 0);
 }
 
-/* Each place that orders memory is taken away in turn. */
+/* Each place that orders memory is taken away in turn, --short only those where kernels
+ * wait for the ones before. */
 static void removed_barriers_are_found(void **state)
 {
     (void)state;
-    if (is_short) {
-        print_message("SKIP removed_barriers_are_found: --short\n");
-        return;
-    }
     static const char *const names[] = {"__syncthreads", "__syncwarp",
-                                        "wait_copies", "__threadfence"};
+                                        "wait_copies", "__threadfence",
+                                        "wait_for_earlier"};
     const struct race_site *sites;
     size_t found[RACE_CLASSES] = {0}, all[RACE_CLASSES] = {0};
-    run_little();
+    (is_short ? run_steps : run_little)();
     size_t count = race_sites(&sites);
     for (size_t i = 0; i < count; i++) {
         const struct race_site *site = &sites[i];
-        if (strstr(site->file, "self_test"))
+        bool waits = site->kind == RACE_CLASS_EARLY;
+        if (strstr(site->file, "self_test") || (is_short && !waits))
             continue;
         races_forget();
         race_ignore(site);
-        run_little();
+        (waits ? run_steps : run_little)();
         race_ignore(NULL);
         all[site->kind]++;
         if (races_found())
@@ -463,7 +616,7 @@ static void removed_barriers_are_found(void **state)
                           site->file, site->line);
     }
     races_forget();
-    for (size_t k = 0; k < RACE_CLASSES; k++) {
+    for (size_t k = is_short ? RACE_CLASS_EARLY : 0; k < RACE_CLASSES; k++) {
         print_message("%s: of %zu, %zu are missed when they are gone\n",
                       names[k], all[k], found[k]);
         assert_true(found[k] >= 2);

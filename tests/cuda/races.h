@@ -8,7 +8,9 @@
  * copy's beginning to the wait for it.  Blocks of one launch may not touch what
  * another writes, unless they met: the other had come to a place in memory by an atomic,
  * behind a barrier and a fence, and this one came there later, with a fence and a
- * barrier after it.  Which order the threads of the emulation took does not
+ * barrier after it.  A kernel that begins early touches nothing, before it waits for
+ * those before it, that these wrote since their graph was started, writes nothing at all,
+ * and waits in each thread.  Which order the threads of the emulation took does not
  * matter: a race is one whatever it did. */
 #ifndef TESTS_CUDA_RACES_H
 #define TESTS_CUDA_RACES_H
@@ -24,6 +26,7 @@ enum race_class {
     RACE_CLASS_WARP,  /* __syncwarp */
     RACE_CLASS_WAIT,  /* wait_copies */
     RACE_CLASS_FENCE, /* __threadfence */
+    RACE_CLASS_EARLY, /* wait_for_earlier */
     RACE_CLASSES
 };
 
@@ -64,7 +67,11 @@ enum emulated_race {
                             before they met */
     RACE_TEST_MEET_SOON,  /* without one after */
     RACE_TEST_MEET_APART, /* without having met */
-    RACE_TEST_MEET_NONE
+    RACE_TEST_MEET_NONE,
+    RACE_TEST_EARLY_READ, /* what the kernel before wrote, before the wait for it */
+    RACE_TEST_EARLY_WRITE, /* something is written before the wait */
+    RACE_TEST_EARLY_END,   /* nobody waits */
+    RACE_TEST_EARLY_NONE
 };
 void emulated_race_test(enum emulated_race test);
 

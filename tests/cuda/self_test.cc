@@ -1,6 +1,6 @@
 #include "tests/cuda/emulated.h"
 
-#include "kernels/cuda/cuda_fragments.h"
+#include "kernels/cuda/cuda_warpgroup.h"
 #include "tests/cuda/races.h"
 
 static __global__ void pass_on(int *out, bool barrier)
@@ -136,6 +136,69 @@ extern "C" void emulated_matmul_test(const float *a, const float *b, float *c,
     cudaLaunchKernelEx(&config, multiply_once, a, b, c, turn, swapped);
 }
 
+/* Reads what the kernel before wrote, and writes, beside its wait for it. */
+enum early_way { READS_SOON, WRITES_SOON, NEVER_WAITS, WAITS };
+
+static __global__ void begin_early(int *out, const int *from, enum early_way way)
+{
+    int value = way == READS_SOON ? from[threadIdx.x] : 0;
+    if (way == WRITES_SOON)
+        out[threadIdx.x] = 0;
+    if (way != NEVER_WAITS)
+        wait_for_earlier();
+    out[threadIdx.x] = way == READS_SOON ? value : from[threadIdx.x];
+}
+
+static __global__ void write_each(int *out)
+{
+    out[threadIdx.x] = 1;
+}
+
+/* As a graph of two. */
+static void start_early(enum early_way way)
+{
+    static unsigned step = 1u << 31; /* no graph's */
+    static int first[64], second[64];
+    cudaLaunchConfig_t config = {};
+    config.blockDim = dim3(64);
+    config.step = ++step;
+    cudaLaunchKernelEx(&config, write_each, static_cast<int *>(first));
+    config.early = true;
+    cudaLaunchKernelEx(&config, begin_early, static_cast<int *>(second),
+                       static_cast<const int *>(first), way);
+}
+
+static __global__ void multiply_copies(const uint16_t *from, bool all)
+{
+    auto *a = static_cast<uint16_t *>(cuda_shared()), *b = a + GROUP_PANEL;
+    float c[8][4] = {};
+    for (unsigned i = threadIdx.x * 8; i < GROUP_PANEL; i += blockDim.x * 8)
+        copy_16(b + i, from + i);
+    end_copies();
+    wait_copies<0>();
+    publish_shared();
+    for (unsigned i = threadIdx.x * 8; i < GROUP_PANEL; i += blockDim.x * 8)
+        copy_16(a + i, from + i);
+    end_copies();
+    wait_copies<0>();
+    if (all)
+        publish_shared();
+    __syncthreads();
+    begin_products();
+    multiply_group<64, true>(c, a, b);
+    end_products();
+}
+
+static void multiply_panels(bool all)
+{
+    alignas(16) static const uint16_t zeros[GROUP_PANEL] = {};
+    cudaLaunchConfig_t config = {};
+    config.blockDim = dim3(WARPGROUP_THREADS);
+    config.dynamicSmemBytes = 2 * sizeof zeros;
+    cudaLaunchKernelEx(&config, multiply_copies,
+                       static_cast<const uint16_t *>(zeros), all);
+}
+
 extern "C" void emulated_self_test(enum emulated_test test, int *out,
                                    unsigned count)
 {
@@ -146,6 +209,10 @@ extern "C" void emulated_self_test(enum emulated_test test, int *out,
         cudaLaunchKernelEx(&config, wait_in_part);
     else if (test == EMULATED_SHUFFLE_IN_PART)
         cudaLaunchKernelEx(&config, shuffle_in_part);
+    else if (test == EMULATED_EARLY || test == EMULATED_EARLY_NO_WAIT)
+        start_early(test == EMULATED_EARLY ? WAITS : NEVER_WAITS);
+    else if (test == EMULATED_PUBLISHED || test == EMULATED_NOT_PUBLISHED)
+        multiply_panels(test == EMULATED_PUBLISHED);
     else if (test == EMULATED_COPY || test == EMULATED_COPY_SOON) {
         int numbers[1024];
         for (unsigned i = 0; i < config.blockDim.x; i++)
@@ -224,6 +291,18 @@ extern "C" void emulated_race_test(enum emulated_race test)
                            test != RACE_TEST_MEET_LATE,
                            test != RACE_TEST_MEET_SOON,
                            test != RACE_TEST_MEET_APART);
+        break;
+    case RACE_TEST_EARLY_READ:
+        start_early(READS_SOON);
+        break;
+    case RACE_TEST_EARLY_WRITE:
+        start_early(WRITES_SOON);
+        break;
+    case RACE_TEST_EARLY_END:
+        start_early(NEVER_WAITS);
+        break;
+    case RACE_TEST_EARLY_NONE:
+        start_early(WAITS);
         break;
     case RACE_TEST_BLOCKS:
     case RACE_TEST_BLOCKS_NONE:

@@ -14,6 +14,10 @@ void emulated_together(void *own, void (*all)(void *const *lanes));
 /* Whether the bytes lie in the block's shared memory. */
 bool emulated_is_shared(const void *at, std::size_t bytes);
 
+/* Whether the kernel may have begun while those before it end, for which the running
+ * thread has not waited. */
+bool emulated_is_early();
+
 /* Success, or what a broken device says. */
 enum cudaError_t emulated_answer();
 

@@ -122,8 +122,48 @@ static struct kernel_summaries put_what_is_known(struct bench *b,
         .type = b->kept};
 }
 
-/* The same on the bench, keys and values in pages of one chunk, by slots or by
+/* The inputs on the bench, keys and values in pages of one chunk, by slots or by
  * heads. */
+struct laid {
+    struct kernel_pages pages;
+    struct kernel_summaries summaries;
+    const float *q, *qhat;
+    const int32_t *position, *landmark;
+    int32_t *chosen; /* room for a choice */
+};
+
+static struct laid lay(struct bench *b, const struct hils *h, bool by_head)
+{
+    const struct kernel_hils *z = &h->sizes;
+    return (struct laid){
+        .pages = {.keys =
+                      lay_pages(b, h->k, z->n, z->hkv, z->d, z->chunk, by_head),
+                  .values =
+                      lay_pages(b, h->v, z->n, z->hkv, z->d, z->chunk, by_head),
+                  .slots = z->chunk,
+                  .type = b->kept,
+                  .by_head = by_head},
+        .summaries = put_what_is_known(b, h),
+        .q = put(b, h->q, h->queries),
+        .qhat = put(b, h->qhat, h->queries),
+        .position = put_i32(b, h->position, z->m),
+        .landmark = h->landmark ? put_i32(b, h->landmark, z->n) : NULL,
+        .chosen = put_i32(b, NULL, h->chosen)};
+}
+
+/* Their choice; mine: a host array. */
+static bool choose(struct bench *b, const struct hils *h, const struct laid *at,
+                   int32_t *mine)
+{
+    return done(b, "hils_choose",
+                b->table->hils_choose(&b->run, at->chosen, at->q, at->qhat,
+                                      &at->pages, &at->summaries, at->position,
+                                      at->landmark, &h->sizes)) &&
+           !b->table->download(&b->run, mine, at->chosen,
+                               h->chosen * sizeof *mine);
+}
+
+/* The same on the bench. */
 static void check_hils(struct bench *b, const struct hils *h,
                        const int32_t *chosen, const float *expected,
                        bool by_head)
@@ -131,41 +171,27 @@ static void check_hils(struct bench *b, const struct hils *h,
     const struct kernel_hils *z = &h->sizes;
     int32_t *choice = mem_alloc(h->chosen * sizeof *choice);
     float *host = poisoned(h->queries);
-    const float *q = put(b, h->q, h->queries);
-    const float *qhat = put(b, h->qhat, h->queries);
-    struct kernel_pages pages = {
-        .keys = lay_pages(b, h->k, z->n, z->hkv, z->d, z->chunk, by_head),
-        .values = lay_pages(b, h->v, z->n, z->hkv, z->d, z->chunk, by_head),
-        .slots = z->chunk,
-        .type = b->kept,
-        .by_head = by_head};
-    struct kernel_summaries summaries = put_what_is_known(b, h);
-    const int32_t *position = put_i32(b, h->position, z->m);
-    const int32_t *landmark =
-        h->landmark ? put_i32(b, h->landmark, z->n) : NULL;
+    const struct laid at = lay(b, h, by_head);
     const int32_t *right = put_i32(b, chosen, h->chosen);
-    int32_t *mine = put_i32(b, NULL, h->chosen);
     float *out = put(b, NULL, h->queries);
-    if (done(b, "hils_choose",
-             b->table->hils_choose(&b->run, mine, q, qhat, &pages, &summaries,
-                                   position, landmark, z))) {
-        b->table->download(&b->run, choice, mine, h->chosen * sizeof *choice);
+    if (choose(b, h, &at, choice))
         check_same(b->label, "hils_choose", choice, chosen,
                    h->chosen * sizeof *choice);
-    }
     if (done(b, "hils_attention",
-             b->table->hils_attention(&b->run, out, q, qhat, &pages, &summaries,
-                                      position, landmark, right, z)))
+             b->table->hils_attention(&b->run, out, at.q, at.qhat, &at.pages,
+                                      &at.summaries, at.position, at.landmark,
+                                      right, z)))
         check_attention(b, "hils_attention", out, expected, h->queries,
                         z->m * z->hq / z->hkv);
     if (on_processor(b)) {
-        b->table->hils_choose(&alone, choice, q, qhat, &pages, &summaries,
-                              position, landmark, z);
-        b->table->hils_attention(&alone, host, q, qhat, &pages, &summaries,
-                                 position, landmark, right, z);
+        b->table->hils_choose(&alone, choice, at.q, at.qhat, &at.pages,
+                              &at.summaries, at.position, at.landmark, z);
+        b->table->hils_attention(&alone, host, at.q, at.qhat, &at.pages,
+                                 &at.summaries, at.position, at.landmark, right,
+                                 z);
         check_same(b->label, "hils on one thread", out, host,
                    h->queries * sizeof *host);
-        check_same(b->label, "hils's choice on one thread", mine, choice,
+        check_same(b->label, "hils's choice on one thread", at.chosen, choice,
                    h->chosen * sizeof *choice);
     }
     settle(b, "hils");
@@ -349,27 +375,15 @@ static size_t chosen_otherwise(const struct hils *h, size_t i, size_t head,
  * queries choose the same chunks but for such as are nearly equal. */
 static void drive_rounded_choice(struct bench *b, size_t m)
 {
-    struct kernel_hils z = {m, 2000, 0, 4, 4, 64, 4, 20, 16, false, false};
+    struct kernel_hils z = {m, 2200, 0, 4, 4, 64, 4, 20, 16, false, false};
     struct hils h = make_hils(b, z, true, 4);
     size_t others = 0;
     int32_t *whole = mem_alloc(h.chosen * sizeof *whole);
     int32_t *mine = mem_alloc(h.chosen * sizeof *mine);
     float *out = poisoned(h.queries);
     run_hils(ref, &alone, &h, whole, out);
-    struct kernel_pages pages = {
-        .keys = lay_pages(b, h.k, z.n, z.hkv, z.d, z.chunk, true),
-        .values = lay_pages(b, h.v, z.n, z.hkv, z.d, z.chunk, true),
-        .slots = z.chunk,
-        .type = b->kept,
-        .by_head = true};
-    struct kernel_summaries summaries = put_what_is_known(b, &h);
-    int32_t *choice = put_i32(b, NULL, h.chosen);
-    if (done(b, "hils_choose",
-             b->table->hils_choose(&b->run, choice, put(b, h.q, h.queries),
-                                   put(b, h.qhat, h.queries), &pages,
-                                   &summaries, put_i32(b, h.position, z.m),
-                                   put_i32(b, h.landmark, z.n), &h.sizes)))
-        b->table->download(&b->run, mine, choice, h.chosen * sizeof *mine);
+    const struct laid at = lay(b, &h, true);
+    assert_true(choose(b, &h, &at, mine));
     for (size_t row = 0; row < z.m * z.hkv; row++)
         others += chosen_otherwise(&h, row / z.hkv, row % z.hkv,
                                    mine + row * z.top_k, whole + row * z.top_k);
@@ -390,6 +404,24 @@ static bool is_excluded(const struct bench *b, size_t turn)
     bool bf16 = b->kept == KERNEL_BF16;
     return b->table == kernels_emulated(&reason) &&
            (turn + b->shift + bf16) % 2;
+}
+
+/* So many chunks that they are weighed in larger groups, unless many are chosen; and
+ * queries that are not all asked about at once. */
+static void drive_many_chunks(struct bench *b)
+{
+    enum { FEW_SCORES = 200000 };
+    static const struct kernel_hils many = {33, 8600, 0, 2,     1,    8,
+                                            2,  20,   5, false, false},
+                                    more_chosen = {33, 8600, 0,  2,     1,    8,
+                                                   2,  20,   40, false, false},
+                                    batches = {150, 1100, 0, 3,     1,    24,
+                                               2,   30,   5, false, false};
+    drive_hils_of(b, many, true, 1, true, 0);
+    drive_hils_of(b, more_chosen, true, 1, true, 0);
+    emulated_max_scores(FEW_SCORES);
+    drive_hils_of(b, batches, true, 1, true, 0);
+    emulated_max_scores(0);
 }
 
 static void drive_hils(struct bench *b)
@@ -413,8 +445,11 @@ static void drive_hils(struct bench *b)
         }
     drive_hils_ties(b, 2);
     drive_hils_ties(b, 40);
-    for (size_t m = 2; m < 40 && b->kept == KERNEL_BF16; m += 30)
-        drive_rounded_choice(b, m);
+    if (b->kept == KERNEL_F32)
+        return;
+    drive_rounded_choice(b, 2);
+    drive_rounded_choice(b, 32);
+    drive_many_chunks(b);
 }
 
 /* No queries, no chunks: nothing is touched. */
@@ -457,6 +492,68 @@ DRIVE_PAGES(hils)
 DRIVE(nothing)
 
 /* ---- What must hold ---- */
+
+/* Whichever allocation fails: what asks for less chooses the same. */
+static void choices_go_on_with_less_memory(void **state)
+{
+    (void)state;
+    enum { ALLOCATIONS = 11 };
+    const char *reason = NULL;
+    struct bench b = {
+        .table = kernels_emulated(&reason), .random = 7, .kept = KERNEL_BF16};
+    struct kernel_hils z = {32, 1100, 0, 1, 1, 8, 2, 20, 4, false, false};
+    if (!b.table)
+        return;
+    struct hils h = make_hils(&b, z, true, 1);
+    keep(&b, h.key, h.summaries);
+    int32_t *expected = mem_alloc(h.chosen * sizeof *expected);
+    int32_t *mine = mem_alloc(h.chosen * sizeof *mine);
+    const struct laid at = lay(&b, &h, true);
+    assert_true(choose(&b, &h, &at, expected));
+    for (unsigned i = 0; i < ALLOCATIONS; i++) {
+        snprintf(b.label, sizeof b.label, "allocation %u", i);
+        emulated_fail(EMULATED_NO_MEMORY, i);
+        assert_true(choose(&b, &h, &at, mine));
+        check_same(b.label, "hils_choose", mine, expected,
+                   h.chosen * sizeof *mine);
+    }
+    settle(&b, "less memory");
+    free(expected);
+    free(mine);
+    free_hils(&h);
+}
+
+/* Launches of the choice of top_k by 32 queries among 550 chunks. */
+static size_t launches_of(const struct kernels *table, size_t top_k)
+{
+    struct bench b = {.table = table, .random = 7, .kept = KERNEL_BF16};
+    struct kernel_hils z = {32, 1100, 0, 1, 1, 8, 2, 20, top_k, false, false};
+    struct hils h = make_hils(&b, z, true, 1);
+    int32_t *mine = mem_alloc(h.chosen * sizeof *mine);
+    const struct laid at = lay(&b, &h, true);
+    size_t before = emulated_launches();
+    assert_true(choose(&b, &h, &at, mine));
+    size_t ret = emulated_launches() - before;
+    settle(&b, "launches");
+    free(mine);
+    free_hils(&h);
+    return ret;
+}
+
+/* More than a list has room for some times over are not looked for by lists, which would
+ * all overflow. */
+static void lists_are_of_few(void **state)
+{
+    (void)state;
+    const char *reason = NULL;
+    const struct kernels *table = kernels_emulated(&reason);
+    if (!table)
+        return;
+    size_t by_lists = launches_of(table, 4), by_scores = launches_of(table, 65);
+    assert_true(by_scores < by_lists);
+    assert_int_equal(launches_of(table, 64), by_lists);
+    assert_int_equal(launches_of(table, 300), by_scores);
+}
 
 /* exact with all candidates is full attention, softmax1 aside. */
 static void all_chunks_are_full_attention(void **state)
@@ -838,6 +935,8 @@ int main(void)
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(tiles_do_not_matter),
         cmocka_unit_test(long_lists_are_joined),
+        cmocka_unit_test(choices_go_on_with_less_memory),
+        cmocka_unit_test(lists_are_of_few),
         cmocka_unit_test(all_chunks_are_full_attention),
         cmocka_unit_test(hils_sees_what_it_may),
         cmocka_unit_test(hils_step_is_prefill),

@@ -566,6 +566,26 @@ static void shuffle_in_part(void)
     emulated_self_test(EMULATED_SHUFFLE_IN_PART, NULL, 0);
 }
 
+static void begin_early(void)
+{
+    emulated_self_test(EMULATED_EARLY, NULL, 0);
+}
+
+static void begin_early_for_good(void)
+{
+    emulated_self_test(EMULATED_EARLY_NO_WAIT, NULL, 0);
+}
+
+static void multiply_published(void)
+{
+    emulated_self_test(EMULATED_PUBLISHED, NULL, 0);
+}
+
+static void multiply_unpublished(void)
+{
+    emulated_self_test(EMULATED_NOT_PUBLISHED, NULL, 0);
+}
+
 /* A kernel without the barrier it needs gives other numbers than with it; one
  * that not all threads reach ends the program. */
 static void the_emulation_sees_mistakes(void **state)
@@ -589,6 +609,10 @@ static void the_emulation_sees_mistakes(void **state)
     assert_true(seen);
     assert_true(aborts(wait_in_part));
     assert_true(aborts(shuffle_in_part));
+    assert_false(aborts(begin_early));
+    assert_true(aborts(begin_early_for_good));
+    assert_false(aborts(multiply_published));
+    assert_true(aborts(multiply_unpublished));
 }
 
 static void leave_copies(void)

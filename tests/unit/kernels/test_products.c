@@ -347,6 +347,7 @@ static void drive_feed(struct bench *b)
 struct texts_case {
     size_t d, window;
     bool causal, normed, turned, biased, joined;
+    bool many; /* texts, more than go with one launch */
 };
 
 /* Weights and biases of queries, keys, values and the product behind. */
@@ -383,21 +384,25 @@ static void free_texts(struct bench *b, struct texts_weights *w)
 static void drive_attend_texts_of(struct bench *b, int type,
                                   const struct texts_case *c)
 {
-    enum { TEXTS = 5, HQ = 4, HKV = 2, K = 48, M = 150 };
-    static const size_t start[TEXTS + 1] = {0, 3, 73, 73, 74, M};
+    enum { FEW = 5, MANY = 530, HQ = 4, HKV = 2, K = 48 };
+    size_t start[MANY + 1] = {0, 3, 73, 73, 74, 150};
+    const size_t texts = c->many ? MANY : FEW;
+    for (size_t t = 0; t <= texts && c->many; t++)
+        start[t] = t * 6 / 5;
+    const size_t m = start[texts];
     size_t d = c->d, wide = HQ * d, narrow = HKV * d;
     const size_t n[] = {wide, narrow, narrow, K}, k[] = {K, K, K, wide};
     struct texts_weights w = {.bias = {NULL}};
-    float *x = numbers(b, M * K, 1), *norm = numbers(b, K, 1);
-    float *normed = poisoned(M * K), *angles = poisoned(M * d);
-    float *head_norm = numbers(b, d, 1), *want = copy(x, M * K);
-    float *q = poisoned(M * wide), *key = poisoned(M * narrow),
-          *v = poisoned(M * narrow), *mixed = poisoned(M * wide);
+    float *x = numbers(b, m * K, 1), *norm = numbers(b, K, 1);
+    float *normed = poisoned(m * K), *angles = poisoned(m * d);
+    float *head_norm = numbers(b, d, 1), *want = copy(x, m * K);
+    float *q = poisoned(m * wide), *key = poisoned(m * narrow),
+          *v = poisoned(m * narrow), *mixed = poisoned(m * wide);
     const double bound = b->bound;
     lay_texts(b, type, n, k, &w);
     if (c->joined)
         assert_int_equal(b->table->weights_join(&b->run, w.mine, 3), 0);
-    for (size_t i = 0; i < M * d; i++) {
+    for (size_t i = 0; i < m * d; i++) {
         const size_t half = d / 2, j = i % d, turn = i / d * 7 + j % half;
         angles[i] = j < half ? cosf((float)turn) : sinf((float)turn);
     }
@@ -409,7 +414,7 @@ static void drive_attend_texts_of(struct bench *b, int type,
         .k_head = {.x = key, .h = HKV, .eps = 1e-5F, .turned = c->turned},
         .angles = c->turned ? angles : NULL,
         .host_start = start,
-        .texts = TEXTS,
+        .texts = texts,
         .hkv = HKV,
         .d = d,
         .window = c->window,
@@ -419,36 +424,36 @@ static void drive_attend_texts_of(struct bench *b, int type,
     part.q_head.factor = c->turned ? 1.5F : 1;
     part.k_head.factor = 1;
     part.q_head.norm = part.k_head.norm = c->normed ? head_norm : NULL;
-    ref->rms_norm(&alone, normed, x, norm, M, K, 1e-5F);
+    ref->rms_norm(&alone, normed, x, norm, m, K, 1e-5F);
     const struct kernel_rows given = {.x = normed};
-    assert_int_equal(ref->attend_texts(&alone, &part, &given, M), 0);
-    struct kernel_rows rows = {put(b, x, M * K), put(b, norm, K), 1e-5F,
-                               put(b, NULL, M * K)};
-    part.q = (struct kernel_product){put(b, NULL, M * wide), w.mine[0],
+    assert_int_equal(ref->attend_texts(&alone, &part, &given, m), 0);
+    struct kernel_rows rows = {put(b, x, m * K), put(b, norm, K), 1e-5F,
+                               put(b, NULL, m * K)};
+    part.q = (struct kernel_product){put(b, NULL, m * wide), w.mine[0],
                                      c->biased ? put(b, w.bias[0], wide) : NULL,
                                      NULL};
     part.k = (struct kernel_product){
-        put(b, NULL, M * narrow), w.mine[1],
+        put(b, NULL, m * narrow), w.mine[1],
         c->biased ? put(b, w.bias[1], narrow) : NULL, NULL};
     part.v = (struct kernel_product){
-        put(b, NULL, M * narrow), w.mine[2],
+        put(b, NULL, m * narrow), w.mine[2],
         c->biased ? put(b, w.bias[2], narrow) : NULL, NULL};
     part.q_head.x = part.q.out;
     part.k_head.x = part.k.out;
     part.q_head.norm = part.k_head.norm =
         c->normed ? put(b, head_norm, d) : NULL;
-    part.angles = c->turned ? put(b, angles, M * d) : NULL;
-    part.mixed = put(b, NULL, M * wide);
-    part.out.out = put(b, x, M * K);
+    part.angles = c->turned ? put(b, angles, m * d) : NULL;
+    part.mixed = put(b, NULL, m * wide);
+    part.out.out = put(b, x, m * K);
     part.out.plus = part.out.out;
     part.out.w = w.mine[3];
     part.out.bias = c->biased ? put(b, w.bias[3], K) : NULL;
     if (type == KERNEL_BF16 && !strcmp(b->table->name, "cuda"))
         b->bound = 2e-2; /* all that is between products has 8 bits */
     if (done(b, "attend_texts",
-             b->table->attend_texts(&b->run, &part, &rows, M)))
-        check(b, "attend_texts", part.out.out, want, M * K);
-    check(b, "attend_texts, its input", rows.x, x, M * K);
+             b->table->attend_texts(&b->run, &part, &rows, m)))
+        check(b, "attend_texts", part.out.out, want, m * K);
+    check(b, "attend_texts, its input", rows.x, x, m * K);
     settle(b, "attend_texts");
     b->bound = bound;
     free_texts(b, &w);
@@ -461,18 +466,21 @@ static void drive_attend_texts_of(struct bench *b, int type,
 static void drive_attend_texts(struct bench *b)
 {
     static const struct texts_case cases[] = {
-        {32, 0, false, false, false, true, true}, /* BERT's */
-        {16, 0, true, true, true, false, false},
-        {64, 0, true, true, true, false, true},
-        {128, 9, true, false, true, true, false},
-        {40, 7, false, false, false, false, true},
-        {12, 0, true, true, true, false, true},
-        {48, 0, true, false, true, true, false},
-        {64, 70, false, true, false, true, true},
+        {32, 0, false, false, false, true, true, false}, /* BERT's */
+        {16, 0, true, true, true, false, false, false},
+        {64, 0, true, true, true, false, true, false},
+        {128, 9, true, false, true, true, false, false},
+        {40, 7, false, false, false, false, true, false},
+        {12, 0, true, true, true, false, true, false},
+        {48, 0, true, false, true, true, false, false},
+        {64, 70, false, true, false, true, true, false},
     };
+    static const struct texts_case many = {32,    0,    false, false,
+                                           false, true, true,  true};
     for (int type = 0; type < KERNEL_TYPES; type++)
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
             drive_attend_texts_of(b, type, &cases[i]);
+    drive_attend_texts_of(b, KERNEL_BF16, &many);
 }
 
 DRIVE(matmuls)

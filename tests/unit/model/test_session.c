@@ -186,6 +186,59 @@ static void a_device_reads_wide_passes_of_one_size(void **state)
     model_close(model);
 }
 
+static bool after_some(void *context)
+{
+    int *left = context;
+    return --*left < 0;
+}
+
+/* Put tokens are read with what comes next, also in several passes, of which the first
+ * are of them alone: the logits asked for are those of the others. */
+static void what_is_put_is_read_later(void **state)
+{
+    (void)state;
+    enum { PUT = 600, COUNT = 40, ALL = PUT + COUNT };
+    assert_true((size_t)PUT > FORWARD_MAX_ROWS);
+    struct model *model = open_kind("star-qwen", kernels_cpu());
+    size_t vocabulary = model_facts(model)->vocabulary;
+    struct session *s = open_session(model), *plain = open_session(model);
+    struct session *fork = NULL;
+    float *want = mem_alloc(COUNT * vocabulary * sizeof *want);
+    float *got = mem_alloc(COUNT * vocabulary * sizeof *got);
+    int left = 3; /* layers */
+    struct cancel cancel = {after_some, &left};
+    int32_t ids[ALL];
+    fill_ids(ids, ALL, vocabulary, 12);
+    assert_int_equal(session_prefill(plain, ids, PUT, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(plain, ids + PUT, COUNT, NULL, want, NULL),
+                     0);
+    assert_int_equal(session_put(s, ids, PUT + 5, NULL), 0);
+    assert_int_equal(session_length(s), PUT + 5);
+    assert_null(session_logits(s));
+    session_rewind(s, PUT); /* what was put is taken back */
+    assert_int_equal(session_length(s), PUT);
+    assert_int_equal(session_fork(s, PUT, &fork, NULL), 0);
+    assert_int_equal(session_prefill(s, ids + PUT, COUNT, &cancel, got, NULL),
+                     ERR_CANCELLED);
+    assert_int_equal(session_length(s), PUT); /* and is still there */
+    for (size_t i = 0; i < 2; i++) {
+        struct session *of = i ? fork : s;
+        memset(got, 0, COUNT * vocabulary * sizeof *got);
+        assert_int_equal(session_prefill(of, ids + PUT, COUNT, NULL, got, NULL),
+                         0);
+        assert_int_equal(session_length(of), ALL);
+        check_near("put", got, want, COUNT * vocabulary, 1e-5);
+        check_near("put, the last", session_logits(of), session_logits(plain),
+                   vocabulary, 1e-5);
+    }
+    session_close(s);
+    session_close(plain);
+    session_close(fork);
+    model_close(model);
+    free(want);
+    free(got);
+}
+
 static void wrong_ids_are_refused(void **state)
 {
     (void)state;
@@ -211,12 +264,6 @@ static void wrong_ids_are_refused(void **state)
     assert_int_equal(model_embed(model, &none, 1, NULL, out, NULL), ERR_USAGE);
     session_close(session);
     model_close(model);
-}
-
-static bool after_some(void *context)
-{
-    int *left = context;
-    return --*left < 0;
 }
 
 static void work_is_cancelled(void **state)
@@ -720,6 +767,7 @@ int main(void)
         cmocka_unit_test(memory_goes_by_the_page),
         cmocka_unit_test(long_prompts_are_read_in_passes),
         cmocka_unit_test(a_device_reads_wide_passes_of_one_size),
+        cmocka_unit_test(what_is_put_is_read_later),
         cmocka_unit_test(wrong_ids_are_refused),
         cmocka_unit_test(work_is_cancelled),
         cmocka_unit_test(seeds_decide),

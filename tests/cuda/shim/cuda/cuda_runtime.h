@@ -308,6 +308,19 @@ template <unsigned COUNT> static inline void take_registers()
 {
 }
 
+/* What begins while the kernels before it end (kernels/cuda/cuda_device.h): here when
+ * they have, but each thread must come, and before it nothing of theirs is read. */
+void emulated_waited();
+static inline void wait_for_earlier(const char *file = __builtin_FILE(),
+                                    unsigned line = __builtin_LINE())
+{
+    if (race_waits_for_earlier(file, line))
+        emulated_waited();
+}
+static inline void let_later_begin()
+{
+}
+
 /* c + two integers of 16 bits times the lower, or the upper, two of four bytes. */
 static inline int __dp2a_lo(int a, int b, int c)
 {
@@ -408,6 +421,9 @@ struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
     size_t dynamicSmemBytes;
     cudaStream_t stream;
+    /* Ours: which start of a graph it is of (0: none); whether it begins early. */
+    unsigned step;
+    bool early;
 };
 
 cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t stream);
@@ -447,6 +463,8 @@ static inline cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...),
     return emulated_allow(reinterpret_cast<const void *>(kernel), bytes);
 }
 bool emulated_allowed(const void *kernel, size_t bytes);
+/* Of choices, as emulated_max_scores says. */
+size_t emulated_most_scores(size_t usual);
 
 /* Runs body(argument) once for every thread of every block, when it is the stream's
  * turn: the argument's `bytes` are copied until then. */
