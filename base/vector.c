@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-void vector_unit(float *vector, size_t width)
+double vector_unit(float *vector, size_t width)
 {
     double sum = 0;
     for (size_t i = 0; i < width; i++)
@@ -10,6 +10,7 @@ void vector_unit(float *vector, size_t width)
     double length = sqrt(sum);
     for (size_t i = 0; i < width && length > 0; i++)
         vector[i] = (float)((double)vector[i] / length);
+    return length;
 }
 
 bool vector_is_zero(const float *vector, size_t width)

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes `vector` [width] of length 1; one of zeros stays one. */
-void vector_unit(float *vector, size_t width);
+/* Makes `vector` [width] of length 1; one of zeros stays one.  Returns the length that it
+ * had. */
+double vector_unit(float *vector, size_t width);
 
 /* A NaN counts as zero. */
 bool vector_is_zero(const float *vector, size_t width);

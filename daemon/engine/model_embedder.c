@@ -148,6 +148,8 @@ static void clear_tokens(const struct embed_text *text, size_t width)
     if (text->ret_tokens)
         memset(text->ret_tokens, 0,
                text->count * width * sizeof *text->ret_tokens);
+    if (text->ret_lengths)
+        memset(text->ret_lengths, 0, text->count * sizeof *text->ret_lengths);
 }
 
 /* The states of what the text itself has of its wrapped ids. */
@@ -162,7 +164,8 @@ static struct embed_input wrapped_input(const struct engine_wrapping *wrapping,
                                 .count = size,
                                 .first = wrapping->before,
                                 .tokens = inside,
-                                .ret_tokens = text->ret_tokens};
+                                .ret_tokens = text->ret_tokens,
+                                .ret_lengths = text->ret_lengths};
 }
 
 /* A text of no tokens, around which the tokenizer puts none, is zeros. */
@@ -212,7 +215,8 @@ static int embed_soft(struct model *model, const struct embedding *e,
                                          .count = count,
                                          .soft = soft_of(model, text),
                                          .tokens = count,
-                                         .ret_tokens = text->ret_tokens};
+                                         .ret_tokens = text->ret_tokens,
+                                         .ret_lengths = text->ret_lengths};
     }
     return model_embed(model, inputs, e->count, cancel, e->ret, err);
 }

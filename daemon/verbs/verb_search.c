@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "daemon/answer/freshness.h"
 #include "daemon/answer/quote.h"
+#include "daemon/engine/engine.h"
 #include "daemon/verbs/rerank.h"
 #include "daemon/verbs/selection.h"
 #include "memory/snapshot/content.h"
@@ -258,6 +259,12 @@ static int route(const struct call *call, const struct snapshot *snapshot,
     struct question question;
     int code = embed(call, request, &question, err);
     if (!code) {
+        struct engine_embedder pieces;
+        if (question.bag && question.vector) {
+            engine_embedder(call->daemon->engine, false,
+                            &call->request->cancelled, &pieces);
+            request->pieces = &pieces.embedder;
+        }
         request->vector = question.vector;
         request->tokens = question.tokens;
         request->policy = question.policy;
@@ -267,6 +274,7 @@ static int route(const struct call *call, const struct snapshot *snapshot,
         question_free(&question);
         question.vector = NULL;
         question.tokens = NULL;
+        request->pieces = NULL;
         *ret_question = question;
     }
     operators_free(&operators);

@@ -233,3 +233,32 @@ void rankings_add(struct fused *items, size_t count,
     if (count)
         qsort(items, count, sizeof *items, by_fused);
 }
+
+struct placed {
+    struct fused item;
+    double score;
+    size_t place; /* before */
+};
+
+static int by_placed_score(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+    if (x->score > y->score || x->score < y->score)
+        return x->score > y->score ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+void rankings_reorder(struct fused *items, const double *scores, size_t count)
+{
+    struct placed *order = mem_alloc(count * sizeof *order);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct placed){items[i], scores[i], i};
+    if (count)
+        qsort(order, count, sizeof *order, by_placed_score);
+    for (size_t i = 0; i < count; i++) {
+        double score = items[i].score;
+        items[i] = order[i].item;
+        items[i].score = score;
+    }
+    free(order);
+}

@@ -100,6 +100,10 @@ void rankings_add(struct fused *items, size_t count,
                                   const struct fused *item),
                   const void *context);
 
+/* Puts the items in the order of `scores` [count], highest first, ties as they stand; the
+ * first has the score that the first had, and so on. */
+void rankings_reorder(struct fused *items, const double *scores, size_t count);
+
 /* ---- Operators: route_operators.c ---- */
 
 /* Finds the nodes that the query's operators refuse, and says of each operator what
@@ -143,8 +147,15 @@ void take_turns(const struct routing *routing, struct fused *fused,
 
 /* Puts the thirty best in the order of their scores and of how near the question's tokens
  * come to theirs; in mode auto with the standard weights, where the store has codes of
- * tokens. */
+ * tokens or the model needs none. */
 void match_tokens(const struct routing *routing, struct fused *fused,
+                  size_t count);
+
+/* ---- Pieces: route_pieces.c ---- */
+
+/* Gives the items' `tokens` the score of their match with the question's pieces, 0 to 1;
+ * false: the model failed. */
+bool match_pieces(const struct routing *routing, struct fused *fused,
                   size_t count);
 
 /* ---- Confidence: route_confidence.c ---- */

@@ -9,9 +9,10 @@
 /* A section or entry that is called as the question is comes before all others,
  * whose scores are at most the sum of the weights; first one that is written so. */
 static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
-/* What is called as an identifier in the question, or as what it asks about, or as the
- * last part of that is. */
-static const double NAMED_WITHIN = 1, NAMED_WITHIN_PART = 0.9;
+/* What is called as an identifier in the question, or as its last part is; as what the
+ * question asks about. */
+static const double NAMED_WITHIN = 1, NAMED_WITHIN_PART = 0.9,
+                    NAMED_SUBJECT = 2;
 enum { LONGEST_NAME = 200, MAX_NAMES = 18, MIN_NAME = 3 };
 static const double TELLING = 3; /* information of an identifier */
 
@@ -25,6 +26,8 @@ struct naming {
     const struct routing *routing;
     struct name names[MAX_NAMES]; /* [count]; the first: the whole question */
     size_t count;
+    bool subject; /* the last: what it asks about ... */
+    bool manual;  /* ... of a manual that it names */
 };
 
 static double named(const void *context, const struct fused *item)
@@ -38,7 +41,13 @@ static double named(const void *context, const struct fused *item)
     enum name_match match = name_of_node(&naming->names[0], node, &same);
     if (match != NAME_OTHER)
         return bonus[match] + (same ? NAMED_SAME : 0);
-    for (size_t i = 1; i < naming->count && match != NAME_WHOLE; i++) {
+    bool meant = !naming->manual || naming->routing->scopes[item->scope].names;
+    if (naming->subject && meant &&
+        name_of_node(&naming->names[naming->count - 1], node, &same) ==
+            NAME_WHOLE)
+        return NAMED_SUBJECT;
+    size_t within = naming->count - (naming->subject && !meant);
+    for (size_t i = 1; i < within && match != NAME_WHOLE; i++) {
         enum name_match one = name_of_node(&naming->names[i], node, &same);
         match = one > match ? one : match;
     }
@@ -135,7 +144,10 @@ static void add_subject(struct naming *naming, const struct query *query,
 {
     struct buf subject = {0};
     put_subject(query, question, &subject);
-    if (subject.size)
+    naming->subject = subject.size > 0;
+    for (size_t s = 0; s < naming->routing->scope_count; s++)
+        naming->manual |= naming->routing->scopes[s].names != 0;
+    if (naming->subject)
         naming->names[naming->count++] = name_of(subject.data);
     buf_free(&subject);
 }

@@ -6,11 +6,11 @@
 #include "memory/routing/route_internal.h"
 #include "memory/vectors/token_codes.h"
 
-/* That are looked at, and what the best match of them counts beside the fused score, as
- * a share of the best that rankings gave: what rules about names add to it decides as
- * before; chosen on people's questions and on those of tests/questions/asked. */
+/* That are looked at, and what the match counts beside the fused score as a share of the
+ * best one's: of codes of tokens, as a share of the best match, and of pieces as it is;
+ * chosen on people's questions and on those of tests/questions/asked. */
 enum { DEPTH = 30 };
-static const double WEIGHT = 0.5;
+static const double WEIGHT = 0.5, PIECES_WEIGHT = 1.5;
 
 /* Less than any match. */
 static const double UNKNOWN = -2;
@@ -50,28 +50,14 @@ static bool match_each(const struct routing *routing, struct fused *fused,
     return true;
 }
 
-struct matched {
-    double score;
-    size_t place; /* before */
-};
-
-static int by_score(const void *a, const void *b)
-{
-    const struct matched *x = a, *y = b;
-    if (x->score != y->score)
-        return x->score > y->score ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
-
 /* What of which no tokens are known gets: the mean of the others, 0 of the worst of
  * which and 1 of the best. */
-static size_t rate(struct fused *fused, size_t count, struct matched *ret)
+static size_t rate(const struct fused *fused, size_t count, double *ret)
 {
-    double low = HUGE_VAL, high = -HUGE_VAL, sum = 0, most = 0;
+    double low = HUGE_VAL, high = -HUGE_VAL, sum = 0;
     size_t known = 0;
     for (size_t i = 0; i < count; i++) {
         double score = fused[i].tokens.score;
-        most = fused[i].ranked > most ? fused[i].ranked : most;
         if (score <= UNKNOWN)
             continue;
         low = score < low ? score : low;
@@ -84,8 +70,7 @@ static size_t rate(struct fused *fused, size_t count, struct matched *ret)
         if (score <= UNKNOWN)
             score = sum / (double)known;
         double scaled = high > low ? (score - low) / (high - low) : 0;
-        double share = most > 0 ? fused[i].score / most : 0;
-        ret[i] = (struct matched){share + WEIGHT * scaled, i};
+        ret[i] += WEIGHT * scaled;
     }
     return known;
 }
@@ -104,31 +89,37 @@ static void rank_matches(struct fused *fused, size_t count)
     }
 }
 
-/* The best has the score that the best had, and so on. */
-static void put_in_order(struct fused *fused, size_t count,
-                         const struct matched *order)
+/* Of the best that rankings gave: what rules about names add to it decides as before. */
+static void share_scores(const struct fused *fused, size_t count, double *ret)
 {
-    struct fused before[DEPTH];
-    memcpy(before, fused, count * sizeof *fused);
-    for (size_t i = 0; i < count; i++) {
-        fused[i] = before[order[i].place];
-        fused[i].score = before[i].score;
-    }
+    double most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = fused[i].ranked > most ? fused[i].ranked : most;
+    for (size_t i = 0; i < count; i++)
+        ret[i] = most > 0 ? fused[i].score / most : 0;
 }
 
 void match_tokens(const struct routing *routing, struct fused *fused,
                   size_t count)
 {
     const struct route_request *request = routing->request;
-    struct matched order[DEPTH];
+    double scores[DEPTH];
+    bool known = false;
     count = count < DEPTH ? count : DEPTH;
-    if (request->mode != ROUTE_AUTO || request->weights || !request->tokens ||
-        !count || !match_each(routing, fused, count))
+    if (request->mode != ROUTE_AUTO || request->weights || !count)
         return;
-    bool known = rate(fused, count, order) > 0;
+    share_scores(fused, count, scores);
+    if (request->tokens && match_each(routing, fused, count)) {
+        known = rate(fused, count, scores) > 0;
+    } else if (!request->tokens && request->pieces &&
+               match_pieces(routing, fused, count)) {
+        known = true;
+        for (size_t i = 0; i < count; i++)
+            scores[i] += PIECES_WEIGHT * fused[i].tokens.score;
+    } else {
+        return;
+    }
     rank_matches(fused, count);
-    if (!known)
-        return;
-    qsort(order, count, sizeof *order, by_score);
-    put_in_order(fused, count, order);
+    if (known)
+        rankings_reorder(fused, scores, count);
 }

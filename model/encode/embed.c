@@ -170,8 +170,11 @@ static int take_run(struct model *m, const struct embed_input *input,
         return 0;
     float *out = input->ret_tokens + (from - input->first) * width;
     int code = forward_run_states(m, row + from - at, to - from, out, err);
-    for (size_t i = 0; i < to - from && !code; i++)
-        vector_unit(out + i * width, width);
+    for (size_t i = 0; i < to - from && !code; i++) {
+        double length = vector_unit(out + i * width, width);
+        if (input->ret_lengths)
+            input->ret_lengths[from - input->first + i] = (float)length;
+    }
     return code;
 }
 

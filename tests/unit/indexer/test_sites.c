@@ -221,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_controls_in_titles),
+        TEST(test_questions_that_are_linked),
         TEST(test_paragraph_styles),
         TEST(test_tabs),
         TEST(test_gitbook),

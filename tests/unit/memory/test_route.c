@@ -50,16 +50,6 @@ static void engine_house(struct house *house, struct hash128 of_policy)
     refresh(house);
 }
 
-static const struct route_hit *hit_of(const struct route_result *result,
-                                      const char *title)
-{
-    for (size_t i = 0; i < result->count; i++)
-        if (!strcmp(title_of(result->hits[i].view, result->hits[i].node),
-                    title))
-            return &result->hits[i];
-    return NULL;
-}
-
 static void assert_titles(const struct route_result *result,
                           const char *const *titles, size_t count)
 {

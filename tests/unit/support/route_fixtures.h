@@ -201,4 +201,14 @@ static inline const char *title_of(const struct view *view, uint32_t node)
     return view->outline->nodes[node].title.data;
 }
 
+static inline const struct route_hit *hit_of(const struct route_result *result,
+                                             const char *title)
+{
+    for (size_t i = 0; i < result->count; i++)
+        if (!strcmp(title_of(result->hits[i].view, result->hits[i].node),
+                    title))
+            return &result->hits[i];
+    return NULL;
+}
+
 #endif

@@ -1,0 +1,305 @@
+/* The match of a question with sections, piece by piece, by a model without layers: a
+ * piece's vector is the same in every text, so that all are made anew for each question
+ * and none are kept.  For each piece of the question, the nearest of a section's titles
+ * and of the best of its windows, in the mean by the pieces' information, which is
+ * the length of their vectors (docs/log/people.md). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vector.h"
+#include "memory/embeddings/embedder.h"
+#include "memory/routing/route_internal.h"
+#include "memory/snapshot/content.h"
+#include "memory/vectors/dots.h"
+
+enum {
+    MAX_ASKED = 24,   /* pieces of a question */
+    MAX_TITLE = 16,   /* of a section's title, its first */
+    MAX_ABOVE = 24,   /* of the titles above, their last */
+    TITLES_ABOVE = 3, /* that are looked at, without the manual's */
+    MAX_BYTES = 8000, /* of a section's text */
+    HALF_WINDOW = 16  /* pieces; windows overlap by as many */
+};
+
+struct piece_text {
+    struct embed_ids ids; /* of the titles, then of the text */
+    size_t titles;
+    int code;
+};
+
+struct piece_match {
+    const struct routing *routing;
+    struct fused *items;      /* [count] */
+    struct piece_text *texts; /* [count + 1]; the last one is the question */
+    size_t count;
+    size_t asked;    /* pieces of the question */
+    uint32_t *place; /* of each id among the distinct ones, from 1 */
+    int32_t *ids;    /* [distinct]; the question's first */
+    size_t distinct;
+    float *weights; /* [asked] of sum 1 */
+    float *near;    /* [distinct, asked] cosines, at least 0 */
+};
+
+/* ---- Texts into pieces ---- */
+
+static void keep_last(struct embed_ids *ids, size_t from, size_t most)
+{
+    size_t count = ids->count - from;
+    if (count <= most)
+        return;
+    memmove(ids->ids + from, ids->ids + ids->count - most,
+            most * sizeof *ids->ids);
+    ids->count = from + most;
+}
+
+static int add_pieces(const struct piece_match *match, struct slice text,
+                      struct embed_ids *ids)
+{
+    const struct embedder *model = match->routing->request->pieces;
+    return model->tokenize(model->context, text, ids, NULL);
+}
+
+static int add_titles(const struct piece_match *match, const struct view *view,
+                      uint32_t node, struct piece_text *text)
+{
+    const struct node *nodes = view->outline->nodes;
+    int code = add_pieces(match, nodes[node].title, &text->ids);
+    if (text->ids.count > MAX_TITLE)
+        text->ids.count = MAX_TITLE;
+    size_t own = text->ids.count, count;
+    struct buf above = {0};
+    uint32_t *path = view_path(view, node, &count);
+    for (size_t i = count > TITLES_ABOVE + 2 ? count - TITLES_ABOVE - 1 : 1;
+         i + 1 < count; i++) {
+        buf_put_slice(&above, nodes[path[i]].title);
+        buf_put_byte(&above, ' ');
+    }
+    free(path);
+    if (!code && above.size)
+        code = add_pieces(match, buf_slice(&above), &text->ids);
+    buf_free(&above);
+    keep_last(&text->ids, own, MAX_ABOVE);
+    text->titles = text->ids.count;
+    return code;
+}
+
+/* What cannot be read has its titles alone. */
+static int add_text(const struct piece_match *match, const struct view *view,
+                    uint32_t node, struct piece_text *text)
+{
+    struct content content;
+    struct buf plain = {0};
+    if (content_open(match->routing->snapshot, view, node, &content, NULL))
+        return 0;
+    for (uint32_t b = 0;
+         b < content.node->block_count && plain.size < MAX_BYTES; b++) {
+        buf_put_slice(&plain, content.node->blocks[b].text);
+        buf_put_byte(&plain, '\n');
+    }
+    content_close(&content);
+    size_t size = plain.size < MAX_BYTES ? plain.size : MAX_BYTES;
+    while (size < plain.size && size && (plain.data[size] & 0xC0) == 0x80)
+        size--;
+    int code =
+        size ? add_pieces(match, (struct slice){plain.data, size}, &text->ids)
+             : 0;
+    buf_free(&plain);
+    return code;
+}
+
+static void read_texts(void *context, size_t from, size_t to)
+{
+    const struct piece_match *match = context;
+    for (size_t i = from; i < to; i++) {
+        const struct fused *item = &match->items[i];
+        const struct view *view = match->routing->scopes[item->scope].view;
+        struct piece_text *text = &match->texts[i];
+        text->code = add_titles(match, view, item->node, text);
+        if (!text->code)
+            text->code = add_text(match, view, item->node, text);
+    }
+}
+
+static int read_question(struct piece_match *match)
+{
+    struct piece_text *text = &match->texts[match->count];
+    int code =
+        add_pieces(match, slice_of(match->routing->request->query), &text->ids);
+    if (text->ids.count > MAX_ASKED)
+        text->ids.count = MAX_ASKED;
+    match->asked = text->ids.count;
+    for (size_t i = 0; i < match->count && !code; i++)
+        code = match->texts[i].code;
+    return code;
+}
+
+/* ---- Pieces into cosines ---- */
+
+static void add_distinct(struct piece_match *match,
+                         const struct piece_text *text)
+{
+    for (size_t i = 0; i < text->ids.count; i++) {
+        int32_t id = text->ids.ids[i];
+        if (match->place[id])
+            continue;
+        match->ids[match->distinct++] = id;
+        match->place[id] = (uint32_t)match->distinct;
+    }
+}
+
+static void find_distinct(struct piece_match *match)
+{
+    size_t all = 0, largest = 0;
+    for (size_t i = 0; i <= match->count; i++) {
+        all += match->texts[i].ids.count;
+        for (size_t k = 0; k < match->texts[i].ids.count; k++)
+            if ((size_t)match->texts[i].ids.ids[k] > largest)
+                largest = (size_t)match->texts[i].ids.ids[k];
+    }
+    match->place = mem_alloc((largest + 1) * sizeof *match->place);
+    match->ids = mem_alloc((all + 1) * sizeof *match->ids);
+    add_distinct(match, &match->texts[match->count]);
+    for (size_t i = 0; i < match->count; i++)
+        add_distinct(match, &match->texts[i]);
+}
+
+/* rows [distinct, width] of length 1, lengths [distinct] */
+static int read_rows(const struct piece_match *match,
+                     const struct embedder_facts *facts, float *rows,
+                     float *lengths)
+{
+    const struct embedder *model = match->routing->request->pieces;
+    size_t count = match->distinct / facts->context + 1;
+    struct embed_text *texts = mem_alloc(count * sizeof *texts);
+    float *whole = mem_alloc(count * facts->width * sizeof *whole);
+    for (size_t i = 0, at = 0; i < count; i++) {
+        size_t left = match->distinct - at;
+        size_t some = left < facts->context ? left : facts->context;
+        texts[i] = (struct embed_text){.ids = match->ids + at,
+                                       .count = some,
+                                       .soft = EMBED_ALONE,
+                                       .ret_tokens = rows + at * facts->width,
+                                       .ret_lengths = lengths + at};
+        at += some;
+    }
+    int code = model->embed(model->context, texts, count, whole, NULL);
+    free(whole);
+    free(texts);
+    return code;
+}
+
+static void compare(struct piece_match *match, const float *rows,
+                    const float *lengths, size_t width)
+{
+    const struct piece_text *question = &match->texts[match->count];
+    size_t asked = match->asked, distinct = match->distinct;
+    float *cosines = mem_alloc(distinct * sizeof *cosines), sum = 0;
+    match->near = mem_alloc(distinct * asked * sizeof *match->near);
+    match->weights = mem_alloc(asked * sizeof *match->weights);
+    for (size_t q = 0; q < asked; q++) {
+        size_t row = match->place[question->ids.ids[q]] - 1;
+        dots_best()->floats(rows + row * width, rows, distinct, width, cosines);
+        for (size_t d = 0; d < distinct; d++)
+            match->near[d * asked + q] = cosines[d] > 0 ? cosines[d] : 0;
+        match->weights[q] = lengths[row];
+        sum += lengths[row];
+    }
+    for (size_t q = 0; q < asked && sum > 0; q++)
+        match->weights[q] /= sum;
+    free(cosines);
+}
+
+static int find_cosines(struct piece_match *match)
+{
+    const struct embedder *model = match->routing->request->pieces;
+    struct embedder_facts facts;
+    int code = model->facts(model->context, &facts, NULL);
+    if (code || !facts.context)
+        return code ? code : ERR_MODEL;
+    find_distinct(match);
+    float *rows = mem_alloc((match->distinct + 1) * facts.width * sizeof *rows);
+    float *lengths = mem_alloc((match->distinct + 1) * sizeof *lengths);
+    code = read_rows(match, &facts, rows, lengths);
+    if (!code)
+        compare(match, rows, lengths, facts.width);
+    free(lengths);
+    free(rows);
+    return code;
+}
+
+/* ---- Cosines into matches ---- */
+
+/* best [asked] becomes the greater of itself and of what each piece has. */
+static void raise_by(const struct piece_match *match, const int32_t *ids,
+                     size_t count, float *best)
+{
+    size_t asked = match->asked;
+    for (size_t i = 0; i < count; i++) {
+        const float *near = match->near + (match->place[ids[i]] - 1) * asked;
+        for (size_t q = 0; q < asked; q++)
+            best[q] = near[q] > best[q] ? near[q] : best[q];
+    }
+}
+
+static double mean_of(const struct piece_match *match, const float *titles,
+                      const float *first, const float *second)
+{
+    double sum = 0;
+    for (size_t q = 0; q < match->asked; q++) {
+        float best = first[q] > second[q] ? first[q] : second[q];
+        best = titles[q] > best ? titles[q] : best;
+        sum += (double)match->weights[q] * (double)best;
+    }
+    return sum;
+}
+
+static double match_of(const struct piece_match *match,
+                       const struct piece_text *text)
+{
+    float titles[MAX_ASKED] = {0}, halves[2][MAX_ASKED] = {{0}};
+    const int32_t *ids = text->ids.ids;
+    double best = 0;
+    raise_by(match, ids, text->titles, titles);
+    for (size_t at = text->titles, half = 0; at < text->ids.count || !half;
+         at += HALF_WINDOW, half++) {
+        size_t left = text->ids.count - at;
+        float *now = halves[half % 2];
+        memset(now, 0, sizeof halves[0]);
+        raise_by(match, ids + at, left < HALF_WINDOW ? left : HALF_WINDOW, now);
+        double one = mean_of(match, titles, now, halves[1 - half % 2]);
+        best = one > best ? one : best;
+    }
+    return best;
+}
+
+static void find_matches(void *context, size_t from, size_t to)
+{
+    const struct piece_match *match = context;
+    for (size_t i = from; i < to; i++)
+        match->items[i].tokens.score = match_of(match, &match->texts[i]);
+}
+
+bool match_pieces(const struct routing *routing, struct fused *fused,
+                  size_t count)
+{
+    struct piece_match match = {
+        .routing = routing,
+        .items = fused,
+        .texts = mem_alloc((count + 1) * sizeof *match.texts),
+        .count = count};
+    routing_share(routing, count, read_texts, &match);
+    int code = read_question(&match);
+    if (!code && match.asked)
+        code = find_cosines(&match);
+    bool known = !code && match.asked;
+    if (known)
+        routing_share(routing, count, find_matches, &match);
+    for (size_t i = 0; i <= count; i++)
+        free(match.texts[i].ids.ids);
+    free(match.texts);
+    free(match.place);
+    free(match.ids);
+    free(match.weights);
+    free(match.near);
+    return known;
+}

@@ -1,0 +1,153 @@
+/* The match of a question with sections, piece by piece. */
+#include <math.h>
+
+#include "memory/embeddings/embedder.h"
+#include "tests/unit/support/route_fixtures.h"
+
+/* A model of four words: each has a vector, and a length of it. */
+enum { OTHER, VALVE, LEAK, DRIP };
+static const char *const words[] = {"", "valve", "leak", "drip"};
+static const float vectors[][WIDTH] = {
+    {0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0.8F, 0.6F, 0}};
+static const float lengths[] = {0.1F, 1, 3, 1};
+
+static int facts(void *context, struct embedder_facts *ret, struct err *err)
+{
+    (void)context;
+    (void)err;
+    *ret = (struct embedder_facts){
+        .width = WIDTH, .context = 2, .embeds = true, .bag = true};
+    return 0;
+}
+
+static int tokenize(void *context, struct slice text, struct embed_ids *ids,
+                    struct err *err)
+{
+    (void)context;
+    (void)err;
+    for (size_t at = 0; at < text.size;) {
+        size_t from = at;
+        while (at < text.size && !strchr(" \n", text.data[at]))
+            at++;
+        struct slice word = {text.data + from, at++ - from};
+        if (!word.size)
+            continue;
+        MEM_RESERVE(ids->ids, &ids->capacity, ids->count + 1);
+        ids->ids[ids->count] = OTHER;
+        for (int32_t id = VALVE; id <= DRIP; id++)
+            if (slice_is(word, words[id]))
+                ids->ids[ids->count] = id;
+        ids->count++;
+    }
+    return 0;
+}
+
+static int embed(void *context, const struct embed_text *texts, size_t count,
+                 float *ret, struct err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (texts[i].count > 2)
+            return err_set(err, ERR_LIMIT, "longer than the context");
+        for (size_t t = 0; t < texts[i].count; t++) {
+            int32_t id = texts[i].ids[t];
+            memcpy(texts[i].ret_tokens + t * WIDTH, vectors[id],
+                   sizeof vectors[id]);
+            texts[i].ret_lengths[t] = lengths[id];
+        }
+    }
+    memset(ret, 0, count * WIDTH * sizeof *ret);
+    return *(int *)context;
+}
+
+#define APART                                                                  \
+    "so it is said here of that which one sees in it and in all of them who "  \
+    "are there too or not and of what they do or have done so far with it as " \
+    "ever it was"
+
+static const struct section plant[] = {
+    {TREE_NONE, "Plant", "", NONE, NONE},
+    {0, "One", "valve valve valve valve and more", NONE, NONE},
+    {0, "Two", "valve " APART " " APART " drip", NONE, NONE},
+    {0, "Three", "valve of a drip and " APART, NONE, NONE},
+    {0, "drip", "valve " APART, NONE, NONE},
+};
+
+/* Each section's text, in the file that it stands in. */
+static void put_texts(const struct house *house, uint32_t manual)
+{
+    struct store_txn *txn;
+    assert_int_equal(store_write(house->store, &txn, NULL), 0);
+    for (uint32_t n = 1; n < COUNT(plant); n++) {
+        struct tree *tree = tree_new(false);
+        struct file file = {.tree = {n, 9}, .failure = mem_strdup("")};
+        char path[16];
+        snprintf(path, sizeof path, "%04u.html", n);
+        file.path = mem_strdup(path);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of(plant[n].title),
+                      slice_of(""));
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(plant[n].text),
+                       slice_of(""), (struct origin){0, {0, 1}});
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        assert_int_equal(store_put_tree(txn, file.tree, tree, NULL), 0);
+        assert_int_equal(store_put_file(txn, manual, &file, NULL), 0);
+        tree_free(tree);
+        file_free(&file);
+    }
+    assert_int_equal(store_commit(txn, NULL), 0);
+}
+
+static void assert_match(const struct route_result *result, const char *title,
+                         double expected)
+{
+    const struct route_hit *hit = hit_of(result, title);
+    assert_true(fabs(hit->tokens.score - expected) < 1e-6);
+}
+
+/* "Leak" weighs three times what "valve" does, and "drip" is near it by .8: where both
+ * stand in one window, or one of them in the title. */
+static void the_nearest_pieces_decide(void **state)
+{
+    (void)state;
+    struct house house;
+    int fails = 0;
+    const struct embedder model = {.context = &fails,
+                                   .facts = facts,
+                                   .tokenize = tokenize,
+                                   .embed = embed};
+    open_house(&house);
+    put_texts(&house, add_manual(&house, "plant", plant, COUNT(plant)));
+    open_snapshot(&house);
+    struct route_request request = request_of("valve leak", ROUTE_AUTO);
+    struct route_result without = routed(&house, &request);
+    assert_string_equal(title_of(without.hits[0].view, without.hits[0].node),
+                        "One");
+    request.pieces = &model;
+    struct route_result with = routed(&house, &request);
+    assert_match(&with, "One", 0.25);
+    assert_match(&with, "Two", 0.75 * 0.8);
+    assert_match(&with, "Three", 0.25 + 0.75 * 0.8);
+    assert_match(&with, "drip", 0.25 + 0.75 * 0.8);
+    assert_int_equal(with.count, without.count);
+    assert_true(hit_of(&with, "Three") < with.hits + 2);
+    assert_true(hit_of(&with, "drip") < with.hits + 2);
+    for (size_t i = 0; i < with.count; i++)
+        assert_true(with.hits[i].score >= without.hits[i].score &&
+                    with.hits[i].score <= without.hits[i].score);
+    route_result_free(&with);
+    fails = ERR_MODEL; /* the order is that of before */
+    with = routed(&house, &request);
+    assert_int_equal(with.hits[0].node, without.hits[0].node);
+    assert_int_equal(with.hits[0].tokens.rank, 0);
+    route_result_free(&with);
+    route_result_free(&without);
+    close_house(&house);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_nearest_pieces_decide),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
