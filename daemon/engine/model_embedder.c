@@ -142,14 +142,16 @@ static size_t wrap(const struct engine_wrapping *wrapping,
     return count;
 }
 
-/* Those that the model does not read stay so. */
-static void clear_tokens(const struct embed_text *text, size_t width)
+/* Of those behind the first `read`, which the model does not read. */
+static void clear_tokens(const struct embed_text *text, size_t read,
+                         size_t width)
 {
+    size_t left = text->count - read;
     if (text->ret_tokens)
-        memset(text->ret_tokens, 0,
-               text->count * width * sizeof *text->ret_tokens);
+        memset(text->ret_tokens + read * width, 0,
+               left * width * sizeof *text->ret_tokens);
     if (text->ret_lengths)
-        memset(text->ret_lengths, 0, text->count * sizeof *text->ret_lengths);
+        memset(text->ret_lengths + read, 0, left * sizeof *text->ret_lengths);
 }
 
 /* The states of what the text itself has of its wrapped ids. */
@@ -159,7 +161,7 @@ static struct embed_input wrapped_input(const struct engine_wrapping *wrapping,
                                         size_t width)
 {
     size_t inside = size > around(wrapping) ? size - around(wrapping) : 0;
-    clear_tokens(text, width);
+    clear_tokens(text, inside, width);
     return (struct embed_input){.ids = ids,
                                 .count = size,
                                 .first = wrapping->before,
@@ -210,7 +212,7 @@ static int embed_soft(struct model *model, const struct embedding *e,
     for (size_t i = 0; i < e->count; i++) {
         const struct embed_text *text = &e->texts[i];
         size_t count = text->count < max ? text->count : max;
-        clear_tokens(text, facts->width);
+        clear_tokens(text, count, facts->width);
         inputs[i] = (struct embed_input){.ids = text->ids,
                                          .count = count,
                                          .soft = soft_of(model, text),
