@@ -44,7 +44,7 @@ static int embed(const struct call *call, const char *text, int mode,
     question->vector = vector;
     question->policy = memories_policy(&call->daemon->policy, &facts);
     question->embeds = facts.embeds;
-    question->bag = facts.bag;
+    question->pieces = facts.bag && call->daemon->policy.tokens;
     question->model = state.facts.name;
     return 0;
 }

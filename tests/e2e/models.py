@@ -375,12 +375,17 @@ def what_is_included_is_the_default():
         check(os.path.basename(status["answer_model"]["path"]) == "quill", status)
         found = h.json("search", "railway engine", "--mode", "dense")
         check(found["model"] == "nib" and found["results"][0]["path"][-1] == "Trains", found)
+        hit = h.json("search", "what do zebras eat", "--explain")["explain"]["hits"][0]
+        check(hit["tokens"]["rank"] == 1 and 0 < hit["tokens"]["score"] < 1, hit)  # its pieces
         used = {os.path.basename(m["path"]) for m in h.json("model", "list")["models"] if m["used"]}
         check(used == {"nib", "quill"}, used)
         os.remove(os.path.join(h.path, "x/share/lectern/quill"))
         h.run("daemon", "--stop")
         told = h.run("model", "info").stdout
         check("no model is in use for answers: they are passages" in told and "nib" in told, told)
+        h.write("lectern/lectern.ini", "late_interaction = no\n")
+        hit = h.json("search", "what do zebras eat", "--explain")["explain"]["hits"][0]
+        check("tokens" not in hit and hit["dense"]["rank"] >= 1, hit)
         folder = os.path.join(h.path, "models", "one")
         shutil.copytree(MODEL, folder)
         h.run("model", "use", folder)
