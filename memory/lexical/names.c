@@ -225,16 +225,20 @@ static bool same_but_plural(struct slice a, struct slice b)
     return false;
 }
 
-static enum name_match compare_title(struct slice asked, struct slice title)
+/* `plural`: in either number. */
+static enum name_match compare_title(struct slice asked, struct slice title,
+                                     bool plural)
 {
+    bool (*same)(struct slice, struct slice) =
+        plural ? same_but_plural : slice_equal;
     static const char *const dashes[] = {" \xE2\x80\x94 ", " \xE2\x80\x93 ",
                                          " - ", " -- ", ": "};
     struct slice bare = without_brackets(without_number(title));
-    if (same_but_plural(title, asked) || same_but_plural(bare, asked) ||
-        same_but_plural(before(bare, "("), asked))
+    if (same(title, asked) || same(bare, asked) ||
+        same(before(bare, "("), asked))
         return NAME_WHOLE;
     for (size_t i = 0; i < sizeof dashes / sizeof dashes[0]; i++)
-        if (same_but_plural(before(bare, dashes[i]), asked))
+        if (same(before(bare, dashes[i]), asked))
             return NAME_WHOLE;
     return NAME_OTHER;
 }
@@ -270,7 +274,7 @@ static enum name_match compare_node(struct slice asked, const struct node *node,
     enum name_match best = NAME_OTHER;
     if (may_be_called(asked, node->title, node->entry)) {
         fold(&text, node->title, lower);
-        best = compare_title(asked, buf_slice(&text));
+        best = compare_title(asked, buf_slice(&text), lower && !node->entry);
         if (node->entry)
             best = better(best, compare_entry(asked, buf_slice(&text)));
     }
@@ -279,7 +283,7 @@ static enum name_match compare_node(struct slice asked, const struct node *node,
             continue;
         buf_clear(&text);
         fold(&text, node->aliases[i], lower);
-        if (compare_title(asked, buf_slice(&text)) == NAME_WHOLE)
+        if (compare_title(asked, buf_slice(&text), lower) == NAME_WHOLE)
             best = NAME_PART;
     }
     buf_free(&text);
