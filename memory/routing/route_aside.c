@@ -118,11 +118,12 @@ static enum aside_kind kind_of(struct slice title)
     return kind;
 }
 
-/* "v6.2.0 (2020-04-02)", "Version 1.8": what one release brought. */
+/* "v6.2.0 (2020-04-02)", "1.8.1 (May 2020)", "Version 1.8": what one release brought;
+ * "4.2 (Optional) Locks" is a section's number. */
 static bool is_release(struct slice title)
 {
-    size_t at = 0, dots = 0;
     static const char *const heads[] = {"version ", "release ", "v"};
+    size_t at = 0, dots = 0;
     for (size_t i = 0; i < sizeof heads / sizeof *heads && !at; i++)
         if (title.size > strlen(heads[i]) &&
             !strncasecmp(title.data, heads[i], strlen(heads[i])))
@@ -131,9 +132,13 @@ static bool is_release(struct slice title)
     while (at < title.size && (isdigit((unsigned char)title.data[at]) ||
                                (title.data[at] == '.' && at > digits)))
         dots += title.data[at++] == '.';
-    bool dated = at + 2 < title.size && title.data[at] == ' ' &&
-                 title.data[at + 1] == '(';
-    return dots && (at == title.size ? digits > 0 : dated);
+    if (!dots || at == title.size)
+        return dots > 0;
+    size_t from = at + 2, end = title.size - 1;
+    bool dated = end > from && title.data[at] == ' ' &&
+                 title.data[at + 1] == '(' && title.data[end] == ')';
+    return dated && isdigit((unsigned char)title.data[end - 1]) &&
+           !memchr(title.data + from, ')', end - from);
 }
 
 struct asides {
@@ -151,7 +156,8 @@ static double aside(const void *context, const struct fused *item)
          n = outline->nodes[n].parent) {
         struct slice title = outline->nodes[n].title;
         enum aside_kind kind = is_release(title) ? HISTORY : kind_of(title);
-        if (kind < ASIDE_KINDS && asides->are[kind])
+        if (kind < ASIDE_KINDS && asides->are[kind] &&
+            (kind != POINTER || n == item->node))
             return -loss[kind];
     }
     return 0;

@@ -392,6 +392,8 @@ static const struct section library[] = {
     {0, "v1.12.0 (2020-04-02)", "spring, spring", NONE, NONE},
     {0, "Library releases", "spring, spring", NONE, NONE},
     {0, "Valve module index", "spring, spring", NONE, NONE},
+    {0, "4.2 (Optional) Cord", "cord, cord, cord", NONE, NONE},
+    {0, "4.3 Another Cord", "a cord and more that is said", NONE, NONE},
 };
 
 /* What is documented goes before what lists, points to or tells the history of it, and
@@ -402,7 +404,8 @@ static void what_stands_beside_the_matter_is_behind(void **state)
     static const char *const cases[][2] = {
         {"spring", "Parts"},
         {"spring source", "Source code for valves"},
-        {"spring version", "v1.12.0 (2020-04-02)"}};
+        {"spring version", "v1.12.0 (2020-04-02)"},
+        {"cord pull", "4.2 (Optional) Cord"}};
     struct house house;
     open_house(&house);
     add_manual(&house, "library", library, COUNT(library));
@@ -494,6 +497,8 @@ static const struct section proxy[] = {
     {0, "Client timeout", "client timeout, client, timeout, client", NONE,
      NONE},
     {0, "4.2. Timeout clients", "until nothing is heard", NONE, NONE},
+    {0, "Query", "query, queries, queries", NONE, NONE},
+    {0, "Queries", "what is asked", NONE, NONE},
 };
 
 /* What a question asks about, without the words around it and in either number, is a
@@ -507,6 +512,7 @@ static void what_is_called_as_the_subject_comes_first(void **state)
         {"client timeout of that", "Client timeout"},
         {"What does timeout client do in Proxy?", "4.2. Timeout clients"},
         {"proxy timeout client", "4.2. Timeout clients"},
+        {"Queries", "Queries"},
         {"is timeout client also --all", "Client timeout"}};
     struct house house;
     open_house(&house);
