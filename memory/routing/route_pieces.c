@@ -13,10 +13,11 @@
 #include "memory/vectors/dots.h"
 
 enum {
-    MAX_ASKED = 24,   /* pieces of a question */
-    MAX_TITLE = 16,   /* of a section's title, its first */
-    MAX_ABOVE = 24,   /* of the titles above, their last */
-    TITLES_ABOVE = 3, /* that are looked at, without the manual's */
+    MAX_ASKED = 24, /* pieces of a question */
+    MAX_TITLE = 16, /* of a section's title, its first */
+    MAX_ABOVE = 24, /* of the titles above, their last */
+    TITLES_ABOVE =
+        3, /* that are looked at, without the topmost, mostly the manual's */
     MAX_BYTES = 8000, /* of a section's text */
     HALF_WINDOW = 16  /* pieces; windows overlap by as many */
 };
@@ -56,7 +57,11 @@ static int add_pieces(const struct piece_match *match, struct slice text,
                       struct embed_ids *ids)
 {
     const struct embedder *model = match->routing->request->pieces;
-    return model->tokenize(model->context, text, ids, NULL);
+    size_t from = ids->count;
+    int code = model->tokenize(model->context, text, ids, NULL);
+    for (size_t i = from; i < ids->count && !code; i++)
+        code = ids->ids[i] < 0 ? ERR_MODEL : 0;
+    return code;
 }
 
 static int add_titles(const struct piece_match *match, const struct view *view,

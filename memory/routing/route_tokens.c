@@ -99,6 +99,13 @@ static void share_scores(const struct fused *fused, size_t count, double *ret)
         ret[i] = most > 0 ? fused[i].score / most : 0;
 }
 
+/* A question that goes on says too little of what it is about. */
+static bool has_pieces(const struct route_request *request)
+{
+    return request->pieces &&
+           !(request->context && request->context->question_count);
+}
+
 void match_tokens(const struct routing *routing, struct fused *fused,
                   size_t count)
 {
@@ -111,7 +118,7 @@ void match_tokens(const struct routing *routing, struct fused *fused,
     share_scores(fused, count, scores);
     if (request->tokens && match_each(routing, fused, count)) {
         known = rate(fused, count, scores) > 0;
-    } else if (!request->tokens && request->pieces &&
+    } else if (!request->tokens && has_pieces(request) &&
                match_pieces(routing, fused, count)) {
         known = true;
         for (size_t i = 0; i < count; i++)

@@ -135,6 +135,15 @@ static void the_nearest_pieces_decide(void **state)
         assert_true(with.hits[i].score >= without.hits[i].score &&
                     with.hits[i].score <= without.hits[i].score);
     route_result_free(&with);
+    /* One that goes on says too little of what it is about. */
+    static const char *const before[] = {"what of the plant"};
+    struct route_context context = {
+        .questions = before, .question_count = 1, .names = true};
+    request.context = &context;
+    with = routed(&house, &request);
+    assert_int_equal(with.hits[0].tokens.rank, 0);
+    route_result_free(&with);
+    request.context = NULL;
     fails = ERR_MODEL; /* the order is that of before */
     with = routed(&house, &request);
     assert_int_equal(with.hits[0].node, without.hits[0].node);
