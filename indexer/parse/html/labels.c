@@ -198,7 +198,12 @@ static bool is_linked(const struct labels *labels, const xmlNode *element,
                       struct slice label)
 {
     int left = MAX_LOOK;
-    bool linked = leads_to(labels, element->parent, label);
+    bool some = false, linked = false;
+    for (size_t i = 0; i < labels->link_count && !some; i++)
+        some = slice_equal(buf_slice(&labels->links[i].text), label);
+    if (!some)
+        return false;
+    linked = leads_to(labels, element->parent, label);
     for (const xmlNode *at = element; at && !linked && left--;
          at = dom_next(at, element, false))
         linked = leads_to(labels, at, label);
