@@ -389,19 +389,21 @@ static int quote_passages(struct asking *asking, struct err *err)
 {
     bool brief = asking->extent == EXTENT_BRIEF;
     struct passages some = asking->passages;
-    int code = 0;
+    int failure = 0;
     asking->answer.fresh = true;
-    for (size_t i = 0; i < asking->passages.count && !code; i++) {
-        if (asking->answer.count || (i && !brief))
+    for (size_t i = 0; i < asking->passages.count; i++) {
+        if (asking->answer.count || (i && !brief) || answer_is_lost(failure))
             break;
+        asking->answer.fresh = true;
         if (brief) {
             some.items = &asking->passages.items[i];
             some.count = 1;
         }
-        code = quote_from(asking, &some, err);
+        int code = quote_from(asking, &some, err);
+        failure = code ? code : failure;
     }
     asking->kind = asking->answer.count ? "passages" : "none";
-    return code;
+    return asking->answer.count && !answer_is_lost(failure) ? 0 : failure;
 }
 
 /* What was not sent while it was written. */
