@@ -384,6 +384,7 @@ def what_is_included_is_the_default():
         told = h.run("model", "info").stdout
         check("no model is in use for answers: they are passages" in told and "nib" in told, told)
         h.write("lectern/lectern.ini", "late_interaction = no\n")
+        h.json("search", "zebra", "--mode", "dense")  # waits for the model
         hit = h.json("search", "what do zebras eat", "--explain")["explain"]["hits"][0]
         check("tokens" not in hit and hit["dense"]["rank"] >= 1, hit)
         folder = os.path.join(h.path, "models", "one")
