@@ -68,7 +68,8 @@ static bool may_be(const uint32_t *sets, struct slice text)
 
 static bool is_plain(unsigned char c)
 {
-    return (unsigned)((c | 32) - 'a') < 26 || (unsigned)(c - '0') < 10;
+    uint8_t letter = (uint8_t)((c | 32) - 'a'), digit = (uint8_t)(c - '0');
+    return (letter < 26) | (digit < 10);
 }
 
 /* Bytes that are looked at together, so many that vectors of them pay. */
@@ -83,10 +84,8 @@ static uint64_t beginnings(const unsigned char *bytes, unsigned char before)
     plain[0] = is_plain(before);
     small[0] = before >> 5 & 1;
     for (unsigned i = 0; i < WINDOW; i++) {
-        uint8_t c = bytes[i], letter = (uint8_t)((c | 32) - 'a'),
-                digit = (uint8_t)(c - '0');
-        plain[1 + i] = (letter < 26) | (digit < 10);
-        small[1 + i] = c >> 5 & 1;
+        plain[1 + i] = is_plain(bytes[i]);
+        small[1 + i] = bytes[i] >> 5 & 1;
     }
     for (unsigned i = 0; i < WINDOW; i++)
         begins[i] = (uint8_t)((1 ^ (plain[1 + i] & plain[i] &
