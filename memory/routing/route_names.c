@@ -42,11 +42,11 @@ static double named(const void *context, const struct fused *item)
     if (match != NAME_OTHER)
         return bonus[match] + (same ? NAMED_SAME : 0);
     bool meant = !naming->manual || naming->routing->scopes[item->scope].names;
-    if (naming->subject && meant &&
-        name_of_node(&naming->names[naming->count - 1], node, &same) ==
-            NAME_WHOLE)
+    size_t within = naming->count - naming->subject;
+    if (naming->subject && meant)
+        match = name_of_node(&naming->names[within], node, &same);
+    if (match == NAME_WHOLE)
         return NAMED_SUBJECT;
-    size_t within = naming->count - (naming->subject && !meant);
     for (size_t i = 1; i < within && match != NAME_WHOLE; i++) {
         enum name_match one = name_of_node(&naming->names[i], node, &same);
         match = one > match ? one : match;
