@@ -260,7 +260,7 @@ static int route(const struct call *call, const struct snapshot *snapshot,
     int code = embed(call, request, &question, err);
     if (!code) {
         struct engine_embedder pieces;
-        if (question.pieces && question.vector && !request->typing) {
+        if (question.pieces && question.vector) {
             engine_embedder(call->daemon->engine, false,
                             &call->request->cancelled, &pieces);
             request->pieces = &pieces.embedder;
