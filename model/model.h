@@ -137,9 +137,9 @@ struct embed_input {
     size_t first, tokens; /* of ids: [first, first + tokens) ... */
     float *ret_tokens; /* [tokens, width] of which this gets the state of each
                              behind the last norm, of length 1; NULL: not wanted */
-    float
-        *ret_lengths; /* [tokens] and of this the length that each had, 0 where
-                               none was read; NULL: not wanted, else ret_tokens is */
+    /* [tokens] and of this the length that each had, 0 where none was read; NULL: not
+     * wanted, else ret_tokens is. */
+    float *ret_lengths;
 };
 
 /* Embeds texts: ret [count, width] holds for each input the hidden state after the

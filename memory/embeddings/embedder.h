@@ -37,9 +37,9 @@ struct embed_text {
     float *ret_tokens; /* [count, width] gets each token's own vector, of length
                             1, zeros of those that the model does not read; NULL:
                             not wanted */
-    float *
-        ret_lengths; /* [count] gets the length that each had, 0 of those; NULL:
-                            not wanted, else ret_tokens is */
+    /* [count] gets the length that each had, 0 of those; NULL: not wanted, else
+     * ret_tokens is. */
+    float *ret_lengths;
 };
 
 struct embed_ids {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vector.h"
 #include "memory/embeddings/embedder.h"
 #include "memory/routing/route_internal.h"
 #include "memory/snapshot/content.h"

@@ -1,6 +1,5 @@
-/* Every operation of every table that is there, against `ref`, and all of them
- * against the golden cases.  Products are in test_products.c, those of the papers
- * in test_attention.c and test_attention_star_hici.c. */
+/* Every operation of every table that is there, against `ref` and the golden cases.
+ * Products: test_products.c; those of papers: test_attention.c and its neighbour. */
 #include "tests/unit/support/bench_fixtures.h"
 
 #include <glob.h>
