@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -10,12 +9,10 @@ void ivf_free(struct ivf *ivf)
 {
     if (!ivf)
         return;
-    free(ivf->centres.values);
-    free(ivf->centres.scales);
+    codes_free(&ivf->centres);
     free(ivf->first);
     free(ivf->rows);
-    free(ivf->codes.values);
-    free(ivf->codes.scales);
+    codes_free(&ivf->codes);
     free(ivf);
 }
 
@@ -34,43 +31,6 @@ size_t ivf_bytes(const struct ivf *ivf)
     return (ivf->count + (size_t)ivf->lists) *
                (ivf->width + sizeof(float) + sizeof(uint32_t)) +
            sizeof *ivf;
-}
-
-/* ---- Vectors in 8 bits ---- */
-
-static float scale_of(const float *vector, size_t width)
-{
-    float largest = 0;
-    for (size_t i = 0; i < width; i++)
-        if (fabsf(vector[i]) > largest)
-            largest = fabsf(vector[i]);
-    return largest > 0 ? largest / INT8_MAX : 1;
-}
-
-void codes_put(struct codes *codes, size_t at, const float *vector,
-               size_t width)
-{
-    float scale = codes->scales[at] = scale_of(vector, width);
-    for (size_t i = 0; i < width; i++)
-        codes->values[at * width + i] =
-            (uint8_t)(IVF_ZERO + (int)lrintf(vector[i] / scale));
-}
-
-void coded_query_set(struct coded_query *query, const float *vector,
-                     size_t width)
-{
-    query->scale = scale_of(vector, width);
-    query->zero = 0;
-    for (size_t i = 0; i < width; i++) {
-        query->values[i] = (int8_t)lrintf(vector[i] / query->scale);
-        query->zero += IVF_ZERO * query->values[i];
-    }
-}
-
-struct codes codes_of(size_t count, size_t width)
-{
-    return (struct codes){mem_alloc(count * width),
-                          mem_alloc(count * sizeof(float))};
 }
 
 /* ---- The best of many ---- */
