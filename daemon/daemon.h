@@ -17,6 +17,7 @@ struct jobs;
 struct response_queue;
 struct conversations;
 struct hmt_cache;
+struct question_pieces;
 struct prompt_files;
 struct skeletons;
 struct other_readers;
@@ -34,6 +35,7 @@ struct daemon {
     struct response_queue *response_queue;
     struct conversations *conversations;
     struct hmt_cache *hmt_cache;
+    struct question_pieces *question_pieces;
     struct prompt_files *prompt_files; /* NULL: none */
     struct parser_options parser;
     struct memory_policy policy;

@@ -20,6 +20,7 @@
 #include "daemon/engine/prompt_files.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/answer/hmt_cache.h"
+#include "daemon/answer/question_pieces.h"
 #include "daemon/net/server.h"
 #include "daemon/roles.h"
 #include "daemon/answer/conversation.h"
@@ -220,6 +221,7 @@ static int start_threads(struct service *service, const struct config *config,
     struct daemon *daemon = &service->daemon;
     daemon->conversations = conversations_new();
     daemon->hmt_cache = hmt_cache_new();
+    daemon->question_pieces = question_pieces_new(daemon->engine);
     int code = following_new(daemon, config, server_wake, service->server, err);
     spare_on_shortage(jobs_on_shortage, daemon->jobs);
     if (!code)
@@ -251,6 +253,7 @@ static void close_all(struct service *service, int status)
     server_free(service->server);
     conversations_free(daemon->conversations);
     hmt_cache_free(daemon->hmt_cache);
+    question_pieces_free(daemon->question_pieces);
     prompt_files_close(daemon->prompt_files);
     other_readers_free(daemon->other_readers);
     following_free(daemon);

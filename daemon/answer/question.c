@@ -6,11 +6,22 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/vector.h"
+#include "daemon/answer/question_pieces.h"
 #include "daemon/engine/engine.h"
+#include "memory/embeddings/pieces.h"
 #include "memory/routing/route.h"
 #include "memory/vectors/token_codes.h"
 
 enum { OPEN_MS = 150 }; /* that a question in mode auto waits for the model */
+
+static void take_pieces(const struct call *call, struct hash128 model,
+                        struct question *question)
+{
+    struct err why;
+    if (question_pieces_of(call->daemon->question_pieces, model,
+                           &question->pieces, &why))
+        log_debug("sections are not compared piece by piece: %s", why.message);
+}
 
 static int embed(const struct call *call, const char *text, int mode,
                  struct question *question, struct err *err)
@@ -44,7 +55,8 @@ static int embed(const struct call *call, const char *text, int mode,
     question->vector = vector;
     question->policy = memories_policy(&call->daemon->policy, &facts);
     question->embeds = facts.embeds;
-    question->pieces = facts.bag && call->daemon->policy.tokens;
+    if (facts.bag && mode == ROUTE_AUTO && call->daemon->policy.tokens)
+        take_pieces(call, facts.model, question);
     question->model = state.facts.name;
     return 0;
 }
@@ -85,4 +97,5 @@ void question_free(struct question *question)
 {
     free(question->vector);
     token_query_free(question->tokens);
+    pieces_unref(question->pieces);
 }

@@ -9,8 +9,8 @@ struct question {
     struct token_query *tokens; /* NULL: none are compared */
     struct hash128 policy;      /* of the vectors it may be compared with */
     bool embeds;                /* the model is made to embed texts */
-    bool pieces;       /* it has no layers, and its pieces are to be compared */
-    const char *model; /* its name; NULL: none took part */
+    struct pieces *pieces;      /* to be compared; NULL: it has layers */
+    const char *model;          /* its name; NULL: none took part */
     const char *reranker; /* the name of the model that put the first `reranked`
                               hits in order; NULL: none did */
     size_t reranked;

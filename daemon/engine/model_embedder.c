@@ -319,6 +319,7 @@ static int get_facts(void *context, struct embedder_facts *ret, struct err *err)
     *ret = (struct embedder_facts){
         .width = facts->width,
         .key_width = facts->key_width,
+        .tokens = facts->vocabulary,
         .keys_are_memories = !facts->recall,
         .embeds = !facts->writes,
         .bag = facts->bag,

@@ -259,14 +259,9 @@ static int route(const struct call *call, const struct snapshot *snapshot,
     struct question question;
     int code = embed(call, request, &question, err);
     if (!code) {
-        struct engine_embedder pieces;
-        if (question.pieces && question.vector) {
-            engine_embedder(call->daemon->engine, false,
-                            &call->request->cancelled, &pieces);
-            request->pieces = &pieces.embedder;
-        }
         request->vector = question.vector;
         request->tokens = question.tokens;
+        request->pieces = question.pieces;
         request->policy = question.policy;
         request->embeds = question.embeds;
         code = route_reranked(call, snapshot, request, &operators, &question,
@@ -274,6 +269,7 @@ static int route(const struct call *call, const struct snapshot *snapshot,
         question_free(&question);
         question.vector = NULL;
         question.tokens = NULL;
+        question.pieces = NULL;
         request->pieces = NULL;
         *ret_question = question;
     }

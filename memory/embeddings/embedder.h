@@ -61,6 +61,7 @@ struct embedder_facts {
     size_t width;           /* D: of memories */
     size_t key_width;       /* p: of keys, where routing happens */
     size_t context;         /* most tokens of a text */
+    size_t tokens;          /* of the vocabulary: ids are below */
     bool recalls;           /* trained to recall: else RECALL_OFF */
     bool keys_are_memories; /* a key is its memory, made unit length */
     bool embeds;            /* made to embed texts, and nothing else */

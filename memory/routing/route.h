@@ -84,9 +84,8 @@ struct route_request {
     const float *vector; /* the question in key space; NULL: no model */
     struct hash128 policy; /* of the vectors that it may be compared with */
     const struct token_query *tokens; /* of the question; NULL: none */
-    /* A model whose token vectors are the same in every text, to be compared as `tokens`
-     * are; NULL: none. */
-    const struct embedder *pieces;
+    struct pieces *pieces; /* of a model without layers, to be compared as
+                              `tokens` are; NULL: none */
     bool embeds; /* the vector is of a model made to embed texts: its cosines
                     count more in mode auto */
     bool typing; /* the query is still being typed: its last word may go on */

@@ -1,15 +1,13 @@
 /* The match of a question with sections, piece by piece, by a model without layers: a
- * piece's vector is the same in every text, so that all are made anew for each question
- * and none are kept.  For each piece of the question, the nearest of a section's titles
+ * piece's vector is the same in every text, so that nothing is stored of any.  For each piece of the question, the nearest of a section's titles
  * and of the best of its windows, in the mean by the pieces' information, which is
  * the length of their vectors (docs/log/people.md). */
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/embeddings/embedder.h"
+#include "memory/embeddings/pieces.h"
 #include "memory/routing/route_internal.h"
 #include "memory/snapshot/content.h"
-#include "memory/vectors/dots.h"
 
 enum {
     MAX_ASKED = 24, /* pieces of a question */
@@ -55,12 +53,7 @@ static void keep_last(struct embed_ids *ids, size_t from, size_t most)
 static int add_pieces(const struct piece_match *match, struct slice text,
                       struct embed_ids *ids)
 {
-    const struct embedder *model = match->routing->request->pieces;
-    size_t from = ids->count;
-    int code = model->tokenize(model->context, text, ids, NULL);
-    for (size_t i = from; i < ids->count && !code; i++)
-        code = ids->ids[i] < 0 ? ERR_MODEL : 0;
-    return code;
+    return pieces_cut(match->routing->request->pieces, text, ids, NULL);
 }
 
 static int add_titles(const struct piece_match *match, const struct view *view,
@@ -167,68 +160,31 @@ static void find_distinct(struct piece_match *match)
         add_distinct(match, &match->texts[i]);
 }
 
-/* rows [distinct, width] of length 1, lengths [distinct] */
-static int read_rows(const struct piece_match *match,
-                     const struct embedder_facts *facts, float *rows,
-                     float *lengths)
+static void find_near(void *context, size_t from, size_t to)
 {
-    const struct embedder *model = match->routing->request->pieces;
-    size_t count = match->distinct / facts->context + 1;
-    struct embed_text *texts = mem_alloc(count * sizeof *texts);
-    float *whole = mem_alloc(count * facts->width * sizeof *whole);
-    for (size_t i = 0, at = 0; i < count; i++) {
-        size_t left = match->distinct - at;
-        size_t some = left < facts->context ? left : facts->context;
-        texts[i] = (struct embed_text){.ids = match->ids + at,
-                                       .count = some,
-                                       .soft = EMBED_ALONE,
-                                       .ret_tokens = rows + at * facts->width,
-                                       .ret_lengths = lengths + at};
-        at += some;
-    }
-    int code = model->embed(model->context, texts, count, whole, NULL);
-    free(whole);
-    free(texts);
-    return code;
+    const struct piece_match *match = context;
+    pieces_near(match->routing->request->pieces,
+                match->texts[match->count].ids.ids, match->asked,
+                match->ids + from, to - from,
+                match->near + from * match->asked);
 }
 
-static void compare(struct piece_match *match, const float *rows,
-                    const float *lengths, size_t width)
+static void find_cosines(struct piece_match *match)
 {
+    const struct pieces *pieces = match->routing->request->pieces;
     const struct piece_text *question = &match->texts[match->count];
-    size_t asked = match->asked, distinct = match->distinct;
-    float *cosines = mem_alloc(distinct * sizeof *cosines), sum = 0;
-    match->near = mem_alloc(distinct * asked * sizeof *match->near);
-    match->weights = mem_alloc(asked * sizeof *match->weights);
-    for (size_t q = 0; q < asked; q++) {
-        size_t row = match->place[question->ids.ids[q]] - 1;
-        dots_best()->floats(rows + row * width, rows, distinct, width, cosines);
-        for (size_t d = 0; d < distinct; d++)
-            match->near[d * asked + q] = cosines[d] > 0 ? cosines[d] : 0;
-        match->weights[q] = lengths[row];
-        sum += lengths[row];
-    }
-    for (size_t q = 0; q < asked && sum > 0; q++)
-        match->weights[q] /= sum;
-    free(cosines);
-}
-
-static int find_cosines(struct piece_match *match)
-{
-    const struct embedder *model = match->routing->request->pieces;
-    struct embedder_facts facts;
-    int code = model->facts(model->context, &facts, NULL);
-    if (code || !facts.context)
-        return code ? code : ERR_MODEL;
+    float sum = 0;
     find_distinct(match);
-    float *rows = mem_alloc((match->distinct + 1) * facts.width * sizeof *rows);
-    float *lengths = mem_alloc((match->distinct + 1) * sizeof *lengths);
-    code = read_rows(match, &facts, rows, lengths);
-    if (!code)
-        compare(match, rows, lengths, facts.width);
-    free(lengths);
-    free(rows);
-    return code;
+    match->near =
+        mem_alloc(match->distinct * match->asked * sizeof *match->near);
+    match->weights = mem_alloc(match->asked * sizeof *match->weights);
+    routing_share(match->routing, match->distinct, find_near, match);
+    for (size_t q = 0; q < match->asked; q++) {
+        match->weights[q] = pieces_length(pieces, question->ids.ids[q]);
+        sum += match->weights[q];
+    }
+    for (size_t q = 0; q < match->asked && sum > 0; q++)
+        match->weights[q] /= sum;
 }
 
 /* ---- Cosines into matches ---- */
@@ -293,11 +249,11 @@ bool match_pieces(const struct routing *routing, struct fused *fused,
         .count = count};
     routing_share(routing, count, read_texts, &match);
     int code = read_question(&match);
-    if (!code && match.asked)
-        code = find_cosines(&match);
     bool known = !code && match.asked;
-    if (known)
+    if (known) {
+        find_cosines(&match);
         routing_share(routing, count, find_matches, &match);
+    }
     for (size_t i = 0; i <= count; i++)
         free(match.texts[i].ids.ids);
     free(match.texts);

@@ -1,7 +1,7 @@
 /* The match of a question with sections, piece by piece. */
 #include <math.h>
 
-#include "memory/embeddings/embedder.h"
+#include "memory/embeddings/pieces.h"
 #include "tests/unit/support/route_fixtures.h"
 
 /* A model of four words: each has a vector, and a length of it. */
@@ -16,14 +16,13 @@ static int facts(void *context, struct embedder_facts *ret, struct err *err)
     (void)context;
     (void)err;
     *ret = (struct embedder_facts){
-        .width = WIDTH, .context = 2, .embeds = true, .bag = true};
+        .width = WIDTH, .context = 2, .tokens = 4, .embeds = true, .bag = true};
     return 0;
 }
 
 static int tokenize(void *context, struct slice text, struct embed_ids *ids,
                     struct err *err)
 {
-    (void)context;
     (void)err;
     for (size_t at = 0; at < text.size;) {
         size_t from = at;
@@ -39,12 +38,13 @@ static int tokenize(void *context, struct slice text, struct embed_ids *ids,
                 ids->ids[ids->count] = id;
         ids->count++;
     }
-    return 0;
+    return *(int *)context;
 }
 
 static int embed(void *context, const struct embed_text *texts, size_t count,
                  float *ret, struct err *err)
 {
+    (void)context;
     for (size_t i = 0; i < count; i++) {
         if (texts[i].count > 2)
             return err_set(err, ERR_LIMIT, "longer than the context");
@@ -56,7 +56,7 @@ static int embed(void *context, const struct embed_text *texts, size_t count,
         }
     }
     memset(ret, 0, count * WIDTH * sizeof *ret);
-    return *(int *)context;
+    return 0;
 }
 
 #define APART                                                                  \
@@ -122,7 +122,7 @@ static void the_nearest_pieces_decide(void **state)
     struct route_result without = routed(&house, &request);
     assert_string_equal(title_of(without.hits[0].view, without.hits[0].node),
                         "One");
-    request.pieces = &model;
+    assert_int_equal(pieces_new(&model, &request.pieces, NULL), 0);
     struct route_result with = routed(&house, &request);
     assert_match(&with, "One", 0.25);
     assert_match(&with, "Two", 0.75 * 0.8);
@@ -150,6 +150,7 @@ static void the_nearest_pieces_decide(void **state)
     assert_int_equal(with.hits[0].tokens.rank, 0);
     route_result_free(&with);
     route_result_free(&without);
+    pieces_unref(request.pieces);
     close_house(&house);
 }
 
