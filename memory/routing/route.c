@@ -265,7 +265,9 @@ static int rank_all(struct routing *routing, struct fused **ret_fused,
     struct route_weights *weights = &routing->result->weights;
     struct ranking_all all = {.routing = routing, .err = err};
     *weights = *weights_for(request);
-    routing_share(routing, PARTS, rank_parts, &all);
+    all.code = match_terms(routing, err);
+    if (!all.code)
+        routing_share(routing, PARTS, rank_parts, &all);
     if (!all.code) {
         if (weights->by[ROUTE_BY_BLOCK] > 0 || request->explain)
             rank_blocks(routing, &all.rankings[ROUTE_BY_LEXICAL],

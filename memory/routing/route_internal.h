@@ -191,6 +191,9 @@ void descend(struct routing *routing, const struct beam_search *beam_search,
 
 /* ---- By terms: route_terms.c; by vectors: route_vectors.c ---- */
 
+/* Finds the terms of the question, as they are written in the manuals, in each scope. */
+int match_terms(struct routing *routing, struct err *err);
+/* Weighs them, and says what each node is worth at most. */
 int score_terms(struct routing *routing, struct err *err);
 void rank_lexical(struct routing *routing, struct ranking *ranking);
 void rank_terms(struct routing *routing, struct ranking *ranking);

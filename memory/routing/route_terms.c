@@ -204,27 +204,65 @@ static void bound_own(struct routing *routing)
     }
 }
 
-int score_terms(struct routing *routing, struct err *err)
+/* What each scope's matching came to. */
+struct matching {
+    struct routing *routing;
+    struct err *errs; /* [scope_count] */
+    int *codes;       /* [scope_count] */
+};
+
+static void match_scopes(void *context, size_t from, size_t to)
 {
-    const struct snapshot *snapshot = routing->snapshot;
+    struct matching *matching = context;
+    struct routing *routing = matching->routing;
+    struct store_txn *txn = NULL;
+    int code =
+        store_read(routing->snapshot->store, &txn, &matching->errs[from]);
+    for (size_t s = from; s < to && !code; s++)
+        code = matching->codes[s] =
+            lexical_match(txn, routing->scopes[s].view, &routing->query,
+                          &routing->scopes[s].matches, &matching->errs[s]);
+    if (!txn)
+        matching->codes[from] = code;
+    else
+        store_end(txn);
+}
+
+static int match_each(struct routing *routing, struct err *err)
+{
+    size_t count = routing->scope_count, s = 0;
+    struct matching matching = {routing,
+                                mem_alloc((count + 1) * sizeof(struct err)),
+                                mem_alloc((count + 1) * sizeof(int))};
+    routing_share(routing, count, match_scopes, &matching);
+    while (s < count && !matching.codes[s])
+        s++;
+    int code = matching.codes[s];
+    if (code && err)
+        *err = matching.errs[s];
+    free(matching.errs);
+    free(matching.codes);
+    return code;
+}
+
+int match_terms(struct routing *routing, struct err *err)
+{
     struct store_txn *txn;
-    int code = store_read(snapshot->store, &txn, err);
+    int code = store_read(routing->snapshot->store, &txn, err);
     if (code)
         return code;
     code = correct_terms(routing, txn, err);
-    for (size_t s = 0; s < routing->scope_count && !code; s++)
-        code = lexical_match(txn, routing->scopes[s].view, &routing->query,
-                             &routing->scopes[s].matches, err);
     store_end(txn);
-    if (code)
-        return code;
+    return code ? code : match_each(routing, err);
+}
+
+int score_terms(struct routing *routing, struct err *err)
+{
     routing->sought = query_sought(&routing->query);
     find_named_manuals(routing);
     weigh_terms(routing);
     bound_own(routing);
-    if (routing->request->kinds)
-        code = score_kinds(routing, err);
-    return code;
+    return routing->request->kinds ? score_kinds(routing, err) : 0;
 }
 
 /* ---- Rankings ---- */
