@@ -259,12 +259,39 @@ static bool has_sign(struct slice text, const char *signs)
     return at < text.size;
 }
 
-/* Most questions are longer than what a node is called, and no name that another is
- * the last part of: nothing of such a text need be folded. */
+/* Its first bytes, in either case, somewhere in the text. */
+static bool has_start(struct slice asked, struct slice text)
+{
+    size_t size = 0;
+    while (size < asked.size && size < MIN_STEM && asked.data[size] != ' ')
+        size++;
+    int first = tolower((unsigned char)asked.data[0]);
+    for (size_t at = 0; at + size <= text.size; at++)
+        if (tolower((unsigned char)text.data[at]) == first &&
+            !strncasecmp(text.data + at, asked.data, size))
+            return true;
+    return false;
+}
+
+static bool is_ascii(struct slice text)
+{
+    size_t at = 0;
+    while (at < text.size && (unsigned char)text.data[at] < 0x80)
+        at++;
+    return at == text.size;
+}
+
+/* Most of what nodes are called is shorter than the question, or does not hold what it
+ * begins with: nothing of such a text need be folded.  But a name may be the last part of
+ * what is asked for, may have letters in brackets ("--[no-]verify"), and spaces that are
+ * folded. */
 static bool may_be_called(struct slice asked, struct slice text, bool entry)
 {
-    return asked.size <= text.size + 2 ||
-           (entry && has_sign(asked, PART_SIGNS));
+    if (entry && has_sign(asked, PART_SIGNS))
+        return true;
+    return asked.size <= text.size + 2 &&
+           (has_start(asked, text) || !is_ascii(text) ||
+            memchr(text.data, '[', text.size));
 }
 
 static enum name_match compare_node(struct slice asked, const struct node *node,

@@ -70,21 +70,31 @@ static bool asks(const struct query *query, const char *const *words,
 
 /* Each of the titles above holds one of these; most titles none, and need not be
  * folded. */
+#define LETTERS(a, b, c, d)                                                    \
+    ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 |          \
+     (uint32_t)(d))
 static bool may_be_aside(struct slice title)
 {
-    static const char *const in_all[] = {"hang", "hist", "note", "new",
-                                         "rele", "sour", "modu", "see",
-                                         "rela", "read", NULL};
+    uint32_t last = 0; /* the last four bytes, in lower case */
     for (size_t i = 0; i < title.size; i++) {
-        int c = (unsigned char)title.data[i] | 32;
+        unsigned char c = (unsigned char)title.data[i] | 32;
         if (c >= 0x80) /* may be folded away */
             return true;
-        if (!strchr("hnrsm", c))
-            continue;
-        for (const char *const *word = in_all; *word; word++)
-            if (title.size - i >= strlen(*word) &&
-                !strncasecmp(title.data + i, *word, strlen(*word)))
-                return true;
+        last = last << 8 | c;
+        switch (last) {
+        case LETTERS('h', 'a', 'n', 'g'):
+        case LETTERS('h', 'i', 's', 't'):
+        case LETTERS('n', 'o', 't', 'e'):
+        case LETTERS('r', 'e', 'l', 'e'):
+        case LETTERS('s', 'o', 'u', 'r'):
+        case LETTERS('m', 'o', 'd', 'u'):
+        case LETTERS('r', 'e', 'l', 'a'):
+        case LETTERS('r', 'e', 'a', 'd'): return true;
+        default: break;
+        }
+        if ((last & 0xFFFFFF) == LETTERS(0, 'n', 'e', 'w') ||
+            (last & 0xFFFFFF) == LETTERS(0, 's', 'e', 'e'))
+            return true;
     }
     return false;
 }
@@ -124,6 +134,8 @@ static bool is_release(struct slice title)
 {
     static const char *const heads[] = {"version ", "release ", "v"};
     size_t at = 0, dots = 0;
+    if (!title.size || !strchr("0123456789vVrR", title.data[0]))
+        return false;
     for (size_t i = 0; i < sizeof heads / sizeof *heads && !at; i++)
         if (title.size > strlen(heads[i]) &&
             !strncasecmp(title.data, heads[i], strlen(heads[i])))
