@@ -467,9 +467,9 @@ int route_question(const struct snapshot *snapshot,
         prefer_manual(&routing, fused, count);
         prefer_named(&routing, fused, count);
         take_turns(&routing, fused, count);
+        give_confidence(&routing, fused, count); /* fitted to this order */
         match_tokens(&routing, fused, count);
         give_hits(&routing, fused, count);
-        give_confidence(&routing, fused, count);
         give_terms(&routing);
         if (request->kinds)
             code = give_blocks(&routing, snapshot, fused, err);

@@ -1,7 +1,9 @@
 /* The match of a question with sections, piece by piece, by a model without layers: a
- * piece's vector is the same in every text, so that nothing is stored of any.  For each piece of the question, the nearest of a section's titles
- * and of the best of its windows, in the mean by the pieces' information, which is
- * the length of their vectors (docs/log/people.md). */
+ * piece's vector is the same in every text, so that nothing is stored of any.  For each
+ * piece of the question, the nearest of a section's titles and of the best of its
+ * windows, in the mean by the pieces' information: the length of their vectors, times
+ * how far the sections are from all having the piece.  A window far from a section's start
+ * counts less: of a long one some window is near anything (docs/log/people.md). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +18,22 @@ enum {
     TITLES_ABOVE =
         3, /* that are looked at, without the topmost, mostly the manual's */
     MAX_BYTES = 8000, /* of a section's text */
-    HALF_WINDOW = 16  /* pieces; windows overlap by as many */
+    HALF_WINDOW = 16, /* pieces; windows overlap by as many */
+    LATEST = 10       /* window, behind which none counts still less */
 };
+
+/* What a window loses for each before it; what of a piece's length stays where all
+ * sections have it, and at least. */
+static const double LATE = 0.01;
+static const float HAD_BY_ALL = 0.15F, LEAST_WEIGHT = 0.02F;
 
 struct piece_text {
     struct embed_ids ids; /* of the titles, then of the text */
     size_t titles;
+    float *near; /* [1 + halves, asked] the greatest cosine that a piece of the
+                      titles, and of each half of a window, has with each of the
+                      question's */
+    size_t halves; /* at least 1 */
     int code;
 };
 
@@ -171,20 +183,10 @@ static void find_near(void *context, size_t from, size_t to)
 
 static void find_cosines(struct piece_match *match)
 {
-    const struct pieces *pieces = match->routing->request->pieces;
-    const struct piece_text *question = &match->texts[match->count];
-    float sum = 0;
     find_distinct(match);
     match->near =
         mem_alloc(match->distinct * match->asked * sizeof *match->near);
-    match->weights = mem_alloc(match->asked * sizeof *match->weights);
     routing_share(match->routing, match->distinct, find_near, match);
-    for (size_t q = 0; q < match->asked; q++) {
-        match->weights[q] = pieces_length(pieces, question->ids.ids[q]);
-        sum += match->weights[q];
-    }
-    for (size_t q = 0; q < match->asked && sum > 0; q++)
-        match->weights[q] /= sum;
 }
 
 /* ---- Cosines into matches ---- */
@@ -201,42 +203,103 @@ static void raise_by(const struct piece_match *match, const int32_t *ids,
     }
 }
 
-static double mean_of(const struct piece_match *match, const float *titles,
-                      const float *first, const float *second)
+static void find_halves(void *context, size_t from, size_t to)
 {
-    double sum = 0;
-    for (size_t q = 0; q < match->asked; q++) {
-        float best = first[q] > second[q] ? first[q] : second[q];
-        best = titles[q] > best ? titles[q] : best;
-        sum += (double)match->weights[q] * (double)best;
+    const struct piece_match *match = context;
+    for (size_t i = from; i < to; i++) {
+        struct piece_text *text = &match->texts[i];
+        size_t left = text->ids.count - text->titles;
+        text->halves = left ? (left - 1) / HALF_WINDOW + 1 : 1;
+        text->near =
+            mem_alloc((1 + text->halves) * match->asked * sizeof *text->near);
+        raise_by(match, text->ids.ids, text->titles, text->near);
+        for (size_t half = 0; half < text->halves && left; half++) {
+            size_t at = half * HALF_WINDOW, some = left - at;
+            raise_by(match, text->ids.ids + text->titles + at,
+                     some < HALF_WINDOW ? some : HALF_WINDOW,
+                     text->near + (1 + half) * match->asked);
+        }
     }
-    return sum;
 }
 
-static double match_of(const struct piece_match *match,
-                       const struct piece_text *text)
+/* What the titles and the window that begins with this half have of a piece. */
+static float near_of(const struct piece_match *match,
+                     const struct piece_text *text, size_t half, size_t piece)
 {
-    float titles[MAX_ASKED] = {0}, halves[2][MAX_ASKED] = {{0}};
-    const int32_t *ids = text->ids.ids;
-    double best = 0;
-    raise_by(match, ids, text->titles, titles);
-    for (size_t at = text->titles, half = 0; at < text->ids.count || !half;
-         at += HALF_WINDOW, half++) {
-        size_t left = text->ids.count - at;
-        float *now = halves[half % 2];
-        memset(now, 0, sizeof halves[0]);
-        raise_by(match, ids + at, left < HALF_WINDOW ? left : HALF_WINDOW, now);
-        double one = mean_of(match, titles, now, halves[1 - half % 2]);
-        best = one > best ? one : best;
+    const float *near = text->near + piece;
+    float best = near[0], first = near[(1 + half) * match->asked];
+    best = first > best ? first : best;
+    if (half + 1 < text->halves) {
+        float second = near[(2 + half) * match->asked];
+        best = second > best ? second : best;
     }
     return best;
 }
 
-static void find_matches(void *context, size_t from, size_t to)
+/* *ret_half: where it begins. */
+static double best_window(const struct piece_match *match,
+                          const struct piece_text *text, size_t *ret_half)
 {
-    const struct piece_match *match = context;
-    for (size_t i = from; i < to; i++)
-        match->items[i].tokens.score = match_of(match, &match->texts[i]);
+    double best = -1;
+    for (size_t half = 0; !half || half + 1 < text->halves; half++) {
+        double sum = -LATE * (double)(half < LATEST ? half : LATEST);
+        for (size_t q = 0; q < match->asked; q++)
+            sum += (double)match->weights[q] *
+                   (double)near_of(match, text, half, q);
+        if (sum > best) {
+            best = sum;
+            *ret_half = half;
+        }
+    }
+    return best;
+}
+
+static void scale_weights(struct piece_match *match)
+{
+    float sum = 0;
+    for (size_t q = 0; q < match->asked; q++)
+        sum += match->weights[q];
+    for (size_t q = 0; q < match->asked && sum > 0; q++)
+        match->weights[q] /= sum;
+}
+
+/* By the pieces' lengths. */
+static void weigh_pieces(struct piece_match *match)
+{
+    const struct piece_text *question = &match->texts[match->count];
+    match->weights = mem_alloc(match->asked * sizeof *match->weights);
+    for (size_t q = 0; q < match->asked; q++)
+        match->weights[q] = pieces_length(match->routing->request->pieces,
+                                          question->ids.ids[q]);
+    scale_weights(match);
+}
+
+/* What all have says little of any: by what the best windows have. */
+static void weigh_anew(struct piece_match *match)
+{
+    float had[MAX_ASKED] = {0};
+    for (size_t i = 0; i < match->count; i++) {
+        size_t half = 0;
+        (void)best_window(match, &match->texts[i], &half);
+        for (size_t q = 0; q < match->asked; q++)
+            had[q] += near_of(match, &match->texts[i], half, q);
+    }
+    for (size_t q = 0; q < match->asked; q++) {
+        float rare = 1 + HAD_BY_ALL - had[q] / (float)match->count;
+        match->weights[q] *= rare > LEAST_WEIGHT ? rare : LEAST_WEIGHT;
+    }
+    scale_weights(match);
+}
+
+static void find_matches(struct piece_match *match)
+{
+    size_t half;
+    routing_share(match->routing, match->count, find_halves, match);
+    weigh_pieces(match);
+    weigh_anew(match);
+    for (size_t i = 0; i < match->count; i++)
+        match->items[i].tokens.score =
+            best_window(match, &match->texts[i], &half);
 }
 
 bool match_pieces(const struct routing *routing, struct fused *fused,
@@ -252,10 +315,12 @@ bool match_pieces(const struct routing *routing, struct fused *fused,
     bool known = !code && match.asked;
     if (known) {
         find_cosines(&match);
-        routing_share(routing, count, find_matches, &match);
+        find_matches(&match);
     }
-    for (size_t i = 0; i <= count; i++)
+    for (size_t i = 0; i <= count; i++) {
         free(match.texts[i].ids.ids);
+        free(match.texts[i].near);
+    }
     free(match.texts);
     free(match.place);
     free(match.ids);

@@ -104,8 +104,9 @@ static void assert_match(const struct route_result *result, const char *title,
     assert_true(fabs(hit->tokens.score - expected) < 1e-6);
 }
 
-/* "Leak" weighs three times what "valve" does, and "drip" is near it by .8: where both
- * stand in one window, or one of them in the title. */
+/* "Leak" weighs three times what "valve" does, and more as three of the sections have
+ * "valve", and none more of "leak" than "drip", which is near it by .8: where both stand in
+ * one window, or one of them in the title.  A later window loses .01 for each before. */
 static void the_nearest_pieces_decide(void **state)
 {
     (void)state;
@@ -124,10 +125,12 @@ static void the_nearest_pieces_decide(void **state)
                         "One");
     assert_int_equal(pieces_new(&model, &request.pieces, NULL), 0);
     struct route_result with = routed(&house, &request);
-    assert_match(&with, "One", 0.25);
-    assert_match(&with, "Two", 0.75 * 0.8);
-    assert_match(&with, "Three", 0.25 + 0.75 * 0.8);
-    assert_match(&with, "drip", 0.25 + 0.75 * 0.8);
+    double valve = 0.25 * (1.15 - 3.0 / 4), leak = 0.75 * (1.15 - 2.4 / 4);
+    double all = valve + leak;
+    assert_match(&with, "One", valve / all);
+    assert_match(&with, "Two", leak / all * 0.8 - 3 * 0.01);
+    assert_match(&with, "Three", (valve + leak * 0.8) / all);
+    assert_match(&with, "drip", (valve + leak * 0.8) / all);
     assert_int_equal(with.count, without.count);
     assert_true(hit_of(&with, "Three") < with.hits + 2);
     assert_true(hit_of(&with, "drip") < with.hits + 2);
