@@ -64,7 +64,7 @@ static const struct recogniser *recognise(const xmlNode *element)
     for (size_t i = 0; i < sizeof recognisers / sizeof *recognisers; i++)
         if (recognisers[i].tag == tag &&
             classes_has(element, recognisers[i].class))
-            return &recognisers[i];
+            return makers_is_of_member(element) ? NULL : &recognisers[i];
     return NULL;
 }
 

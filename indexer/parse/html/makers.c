@@ -298,6 +298,23 @@ static bool is_javadoc_summary(const xmlNode *element)
     return false;
 }
 
+/* From Java 16 on the first cells of all tables are called alike. */
+bool makers_is_of_member(const xmlNode *cell)
+{
+    if (!classes_has(cell, "col-first") && !classes_has(cell, "colFirst"))
+        return false;
+    const xmlNode *box = cell->parent;
+    while (dom_is_element(box) && dom_tag(box) != GUMBO_TAG_SECTION &&
+           dom_tag(box) != GUMBO_TAG_TABLE)
+        box = box->parent;
+    if (dom_tag(box) == GUMBO_TAG_SECTION)
+        return !classes_has(box, "summary") &&
+               !classes_has(box, "packages-summary");
+    return dom_tag(box) == GUMBO_TAG_TABLE &&
+           (classes_has(box, "providesSummary") ||
+            classes_has(box, "usesSummary"));
+}
+
 /* ---- Scaladoc: members are numbered, and say what they are for twice ---- */
 
 static bool is_shorter(const xmlNode *element)

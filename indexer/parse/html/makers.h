@@ -18,6 +18,10 @@ bool makers_is_signatures(const xmlNode *list, const xmlNode *first_term);
  * Flare's pages below. */
 bool makers_is_contents(const xmlNode *element);
 
+/* Javadoc's first cell of a row that names a member's type or a service, whose page
+ * stands elsewhere, and nothing that stands below. */
+bool makers_is_of_member(const xmlNode *cell);
+
 /* A page that is nothing but a program's source: Haddock's. */
 bool makers_is_listing(const xmlNode *code);
 

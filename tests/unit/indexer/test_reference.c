@@ -513,6 +513,38 @@ static void test_contents(void **state)
     buf_free(&page);
 }
 
+/* Javadoc's first cells of rows are alike: packages and classes stand below, but not what
+ * members are of, nor services. */
+static void test_contents_of_javadoc(void **state)
+{
+    (void)state;
+    static const char rows[] =
+        "<div class='summary-table'><div class='table-header col-first'>Type"
+        "</div><div class='col-first even-row-color'><a href=A.html>A</a></div>"
+        "<div class=col-last>Is one.</div></div></section>";
+    static const struct {
+        const char *section, *links;
+    } sections[] = {
+        {"<section class=summary><div id=class-summary>", "A.html "},
+        {"<section class=packages-summary>", "A.html "},
+        {"<section class=services-summary>", ""},
+        {"<section class=field-summary>", ""},
+        {"<section class=method-summary>", ""},
+        {"", "A.html "}};
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        struct buf html = {0};
+        buf_printf(&html, "<h1>T</h1>%s%s", sections[i].section, rows);
+        expect_contents(html.data,
+                        *sections[i].links ? CONTENTS_BELOW : CONTENTS_NONE,
+                        sections[i].links);
+        buf_free(&html);
+    }
+    expect_contents("<h1>T</h1><table class=usesSummary><tr><th class=colFirst>"
+                    "<a href=A.html>A</a></table><table class=packagesSummary>"
+                    "<tr><th class=colFirst><a href=B.html>B</a></table>",
+                    CONTENTS_BELOW, "B.html ");
+}
+
 /* What a site prints on each page of all its pages. */
 static void test_menus(void **state)
 {
@@ -601,6 +633,7 @@ int main(void)
         TEST(test_others),
         TEST(test_long_signature),
         TEST(test_contents),
+        TEST(test_contents_of_javadoc),
         TEST(test_menus),
         TEST(test_objects_in_items),
     };
