@@ -343,6 +343,17 @@ static bool is_called(struct slice page_title, struct slice heading)
     return false;
 }
 
+/* Does the page's title stand above the first heading, as a line of its own? */
+static bool is_above(const struct outline *o, struct slice page_title)
+{
+    for (size_t i = 0; i < o->block_count && o->blocks[i].node == TREE_NONE;
+         i++)
+        if (o->blocks[i].kind == BLOCK_PARAGRAPH &&
+            outline_same_title(o->blocks[i].text, page_title))
+            return true;
+    return false;
+}
+
 /* Is the first heading the page's own? */
 static bool heads_page(const struct outline *o, struct slice page_title)
 {
@@ -350,6 +361,8 @@ static bool heads_page(const struct outline *o, struct slice page_title)
         return false;
     if (is_called(page_title, o->nodes[0].title))
         return true;
+    if (is_above(o, page_title))
+        return false;
     size_t tops = 0;
     for (size_t i = 0; i < o->count; i++)
         tops += o->nodes[i].parent == TREE_NONE &&

@@ -53,6 +53,11 @@ static void test_levels(void **state)
     expect("<title>Page</title><h2>A</h2><h3>B</h3><h2>C</h2>",
            "# Page\n## A\n### B\n## C\n");
     expect("<title>A</title><h2>A</h2><h2>B</h2>", "# A\n## B\n");
+    /* A line that reads as the page's title is above its only heading. */
+    expect("<title>COMMIT</title><div class=banner>COMMIT</div><h1>1. Use</h1>",
+           "# COMMIT\nparagraph: COMMIT\n## 1. Use\n");
+    expect("<title>COMMIT</title><p>COMMIT ends it.<h1>1. Use</h1><p>COMMIT",
+           "# 1. Use\nparagraph: COMMIT ends it.\nparagraph: COMMIT\n");
     expect("<title>Page</title><div class=section><h3>A</h3></div><h4>Notes"
            "</h4>x",
            "# A\n## Notes\nparagraph: x\n");
