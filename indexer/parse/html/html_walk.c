@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
@@ -307,6 +308,14 @@ static void walk_link(struct walk *w, const xmlNode *element)
     w->facts->letters += text_is_one(w->outline->refs[index].text);
 }
 
+/* Is it there to write into, as what searches a site is? */
+static bool is_field(const xmlNode *element)
+{
+    const char *type = dom_attribute(element, "type");
+    return dom_tag(element) == GUMBO_TAG_INPUT &&
+           (!type || !strcasecmp(type, "text") || !strcasecmp(type, "search"));
+}
+
 void walk_anchors(struct walk *w, const xmlNode *element)
 {
     const char *id = dom_attribute(element, "id");
@@ -317,6 +326,8 @@ void walk_anchors(struct walk *w, const xmlNode *element)
         name = dom_attribute(element, "name");
     if (name && (!id || strcmp(id, name)))
         outline_anchor(w->outline, slice_of(name));
+    if (is_field(element))
+        outline_settle(w->outline); /* no heading's below */
 }
 
 /* The tree builder leaves markup in <noframes> as it is. */

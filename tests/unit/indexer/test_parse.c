@@ -132,6 +132,11 @@ static void test_anchors_and_refs(void **state)
     assert_true(slice_is(node->refs[1].url, "b.html"));
     assert_int_equal(tree->nodes[0].ref_count, 0);
     tree_free(tree);
+    /* A field is nothing's place, nor what it stands in. */
+    expect(
+        "<div id=menu><form id=f><input name=q id=box></form></div><h1>T</h1>"
+        "<a id=near></a><input type=checkbox id=tick><h2>A</h2>",
+        "# T\n## A {tick}\n");
 }
 
 /* The ids of permalinks lead to what they stand in. */
