@@ -62,6 +62,8 @@ static const struct class_rule classes[] = {
     SECTION("appendix"),
     SECTION("article"),
     SKIP("backrefs", ON_INLINE, "navigation"),
+    SKIP("bd-search", ON_ALL, "control"), /* PyData's theme of Sphinx */
+    SKIP("bd-sidebar-secondary", ON_DIV, "contents"),
     SECTION("bibliodiv"),
     SECTION("bibliography"),
     {"blockList", ON_BLOCK | ON_PIECE, PART_BLOCK, false, NULL},

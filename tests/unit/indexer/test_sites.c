@@ -46,6 +46,17 @@ static void test_controls_in_titles(void **state)
     tree_free(tree);
 }
 
+/* PyData's theme of Sphinx: its field to search shows keys, its contents links. */
+static void test_pydata(void **state)
+{
+    (void)state;
+    expect("<form class='bd-search d-flex'><input><span><kbd>Ctrl</kbd>+<kbd>K"
+           "</kbd></span></form><h1>Pump</h1><p>Runs.<div class="
+           "bd-sidebar-secondary><div class='tocsection onthispage'>On this "
+           "page</div></div>",
+           "# Pump\nparagraph: Runs.\n");
+}
+
 /* Questions in bold at the head of their answer, which the page's own list links to in
  * these words; bold words that it does not are text. */
 static void test_questions_that_are_linked(void **state)
@@ -221,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_controls_in_titles),
+        TEST(test_pydata),
         TEST(test_questions_that_are_linked),
         TEST(test_paragraph_styles),
         TEST(test_tabs),
