@@ -13,7 +13,8 @@
  * (Sphinx, Texinfo, SWI-Prolog), or when at least half of its terms have an
  * anchor of their own and are set as code, or read like an option, and a
  * meaning has at least MIN_WORDS words on average, or when three of four have an
- * anchor and a meaning is as long as a section is (MIN_LONG); or when it has
+ * anchor and a meaning is as long as a section is (MIN_LONG), or when most of two or
+ * more ask (git's FAQ) and are answered in MIN_WORDS; or when it has
  * MANY terms, whatever they are, and MUCH text: nobody reads it from one end to the
  * other (git's variables, Python's glossary, codecs' options).  All others
  * (short glossaries, terms with a line of meaning each) stay definitions in their
@@ -225,9 +226,31 @@ static bool is_number(const xmlNode *term)
     return digits >= MIN_DIGITS && digits > letters;
 }
 
+/* Does it end with a question mark? */
+static bool is_question(const xmlNode *term)
+{
+    static const char *const marks[] = {"?", "？", "؟"};
+    struct buf text = {0};
+    bool found = false;
+    for (const xmlNode *at = dom_next(term, term, false); at;
+         at = dom_next(at, term, false)) {
+        if (dom_is_element(at) || text_is_blank(dom_text(at)->text))
+            continue;
+        buf_clear(&text);
+        text_fold_space(&text, dom_text(at)->text);
+    }
+    for (size_t i = 0; i < sizeof marks / sizeof *marks && !found; i++) {
+        size_t size = strlen(marks[i]);
+        found = text.size >= size &&
+                !memcmp(text.data + text.size - size, marks[i], size);
+    }
+    buf_free(&text);
+    return found;
+}
+
 /* What stands in a list. */
 struct counts {
-    size_t terms, named, anchored, links, numbers;
+    size_t terms, named, anchored, links, numbers, questions;
     size_t groups;     /* of terms that one meaning explains */
     size_t words;      /* of meanings */
     size_t term_words; /* of terms */
@@ -241,6 +264,7 @@ static void count_term(struct counts *counts, const xmlNode *term)
     counts->named += (anchor && has_code(term)) || is_option(term);
     counts->links += is_link(term);
     counts->numbers += is_number(term);
+    counts->questions += is_question(term);
     counts->term_words += reference_words(term);
 }
 
@@ -261,6 +285,12 @@ static struct counts count_list(const xmlNode *list)
         }
     }
     return counts;
+}
+
+static bool answers(const struct counts *counts)
+{
+    return counts->terms >= 2 && 2 * counts->questions > counts->terms &&
+           counts->words >= MIN_WORDS * counts->groups;
 }
 
 static bool describes_names(const struct counts *counts)
@@ -305,7 +335,8 @@ bool reference_is_list(const xmlNode *list, bool within)
     bool glosses = is_glossary_term(term) || has_any_class(list, glossary) ||
                    has_any_class(list->parent, glossary);
     return is_long(&counts, within ? ENTRY : MUCH) ||
-           (!within && !glosses && describes_names(&counts));
+           (!within && !glosses &&
+            (describes_names(&counts) || answers(&counts)));
 }
 
 /* ---- Headings ---- */

@@ -44,6 +44,21 @@ static void test_named_terms(void **state)
            "\n#* --none\nparagraph: " WORDS "\n");
 }
 
+/* Terms that ask, of a FAQ. */
+static void test_terms_that_ask(void **state)
+{
+    (void)state;
+    expect("<h1>T</h1><dl><dt>How do I <b>start</b> it?\n</dt><dd>" WORDS
+           "</dd><dt>Why <code>off</code>?<dd>" WORDS "</dd></dl>",
+           "# T\n#* How do I start it?\nparagraph: " WORDS
+           "\n#* Why off?\nparagraph: " WORDS "\n");
+    /* Not one alone, nor a line of answer. */
+    expect("<h1>T</h1><dl><dt>Why?<dd>" WORDS "</dl><dl><dt>On?<dd>No.<dt>Off?"
+           "<dd>Yes.</dl>",
+           "# T\ndefinition: Why?\\n  " WORDS
+           "\ndefinition: On?\\n  No.\ndefinition: Off?\\n  Yes.\n");
+}
+
 /* Terms in prose, when each has an anchor and a section's worth of text. */
 static void test_long_meanings(void **state)
 {
@@ -612,6 +627,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_sphinx),
         TEST(test_named_terms),
+        TEST(test_terms_that_ask),
         TEST(test_long_meanings),
         TEST(test_long_lists),
         TEST(test_lists_that_are_read),
