@@ -1,6 +1,7 @@
 #include "indexer/parse/html/makers.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
@@ -267,6 +268,17 @@ static void exdoc(const xmlNode *element, struct rule *rule)
     else if (rule->part == PART_HEADING &&
              is_specs(dom_element_from(element->next)))
         rules_skip(rule, "label"); /* "Specs" */
+}
+
+/* ---- c2html ---- */
+
+bool makers_is_lister(const xmlNode *meta)
+{
+    static const char maker[] = "c2html";
+    const char *name = dom_attribute(meta, "name");
+    const char *content = dom_attribute(meta, "content");
+    return name && content && !strcasecmp(name, "generator") &&
+           !strncasecmp(content, maker, sizeof maker - 1);
 }
 
 /* ---- Javadoc: tables of what stands below, and of what other classes have ---- */

@@ -25,6 +25,9 @@ bool makers_is_of_member(const xmlNode *cell);
 /* A page that is nothing but a program's source: Haddock's. */
 bool makers_is_listing(const xmlNode *code);
 
+/* The <meta> of what makes pages of sources: c2html. */
+bool makers_is_lister(const xmlNode *meta);
+
 /* Where a member occurs, in Scaladoc's lists of all by letter. */
 bool makers_is_occurrence(const xmlNode *element);
 

@@ -193,6 +193,7 @@ static void read_meta(const xmlNode *element, struct page_facts *facts)
     if (name && content && !strcasecmp(name, "refresh") &&
         strcasestr(content, "url"))
         facts->refreshes = true;
+    facts->lists |= makers_is_lister(element);
 }
 
 /* Texinfo's first page: "Top (Manual)". */

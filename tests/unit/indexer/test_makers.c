@@ -587,6 +587,12 @@ static void test_haddock(void **state)
                  "<span>\n</span><span id=line-2></span></pre>");
     assert_int_equal(tree->page.role, PAGE_MADE);
     tree_free(tree);
+    tree = parse("<meta name=generator content='c2html 0.9'><pre>1: int x;");
+    assert_int_equal(tree->page.role, PAGE_MADE);
+    tree_free(tree);
+    tree = parse("<meta name=description content='c2html'><p>Makes pages.");
+    assert_int_equal(tree->page.role, PAGE_CONTENT);
+    tree_free(tree);
 }
 
 /* Groups and what they hold are h3. */
