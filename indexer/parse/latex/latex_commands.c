@@ -28,6 +28,39 @@ static void run_space(struct tex *tex, const struct command *command,
     document_space(document_of(tex));
 }
 
+static bool is_negative(const struct tokens *length)
+{
+    size_t i = 0;
+    while (i < length->count && length->items[i].cat == CAT_SPACE)
+        i++;
+    return i < length->count && token_is(length->items[i], CAT_OTHER, '-');
+}
+
+/* What moves letters of a word together ("\hspace{-.1em}") is no space. */
+static void run_hspace(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct tokens length = {0};
+    (void)command;
+    (void)call;
+    tex_read_character(tex, '*');
+    tex_read_argument(tex, &length);
+    if (!is_negative(&length))
+        document_space(document_of(tex));
+    tokens_free(&length);
+}
+
+static void run_hskip(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    struct token sign = tex_next_solid(tex);
+    tex_unread(tex, sign);
+    if (token_is(sign, CAT_OTHER, '-'))
+        tex_skip_before(tex, command->before);
+    else
+        run_space(tex, command, call);
+}
+
 /* \numberline{1}Title, of a line of contents. */
 static void run_number_line(struct tex *tex, const struct command *command,
                             struct token call)
@@ -311,9 +344,9 @@ static const struct command ignored[] = {
     {"usetikzlibrary", run_nothing, "m", 0, NULL},
     {"usepgflibrary", run_nothing, "m", 0, NULL},
     {"vspace", run_space, "sm", 0, NULL},
-    {"hspace", run_space, "sm", 0, NULL},
+    {"hspace", run_hspace, NULL, 0, NULL},
     {"vskip", run_break, "g", 0, NULL},
-    {"hskip", run_space, "g", 0, NULL},
+    {"hskip", run_hskip, "g", 0, NULL},
     {"parshape", run_parshape, NULL, 0, NULL},
     {"numberline", run_number_line, NULL, 0, NULL},
     {"kern", run_nothing, "d", 0, NULL},

@@ -156,6 +156,8 @@ static void test_blocks(void **state)
     expect("a \\unknown[o]{b} \\textcolor{red}{c} \\vspace*{1cm}d \\hskip 2pt "
            "plus 1fil e",
            "paragraph: a b c d e");
+    expect("P\\hskip-.15em um\\hspace*{ -1pt}p a\\hspace{1em}b\\hskip.2em c",
+           "paragraph: Pump a b c");
 }
 
 /* A box that is only measured is none of the text. */
