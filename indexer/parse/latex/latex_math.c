@@ -55,7 +55,8 @@ static bool takes_verb(struct document *d, struct formula *f,
     return taken;
 }
 
-static bool is_named(struct document *d, struct token token, const char *name)
+static bool is_named(const struct document *d, struct token token,
+                     const char *name)
 {
     return token.cat == CAT_NAME &&
            slice_is(d->tex.symbols[token.value].name, name);
@@ -265,6 +266,32 @@ static bool is_space(const struct document *d, const struct formula *f,
     return f->tokens.count > 0;
 }
 
+/* "$<$", "$\{$": a sign that fonts of text lack; NULL: it is more. */
+static const char *sign_of(const struct document *d, const struct formula *f)
+{
+    static const struct {
+        const char *name, *sign;
+    } names[] = {{"{", "{"},      {"}", "}"},    {"lbrace", "{"},
+                 {"rbrace", "}"}, {"vert", "|"}, {"backslash", "\\"},
+                 {"lt", "<"},     {"gt", ">"}};
+    static const char *const signs[] = {"<", ">", "|"};
+    const struct token *only = NULL;
+    for (size_t i = 0; i < f->tokens.count; i++) {
+        if (f->tokens.items[i].cat == CAT_SPACE)
+            continue;
+        if (only)
+            return NULL;
+        only = &f->tokens.items[i];
+    }
+    for (size_t i = 0; only && i < sizeof signs / sizeof *signs; i++)
+        if (token_is(*only, CAT_OTHER, (unsigned char)*signs[i]))
+            return signs[i];
+    for (size_t i = 0; only && i < sizeof names / sizeof *names; i++)
+        if (is_named(d, *only, names[i].name))
+            return names[i].sign;
+    return NULL;
+}
+
 static void put_inline(struct document *d, const struct formula *f,
                        struct token call)
 {
@@ -273,6 +300,11 @@ static void put_inline(struct document *d, const struct formula *f,
     if (is_space(d, f, &wide)) {
         if (wide)
             document_space(d);
+        return;
+    }
+    const char *sign = sign_of(d, f);
+    if (sign) {
+        document_put(d, place_of(f, call), slice_of(sign));
         return;
     }
     buf_put_byte(&text, '$');

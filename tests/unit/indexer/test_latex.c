@@ -265,6 +265,9 @@ static void test_math(void **state)
     expect("a $b\n\nc", "paragraph: a $b$ | paragraph: c");
     expect("Me$\\!$Ti$ \\! $S 10$\\,$mm $\\,x$",
            "paragraph: MeTiS 10 mm $\\,x$");
+    expect("$<$me@x.org$>$, if 0 $<$ b, \\(\\{\\)y$\\}$ $|$ $\\backslash$x; "
+           "$<y$ $\\alpha$ $x$",
+           "paragraph: <me@x.org>, if 0 < b, {y} | \\x; $<y$ $\\alpha$ $x$");
     expect(
         "\\makeatletter\\def\\n#1{$\\m@th\\csname#1\\endcsname+1$}\\n{alpha}",
         "paragraph: $\\alpha+1$");
