@@ -44,12 +44,13 @@ static struct slice expanded(struct document *d, const char *prefix,
         }
         size_t accent = text_put_accent(
             (struct slice){text.data + at + 1, text.size - at - 1}, &whole);
+        bool named = !accent || text.data[at + accent - 1] == '\\';
         at += accent;
-        if (accent)
-            continue;
-        while (at + 1 < text.size && ((text.data[at + 1] | 32) >= 'a') &&
+        while (!accent && at + 1 < text.size &&
+               ((text.data[at + 1] | 32) >= 'a') &&
                ((text.data[at + 1] | 32) <= 'z'))
             at++;
+        at += named && at + 1 < text.size && text.data[at + 1] == ' ';
     }
     struct slice kept = document_keep(d, buf_slice(&whole));
     tokens_free(&list);

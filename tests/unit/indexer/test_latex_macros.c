@@ -217,6 +217,9 @@ static void test_conditionals(void **state)
     expect("\\newcounter{c}\\setcounter{c}{4}\\makeatletter"
            "\\renewcommand\\thec{\\@Roman\\c@c}\\makeatother\\thec",
            "paragraph: IV");
+    expect("\\documentclass{book}\\renewcommand\\chaptername{\\sf\\bfseries "
+           "Kap\\'\\i tel}\\begin{document}\\chapter{A}x",
+           "# Kap\u00EDtel 1. A | paragraph: x");
     expect("\\documentclass{book}\\renewcommand\\chaptername{Cap\\'\\i"
            "tulo}\\renewcommand\\appendixname{AP\\^ENDICE}\\begin{document}"
            "\\chapter{A}\\appendix\\chapter{B}\\end{document}",

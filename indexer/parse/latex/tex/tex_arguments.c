@@ -294,18 +294,23 @@ void tex_write_token(const struct tex *tex, struct token token, struct buf *ret)
     buf_put_slice(ret, name);
 }
 
-static bool needs_space(const struct tex *tex, struct token token,
-                        const struct token *next)
+/* Would the letter be read as one of the name's? */
+static bool runs_on(const struct tex *tex, struct token token,
+                    struct token letter)
 {
-    if (token.cat != CAT_NAME)
-        return false;
-    bool typed = !((token.flags | next->flags) & TOKEN_MADE);
-    if (typed && token.file == next->file && next->from > token.to)
-        return true;
-    if (next->cat != CAT_LETTER)
+    if (token.cat != CAT_NAME || letter.cat != CAT_LETTER)
         return false;
     struct slice name = tex->symbols[token.value].name;
     return name.size && text_is_letter((unsigned char)name.data[name.size - 1]);
+}
+
+static bool needs_space(const struct tex *tex, struct token token,
+                        const struct token *next)
+{
+    bool typed = !((token.flags | next->flags) & TOKEN_MADE);
+    return (token.cat == CAT_NAME && typed && token.file == next->file &&
+            next->from > token.to) ||
+           runs_on(tex, token, *next);
 }
 
 void tex_write_tokens(const struct tex *tex, const struct tokens *list,
@@ -323,16 +328,21 @@ void tex_expand_text(struct tex *tex, const struct tokens *list,
                      struct buf *ret)
 {
     struct tokens copy = {0};
-    struct token token = {.cat = CAT_STOP, .file = UINT16_MAX};
+    struct token token = {.cat = CAT_STOP, .file = UINT16_MAX}, last = token;
     unsigned abandoned = tex->abandon_count;
     tokens_add_all(&copy, list->items, list->count);
     tokens_add(&copy, token);
     tex_push(tex, copy);
     while (tex->abandon_count == abandoned &&
            (token = tex_next_expanded(tex)).cat != CAT_STOP &&
-           token.cat != CAT_NONE)
-        if (token.cat != CAT_BEGIN && token.cat != CAT_END)
+           token.cat != CAT_NONE) {
+        if (token.cat != CAT_BEGIN && token.cat != CAT_END) {
+            if (runs_on(tex, last, token))
+                buf_put_byte(ret, ' ');
             tex_write_token(tex, token, ret);
+        }
+        last = token;
+    }
 }
 
 void tex_read_text(struct tex *tex, struct buf *ret)
