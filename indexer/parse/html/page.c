@@ -207,6 +207,18 @@ static struct slice without_top(struct slice title)
     return title;
 }
 
+/* Sphinx's first page, whose heading is that of its contents: what the manual is called. */
+static struct slice without_contents(struct slice title)
+{
+    static const char *const before[] = {"Table of Contents — ", "Contents — "};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        size_t size = strlen(before[i]);
+        if (title.size > size && !strncasecmp(title.data, before[i], size))
+            return (struct slice){title.data + size, title.size - size};
+    }
+    return title;
+}
+
 static void read_title(struct dom *dom, const xmlNode *element,
                        struct page_facts *facts)
 {
@@ -216,7 +228,7 @@ static void read_title(struct dom *dom, const xmlNode *element,
             writer_text(&writer, dom_text(text));
     struct slice title;
     if (writer_take(&writer, &title, &facts->span)) {
-        title = without_top(title);
+        title = without_contents(without_top(title));
         facts->title = (struct slice){
             arena_copy(&dom->arena, title.data, title.size), title.size};
     }

@@ -708,7 +708,19 @@ static void test_yard(void **state)
            "# Class: A\n## Methods\n### #run {run}\nparagraph: Runs.\n");
 }
 
-/* Sphinx's first page has two headings of the first level. */
+/* Sphinx's first page may have no heading but that of its contents. */
+static void test_sphinx_contents(void **state)
+{
+    (void)state;
+    expect("<title>Table Of Contents &mdash; Pump 1.0 documentation</title><p>a"
+           "<section id=table-of-contents><h1>Table Of Contents</h1><div "
+           "class=toctree-wrapper><ul><li><a href=b.html>B</a></ul></div>"
+           "</section>",
+           "# Pump 1.0 documentation\nparagraph: a\n");
+    expect("<title>Contents of it — Pump</title><p>a",
+           "# Contents of it — Pump\nparagraph: a\n");
+}
+
 /* Javadoc: what the members are for stands above them once more, without much. */
 static void test_javadoc(void **state)
 {
@@ -839,6 +851,7 @@ int main(void)
         TEST(test_typedoc),
         TEST(test_jsdoc),
         TEST(test_yard),
+        TEST(test_sphinx_contents),
         TEST(test_javadoc),
         TEST(test_scaladoc),
         TEST(test_tex4ht),
