@@ -89,6 +89,7 @@ static const struct class_rule classes[] = {
     SKIP("copy-popup-wrapper", ON_DIV, "control"), /* Dokka */
     SKIP("copybtn", ON_ALL, "control"),
     SKIP("copybutton", ON_ALL, "control"),
+    SKIP("copyright-footer", ON_DIV, "footer"),       /* BoostBook */
     SKIP("crosslinks", ON_DIV, "navigation"),         /* TeX4ht */
     {"custom-block", ON_DIV, PART_NOTE, false, NULL}, /* VitePress */
     SKIP("data-footnote-backref", ON_INLINE, "navigation"),

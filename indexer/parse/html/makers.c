@@ -270,6 +270,17 @@ static void exdoc(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "label"); /* "Specs" */
 }
 
+/* ---- BoostBook: an index by letter is a list of terms ---- */
+
+static bool is_boost_index(const xmlNode *list)
+{
+    const xmlNode *meaning = dom_element_from(list->children);
+    while (meaning && dom_tag(meaning) != GUMBO_TAG_DD)
+        meaning = dom_element_from(meaning->next);
+    const xmlNode *index = meaning ? dom_element_from(meaning->children) : NULL;
+    return index && classes_has(index, "index");
+}
+
 /* ---- c2html ---- */
 
 bool makers_is_lister(const xmlNode *meta)
@@ -517,6 +528,8 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         confluence(element, rule);
         if (is_javadoc_summary(element))
             rules_skip(rule, "contents");
+        if (dom_tag(element) == GUMBO_TAG_DL)
+            rule->index |= is_boost_index(element);
     }
     if (element->properties || heading)
         exdoc(element, rule);

@@ -708,6 +708,22 @@ static void test_yard(void **state)
            "# Class: A\n## Methods\n### #run {run}\nparagraph: Runs.\n");
 }
 
+/* BoostBook: what an index lists by letter, and who wrote the page, is no text. */
+static void test_boostbook(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>Reference</h1><p>What there is.<h3>Class Index</h3><p>A<dl class="
+        "variablelist><dt><span class=term>A</span><dd><div class=index><ul "
+        "class=index><li><p><span class=index-entry-level-0>any</span><div "
+        "class=index><ul class=index><li><p><a href=a.html>Class any</a>"
+        "</ul></div></ul></div></dl></div><table><tr><td><div class="
+        "copyright-footer>Copyright © 2005 Ann<p>Distributed so.</div>"
+        "</table>",
+        "# Reference\nparagraph: What there is.\n"
+        "## Class Index\nparagraph: A\n");
+}
+
 /* Sphinx's first page may have no heading but that of its contents. */
 static void test_sphinx_contents(void **state)
 {
@@ -851,6 +867,7 @@ int main(void)
         TEST(test_typedoc),
         TEST(test_jsdoc),
         TEST(test_yard),
+        TEST(test_boostbook),
         TEST(test_sphinx_contents),
         TEST(test_javadoc),
         TEST(test_scaladoc),
