@@ -270,6 +270,16 @@ static void exdoc(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "label"); /* "Specs" */
 }
 
+/* ---- Sphinx: what the agogo theme has beside the document ---- */
+
+/* Not docutils' sidebar, which is a part of the text. */
+static bool is_agogo_sidebar(const xmlNode *element)
+{
+    const xmlNode *before =
+        classes_has(element, "sidebar") ? dom_element_before(element) : NULL;
+    return before && classes_has(before, "document");
+}
+
 /* ---- BoostBook: an index by letter is a list of terms ---- */
 
 static bool is_boost_index(const xmlNode *list)
@@ -526,7 +536,7 @@ void makers_apply(const xmlNode *element, struct rule *rule)
     if (element->properties) {
         flare(element, rule);
         confluence(element, rule);
-        if (is_javadoc_summary(element))
+        if (is_javadoc_summary(element) || is_agogo_sidebar(element))
             rules_skip(rule, "contents");
         if (dom_tag(element) == GUMBO_TAG_DL)
             rule->index |= is_boost_index(element);

@@ -708,6 +708,18 @@ static void test_yard(void **state)
            "# Class: A\n## Methods\n### #run {run}\nparagraph: Runs.\n");
 }
 
+/* Sphinx's agogo theme repeats contents beside each document; docutils' sidebars are of
+ * the text. */
+static void test_agogo(void **state)
+{
+    (void)state;
+    expect("<div class=content><div class=document><h1>Pump</h1><p>a<div "
+           "class=sidebar><p class=sidebar-title>Note<p>b</div></div><div "
+           "class=sidebar><h2>On this page</h2><ul><li><a href=#>Pump</a></ul>"
+           "<h4>Search</h4></div></div>",
+           "# Pump\nparagraph: a\nparagraph: Note\nparagraph: b\n");
+}
+
 /* BoostBook: what an index lists by letter, and who wrote the page, is no text. */
 static void test_boostbook(void **state)
 {
@@ -867,6 +879,7 @@ int main(void)
         TEST(test_typedoc),
         TEST(test_jsdoc),
         TEST(test_yard),
+        TEST(test_agogo),
         TEST(test_boostbook),
         TEST(test_sphinx_contents),
         TEST(test_javadoc),
