@@ -61,8 +61,8 @@ $O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/vectors/dots.o: CFLAGS_ALL += -f
 # A call for each load and store of a kernel, which the race detector answers.
 $O/tests/cuda/emulated/%.o $O/tests/cuda/self_test.o: CXXFLAGS_ALL += $(if $(filter race,$(BUILD)),-fsanitize=kernel-address \
         --param asan-instrumentation-with-call-threshold=0 --param asan-stack=0 --param asan-globals=0)
-# The device itself is no code under test, and half of the tests' time.
-$O/tests/cuda/fragments.o $O/tests/cuda/emulate.o: CXXFLAGS_ALL := $(filter-out -O% -fsanitize=% -fno-sanitize%,$(CXXFLAGS_ALL)) -O3 \
+# The device itself, and its race detector, is no code under test, and half of the tests' time.
+$(patsubst %,$O/tests/cuda/%.o,fragments emulate race race_order): CXXFLAGS_ALL := $(filter-out -O% -fsanitize=% -fno-sanitize%,$(CXXFLAGS_ALL)) -O3 \
         $(if $(filter asan fuzz,$(BUILD)),-DEMULATED_WITH_ASAN)
 
 # One line for each file made, unless V=1.

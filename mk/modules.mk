@@ -33,4 +33,4 @@ PARSE_PARTS := $(filter-out $(MAINS) $(JAIL),$(PARSE))
 # The device's files once more, as plain C++ over a stand-in for CUDA: the logic
 # of the kernels, in tests alone.  Fibres and the thread sanitizer do not mix.
 EMULATED := $(if $(filter tsan gpu,$(BUILD)),$O/tests/cuda/none.o,$(patsubst %.cu,$O/tests/cuda/emulated/%.o, \
-        $(filter-out cuda_blas.cu,$(notdir $(wildcard kernels/cuda/*.cu)))) $(patsubst %,$O/tests/cuda/%.o,blas emulate fragments graphs self_test streams $(if $(filter race,$(BUILD)),race)))
+        $(filter-out cuda_blas.cu,$(notdir $(wildcard kernels/cuda/*.cu)))) $(patsubst %,$O/tests/cuda/%.o,blas emulate fragments graphs self_test streams $(if $(filter race,$(BUILD)),race race_order)))

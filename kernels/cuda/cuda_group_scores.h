@@ -91,42 +91,6 @@ static __global__ void __launch_bounds__(GROUP_TILE_THREADS)
 
 /* ---- Products ---- */
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-#define GROUP_TWO(i)                                                           \
-    "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3]),                \
-        "+f"(c[i + 1][0]), "+f"(c[i + 1][1]), "+f"(c[i + 1][2]),               \
-        "+f"(c[i + 1][3])
-static __device__ __forceinline__ void multiply_128(float (*c)[4],
-                                                    const uint16_t *a,
-                                                    const uint16_t *b)
-{
-    asm volatile(
-        "{ .reg .pred p; setp.ne.b32 p, %66, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
-        "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
-        "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, "
-        "%58, %59, %60, %61, %62, %63}, %64, %65, p, 1, 1, 0, 0; }"
-        : GROUP_TWO(0), GROUP_TWO(2), GROUP_TWO(4), GROUP_TWO(6), GROUP_TWO(8),
-          GROUP_TWO(10), GROUP_TWO(12), GROUP_TWO(14)
-        : "l"(matrix_at(a)), "l"(matrix_at(b)), "r"(1));
-}
-#undef GROUP_TWO
-#elif defined(__CUDACC__)
-static __device__ __forceinline__ void multiply_128(float (*)[4],
-                                                    const uint16_t *,
-                                                    const uint16_t *)
-{
-}
-#else
-static inline void multiply_128(float (*c)[4], const uint16_t *a,
-                                const uint16_t *b)
-{
-    multiply_group<GROUP_TILE, false>(c, a, b);
-}
-#endif
-
 /* The thread's row of its block's queries, half 0 or 1; its columns of block i of eight
  * chunks are group_column() and the next. */
 static __device__ __forceinline__ unsigned group_tile_row(unsigned half)
@@ -200,11 +164,17 @@ static __device__ __forceinline__ void group_walk(struct group_memory *t,
         }
         hold<GROUP_BLOCKS>(c);
         begin_products();
+        const struct group_matrix keys =
+            group_matrix_of<GROUP_ROWS>(t->keys[stage]);
 #pragma unroll
-        for (unsigned k = 0; k < GROUP_WIDTH / 16; k++) {
-            multiply_128(c, own[1] + k * 16, t->keys[stage] + k * 16);
-            multiply_128(c, own[0] + k * 16, t->keys[stage] + k * 16);
-        }
+        for (unsigned k = 0; k < GROUP_WIDTH / 16; k++)
+#pragma unroll
+            for (unsigned term = 2; term-- > 0;)
+                multiply_128<false>(
+                    c,
+                    group_matrix_at(group_matrix_of<GROUP_ROWS>(own[term]),
+                                    k * 16),
+                    group_matrix_at(keys, k * 16));
         end_products();
         hold<GROUP_BLOCKS>(c);
         turns.take(c, at * GROUP_TILE);

@@ -51,7 +51,8 @@ struct fibre {
 };
 
 struct fibre fibres[MAX_THREADS];
-enum state states[MAX_THREADS]; /* of the fibres, side by side: it is asked often */
+enum state
+    states[MAX_THREADS]; /* of the fibres, side by side: it is asked often */
 struct fibre caller;
 char *stacks;
 unsigned threads, current;
@@ -328,6 +329,23 @@ void emulated_block_barrier()
     wait(AT_BLOCK);
 }
 
+struct warp_barrier {
+    unsigned warp, line;
+    const char *file;
+};
+
+static void pass_together(void *const *lanes)
+{
+    const auto *first = static_cast<const struct warp_barrier *>(lanes[0]);
+    race_warp_barrier(first->warp, first->file, first->line);
+}
+
+void emulated_warp_barrier(const char *file, unsigned line)
+{
+    struct warp_barrier own = {current / WARP, line, file};
+    emulated_together(&own, pass_together);
+}
+
 uint64_t emulated_exchange(uint64_t value, unsigned from)
 {
     struct fibre *own = &fibres[current];
@@ -380,27 +398,31 @@ static void wait_for_flag(bool (*may)(const void *, unsigned), const void *flag,
     states[current] = READY;
 }
 
-static struct ring *ring_at(uint64_t *b)
+static struct ring *ring_at(uint64_t *b, enum race_access how,
+                            const void *caller)
 {
     if (!emulated_is_shared(b, sizeof *b))
         wrong("a barrier is not in shared memory");
+    race_access(b, sizeof *b, how, caller);
     return reinterpret_cast<struct ring *>(b);
 }
 
 void ring_start(uint64_t *b, unsigned count)
 {
-    *ring_at(b) = {0, count, count, 0};
+    *ring_at(b, RACE_WRITE, __builtin_return_address(0)) = {0, count, count, 0};
 }
 
-void ring_arrive(uint64_t *b)
+void ring_arrive(uint64_t *b, const char *file, unsigned line)
 {
-    struct ring *r = ring_at(b);
+    struct ring *r = ring_at(b, RACE_ATOMIC, __builtin_return_address(0));
     if (!r->pending)
         wrong("more threads arrive than a barrier has");
+    race_arrive(b, RACE_CLASS_ARRIVE, file, line);
     if (--r->pending)
         return;
     r->pending = r->count;
     r->phase ^= 1;
+    race_round(b);
 }
 
 static bool is_other_phase(const void *flag, unsigned parity)
@@ -408,9 +430,11 @@ static bool is_other_phase(const void *flag, unsigned parity)
     return static_cast<const struct ring *>(flag)->phase != parity;
 }
 
-void ring_wait(uint64_t *b, unsigned parity)
+void ring_wait(uint64_t *b, unsigned parity, const char *file, unsigned line)
 {
-    wait_for_flag(is_other_phase, ring_at(b), parity);
+    wait_for_flag(is_other_phase,
+                  ring_at(b, RACE_ATOMIC, __builtin_return_address(0)), parity);
+    race_follow(b, RACE_CLASS_RING, file, line);
 }
 
 static struct meeting {
@@ -422,23 +446,20 @@ static bool is_later_turn(const void *flag, unsigned turn)
     return static_cast<const struct meeting *>(flag)->turn != turn;
 }
 
-static struct meeting *arrive_at(unsigned id, unsigned count)
+void meet_warps(unsigned id, unsigned count, const char *file, unsigned line)
 {
-    struct meeting *m = &meetings[id];
     if (!id || id >= 16 || count % WARP)
         wrong("no such barrier");
+    struct meeting *m = &meetings[id];
+    unsigned turn = m->turn;
+    race_arrive(m, RACE_CLASS_MEET, file, line);
     if (++m->arrived == count) {
         m->arrived = 0;
         m->turn++;
+        race_round(m);
     }
-    return m;
-}
-
-void meet_warps(unsigned id, unsigned count)
-{
-    unsigned turn = meetings[id].turn;
-    struct meeting *m = arrive_at(id, count);
     wait_for_flag(is_later_turn, m, turn);
+    race_follow(m, RACE_CLASS_MEET, file, line);
 }
 
 struct ballot {
@@ -597,7 +618,7 @@ static void run_blocks(void *of, void *argument)
             wrong("no memory");
         memset(shared_memory, 0xFF, shared_bytes);
         emulated_begin_copies();
-        race_block(static_cast<unsigned>(b));
+        race_block(static_cast<unsigned>(b), threads);
         run_block();
         race_block_end();
         emulated_end_copies();

@@ -132,9 +132,10 @@ struct unpublished {
 };
 static struct unpublished unpublished_of[MAX_THREADS];
 
-void publish_shared()
+void publish_shared(const char *file, unsigned line)
 {
     unpublished_of[threadIdx.x].count = 0;
+    race_publish(file, line);
 }
 
 static void check_published(uintptr_t from, uintptr_t to)
@@ -150,12 +151,13 @@ static void check_published(uintptr_t from, uintptr_t to)
 
 struct group_matmul {
     float (*c)[4];
-    const unsigned *a;        /* or */
+    const unsigned *a; /* or */
     const uint16_t *shared_a;
     const uint16_t *b;
     unsigned warp, columns;
     bool turned, fresh;
     unsigned panel; /* numbers */
+    const void *caller;
 };
 
 /* A number of shared memory where the device looks for it: bits 4 to 6 of an address
@@ -184,8 +186,8 @@ static float left_number(void *const *lanes, unsigned row, unsigned k)
     const auto *its = static_cast<const struct group_matmul *>(
         lanes[row % 8 * 4 + k % 8 / 2]);
     if (its->shared_a)
-        return widen(*group_number(its->shared_a +
-                                   (its->warp % 4 * 16 + row) * 64 + k));
+        return widen(
+            *group_number(its->shared_a + (its->warp % 4 * 16 + row) * 64 + k));
     return widen(its->a[row / 8 + k / 8 * 2] >> 16 * (k % 2) & 0xFFFFu);
 }
 
@@ -197,6 +199,9 @@ struct products {
     unsigned count;
     unsigned ends[MAX_GROUPS]; /* of each group, oldest first */
     unsigned groups;
+    /* Made, but to the race detector, which did not count the wait. */
+    struct group_matmul unseen[MAX_PRODUCTS];
+    unsigned unseen_count;
 };
 
 static struct products products_of[MAX_THREADS];
@@ -233,14 +238,33 @@ static void check_rows(const uint16_t *at, unsigned rows)
     check_published(from, from + 128 * rows);
 }
 
+/* Tells the race detector that the product begins, or is done.  Who reads what does not
+ * matter to it, but that all is. */
+static void read_all(const struct group_matmul *of, enum race_access how)
+{
+    const bool turned = of->turned;
+    const unsigned rows = turned ? 16 : of->columns;
+    const unsigned lane = lane_of_thread();
+    for (unsigned i = lane; i < rows; i += LANES)
+        for (unsigned j = 0; j < (turned ? of->columns : 16); j += 8)
+            race_access(turned ? right_number(of, i, j)
+                               : right_number(of, j, i),
+                        16, how, of->caller);
+    if (of->shared_a)
+        race_access(group_number(of->shared_a +
+                                 (of->warp % 4 * 16 + lane / 2) * 64 +
+                                 lane % 2 * 8),
+                    16, how, of->caller);
+}
+
 void emulated_multiply_group(float (*c)[4], const unsigned *a,
                              const uint16_t *shared_a, const uint16_t *b,
                              unsigned columns, bool turned, bool fresh,
                              unsigned panel)
 {
-    struct group_matmul own = {c,       a,      shared_a, b, warp_of_thread(),
-                               columns, turned, fresh,    panel};
-    const void *caller = __builtin_return_address(0);
+    struct group_matmul own = {
+        c,       a,      shared_a, b,     warp_of_thread(),
+        columns, turned, fresh,    panel, __builtin_return_address(0)};
     if (columns > GROUP_COLUMNS)
         emulated_wrong("a warpgroup's product is wider than the emulation's");
     check_rows(b, turned ? 16 : columns);
@@ -248,19 +272,7 @@ void emulated_multiply_group(float (*c)[4], const unsigned *a,
         check_rows(shared_a, 64);
     if (turned && columns > 64)
         check_rows(b + panel, 16);
-    /* Who reads what does not matter to the race detector, but that all is. */
-    for (unsigned i = lane_of_thread(); i < (turned ? 16 : columns); i += LANES)
-        for (unsigned j = 0; j < (turned ? columns : 16); j += 8)
-            race_access(turned ? right_number(&own, i, j)
-                               : right_number(&own, j, i),
-                        16, RACE_READ, caller);
-    if (shared_a)
-        race_access(group_number(shared_a +
-                                 (warp_of_thread() % 4 * 16 +
-                                  lane_of_thread() / 2) *
-                                     64 +
-                                 lane_of_thread() % 2 * 8),
-                    16, RACE_READ, caller);
+    read_all(&own, RACE_PRODUCT);
     struct products *all = &products_of[threadIdx.x];
     if (all->count == MAX_PRODUCTS)
         emulated_wrong("more products under way than the emulation holds");
@@ -275,7 +287,19 @@ void commit_products()
     own->ends[own->groups++] = own->count;
 }
 
-void emulated_wait_products(unsigned later)
+/* counts: to the race detector, too, with those before of which that was not so. */
+static void see_products(struct products *own, unsigned done, bool counts)
+{
+    for (unsigned i = 0; i < done && own->unseen_count < MAX_PRODUCTS; i++)
+        own->unseen[own->unseen_count++] = own->waiting[i];
+    if (!counts)
+        return;
+    for (unsigned i = 0; i < own->unseen_count; i++)
+        read_all(&own->unseen[i], RACE_MULTIPLIED);
+    own->unseen_count = 0;
+}
+
+void emulated_wait_products(unsigned later, bool counts)
 {
     struct products *own = &products_of[threadIdx.x];
     if (own->groups <= later)
@@ -283,6 +307,8 @@ void emulated_wait_products(unsigned later)
     unsigned groups = own->groups - later, done = own->ends[groups - 1];
     for (unsigned i = 0; i < done; i++)
         emulated_together(&own->waiting[i], multiply_group_together);
+    if (RACES_ARE_WATCHED)
+        see_products(own, done, counts);
     own->count -= done;
     std::memmove(own->waiting, own->waiting + done,
                  own->count * sizeof own->waiting[0]);
@@ -400,13 +426,17 @@ void emulated_begin_copies()
     for (unsigned t = 0; t < blockDim.x; t++) {
         copies_of[t].count = copies_of[t].groups = 0;
         products_of[t].count = products_of[t].groups = 0;
+        products_of[t].unseen_count = 0;
         unpublished_of[t].count = 0;
     }
 }
 
 void emulated_end_copies()
 {
-    for (unsigned t = 0; t < blockDim.x; t++)
+    for (unsigned t = 0; t < blockDim.x; t++) {
         if (copies_of[t].count || products_of[t].count)
             emulated_wrong("a block ended with copies or products under way");
+        if (products_of[t].unseen_count)
+            race_products_left();
+    }
 }

@@ -1,7 +1,7 @@
 #include "tests/cuda/race.h"
 
 #include "shim/cuda/cuda_runtime.h"
-#include "tests/cuda/races.h"
+#include "tests/cuda/race_order.h"
 #include "tests/cuda/together.h"
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 namespace
 {
 
-enum { MAX_THREADS = 1024, WARP = 32, MAX_SITES = 256 };
+enum { MAX_THREADS = 1024, WARP = 32, MAX_SITES = 320 };
 enum { UNIT = 2 }; /* bytes that are watched as one: the smallest number's */
 constexpr unsigned NONE = ~0u;
 
@@ -23,37 +23,49 @@ enum race_kind {
     TOUCHED_DURING_COPY,
     ACROSS_BLOCKS,
     BEFORE_WAIT,
-    WITHOUT_WAIT
+    WITHOUT_WAIT,
+    WRITTEN_DURING_PRODUCT,
+    NOT_PUBLISHED,
+    PRODUCTS_LEFT
 };
-const char *const KINDS[] = {
-    "read after write", "write after read", "write after write",
-    "touched while copied", "between blocks", "before the wait for those before",
-    "no wait for those before"};
+const char *const KINDS[] = {"read after write",
+                             "write after read",
+                             "write after write",
+                             "touched while copied",
+                             "between blocks",
+                             "before the wait for those before",
+                             "no wait for those before",
+                             "written while a product reads it",
+                             "read by a product, not published",
+                             "no wait for a product"};
 
-/* How many barriers a thread had passed. */
-struct time {
-    unsigned block, warp; /* warp: the block's too */
+/* Reads of a unit by some lanes of a warp, at one time of theirs (race_time). */
+struct reads {
+    const void *from;
+    unsigned warp, lanes, own;
+    unsigned next; /* 0: none */
 };
 
 /* What was done with one unit, by the block that touched it last.  Reads are those
- * between two barriers of the block, lanes those of one warp between two of its. */
+ * since it was written, and since the last barrier of the block, that no thread which
+ * read it later has seen. */
 struct unit {
     uintptr_t number;
     unsigned launch, block;
     bool written, atomic, copying;
+    unsigned products; /* under way, that read it */
     unsigned writer;
-    struct time write, read;
-    unsigned readers, reading_warp, lanes;
+    struct race_time write, read;
+    unsigned reads;                        /* the first of a list; 0: none */
     unsigned writing_block, reading_block; /* of the launch */
-    const void *write_from, *read_from;
+    const void *write_from, *read_from, *product_from;
 };
 
-constexpr size_t UNITS = size_t{1} << 22;
+constexpr size_t SIDE = 16, UNITS = SIDE << 18;
 struct unit *units;
 size_t used; /* in this launch */
 unsigned launch, block;
 bool running;
-struct time now[MAX_THREADS];
 uintptr_t stacks, stacks_end;
 
 /* A block's coming to a place that blocks meet at (an atomic): what it had written is
@@ -61,13 +73,14 @@ uintptr_t stacks, stacks_end;
 struct meeting {
     uintptr_t at;
     unsigned block, thread;
-    struct time time;
+    struct race_time time;
     bool released, acquired;
 };
 constexpr size_t MAX_MEETINGS = 1 << 14; /* of a launch */
 struct meeting meetings[MAX_MEETINGS];
 size_t meeting_count;
-unsigned fenced[MAX_THREADS]; /* 1 + the block's barriers before the last fence */
+unsigned
+    fenced[MAX_THREADS]; /* 1 + the block's barriers before the last fence */
 
 /* What launches of the graph that was started last wrote. */
 struct written {
@@ -79,6 +92,11 @@ constexpr size_t WRITTEN = size_t{1} << 20;
 struct written written[WRITTEN];
 size_t written_count;
 unsigned step; /* of the running launch; 0: of no graph */
+
+/* Of a block; the first is nobody's. */
+constexpr unsigned MAX_READS = 1 << 22;
+struct reads *all_reads;
+unsigned read_count, free_reads; /* ever taken; given back, a list */
 
 struct race_site sites[MAX_SITES];
 size_t site_count;
@@ -112,7 +130,9 @@ struct unit *unit_of(uintptr_t number)
 {
     if (!units)
         units = static_cast<struct unit *>(calloc(UNITS, sizeof *units));
-    size_t at = number * 0x9E3779B97F4A7C15u >> 42;
+    /* Neighbours lie side by side. */
+    size_t at =
+        (number / SIDE * 0x9E3779B97F4A7C15u >> 46) * SIDE + number % SIDE;
     while (units && units[at].launch == launch && units[at].number != number)
         at = (at + 1) % UNITS;
     if (!units || used >= UNITS / 2)
@@ -133,18 +153,18 @@ void enter_block(struct unit *u)
 {
     u->block = block;
     u->written = u->copying = false;
-    u->readers = 0;
+    u->products = u->reads = 0;
 }
 
 /* Whether what a thread of another block did then is seen by what the running thread
  * does now, by a meeting of theirs. */
-bool is_seen(unsigned other, struct time then, unsigned thread)
+bool is_seen(unsigned other, struct race_time then, unsigned thread)
 {
     unsigned t = threadIdx.x;
     for (size_t i = 0; i < meeting_count; i++) {
         const struct meeting *mine = &meetings[i];
         if (mine->block != block || !mine->acquired ||
-            (mine->thread != t && mine->time.block >= now[t].block))
+            (mine->thread != t && mine->time.block >= order_now(t).block))
             continue;
         for (size_t k = 0; k < i; k++) {
             const struct meeting *its = &meetings[k];
@@ -171,52 +191,109 @@ void check_blocks(const struct unit *u, enum race_access how, const void *from)
 void check_write(const struct unit *u, unsigned t, bool writes, bool atomic,
                  const void *from)
 {
-    bool apart = u->writer / WARP != t / WARP;
-    if (!u->written || u->writer == t || (atomic && u->atomic) ||
-        u->write.block != now[t].block ||
-        (!apart && u->write.warp != now[t].warp))
+    if (!u->written || (atomic && u->atomic) ||
+        order_sees(t, u->writer, u->write))
         return;
     report(writes ? WRITE_AFTER_WRITE : READ_AFTER_WRITE, from, u->write_from);
 }
 
+/* ---- Reads ---- */
+
+bool sees_reads(unsigned t, const struct reads *r, unsigned at_block)
+{
+    return order_sees_lanes(t, r->warp, r->lanes, {at_block, r->own});
+}
+
 void check_reads(const struct unit *u, unsigned t, const void *from)
 {
-    if (!u->readers || u->read.block != now[t].block)
-        return;
-    unsigned others = u->readers & ~(1u << t / WARP);
-    bool lanes = u->reading_warp == t / WARP && u->read.warp == now[t].warp &&
-                 u->lanes & ~(1u << t % WARP);
-    if (others || lanes)
-        report(WRITE_AFTER_READ, from, u->read_from);
+    for (unsigned i = u->reads; i; i = all_reads[i].next)
+        if (!sees_reads(t, &all_reads[i], u->read.block))
+            report(WRITE_AFTER_READ, from, all_reads[i].from);
+}
+
+unsigned take_reads(unsigned t, const void *from, unsigned next)
+{
+    unsigned i = free_reads;
+    if (!all_reads)
+        all_reads =
+            static_cast<struct reads *>(calloc(MAX_READS, sizeof *all_reads));
+    if (i)
+        free_reads = all_reads[i].next;
+    else
+        i = ++read_count;
+    if (!all_reads || i >= MAX_READS)
+        emulated_wrong("more reads than the race detector watches");
+    all_reads[i] = {from, t / WARP, 0, order_now(t).own, next};
+    return i;
+}
+
+void drop_reads(unsigned *link)
+{
+    unsigned i = *link;
+    *link = all_reads[i].next;
+    all_reads[i].next = free_reads;
+    free_reads = i;
+}
+
+/* The record of reads that the thread's belongs to, now the first of the list. */
+struct reads *reads_of(struct unit *u, unsigned t, const void *from)
+{
+    const struct race_time now = order_now(t);
+    if (u->read.block != now.block)
+        while (u->reads)
+            drop_reads(&u->reads);
+    for (unsigned *link = &u->reads; *link; link = &all_reads[*link].next) {
+        const unsigned i = *link;
+        if (all_reads[i].warp != t / WARP || all_reads[i].own != now.own)
+            continue;
+        *link = all_reads[i].next;
+        all_reads[i].next = u->reads;
+        u->reads = i;
+        return &all_reads[i];
+    }
+    /* What this thread has seen, sees who sees this. */
+    for (unsigned *link = &u->reads; *link;) {
+        struct reads *r = &all_reads[*link];
+        if (r->warp == t / WARP)
+            r->lanes &= ~(1u << t % WARP);
+        if (sees_reads(t, r, u->read.block))
+            drop_reads(link);
+        else
+            link = &r->next;
+    }
+    u->reads = take_reads(t, from, u->reads);
+    return &all_reads[u->reads];
+}
+
+void note_read(struct unit *u, unsigned t, const void *from)
+{
+    reads_of(u, t, from)->lanes |= 1u << t % WARP;
+    u->read = order_now(t);
+    u->read_from = from;
+    u->reading_block = block;
 }
 
 void note_write(struct unit *u, unsigned t, enum race_access how,
                 const void *from)
 {
+    while (u->reads)
+        drop_reads(&u->reads);
     u->written = true;
     u->atomic = how == RACE_ATOMIC;
     u->copying = how == RACE_COPY;
     u->writer = t;
-    u->write = now[t];
+    u->write = order_now(t);
     u->write_from = from;
     u->writing_block = block;
 }
 
-void note_read(struct unit *u, unsigned t, const void *from)
+/* What it reads is as if read when it has ended. */
+void begin_product(struct unit *u, unsigned t, const void *from)
 {
-    unsigned warp = t / WARP;
-    if (!u->readers || u->read.block != now[t].block) {
-        u->readers = 0;
-        u->reading_warp = NONE;
-    }
-    if (u->reading_warp != warp || u->read.warp != now[t].warp)
-        u->lanes = 0;
-    u->readers |= 1u << warp;
-    u->reading_warp = warp;
-    u->lanes |= 1u << t % WARP;
-    u->read = now[t];
-    u->read_from = from;
-    u->reading_block = block;
+    if (u->written && !order_is_published(t, u->writer, u->write))
+        report(NOT_PUBLISHED, from, u->write_from);
+    u->products++;
+    u->product_from = from;
 }
 
 /* shared: memory that each block has for itself, at the same place. */
@@ -224,7 +301,8 @@ void touch(uintptr_t number, enum race_access how, bool shared,
            const void *from)
 {
     unsigned t = threadIdx.x;
-    bool writes = how != RACE_READ;
+    bool writes = how == RACE_WRITE || how == RACE_ATOMIC || how == RACE_COPY ||
+                  how == RACE_COPIED;
     struct unit *u = unit_of(number);
     if (u->block != block) {
         if (!shared)
@@ -233,12 +311,19 @@ void touch(uintptr_t number, enum race_access how, bool shared,
     }
     if (u->copying && how != RACE_COPIED)
         report(TOUCHED_DURING_COPY, from, u->write_from);
-    check_write(u, t, writes, how == RACE_ATOMIC, from);
-    if (writes) {
+    if (how != RACE_MULTIPLIED)
+        check_write(u, t, writes, how == RACE_ATOMIC, from);
+    if (how == RACE_PRODUCT)
+        begin_product(u, t, from);
+    else if (writes) {
+        if (u->products)
+            report(WRITTEN_DURING_PRODUCT, from, u->product_from);
         check_reads(u, t, from);
         note_write(u, t, how, from);
-    } else
+    } else {
+        u->products -= how == RACE_MULTIPLIED;
         note_read(u, t, from);
+    }
 }
 
 /* The unit's entry, of this step or free. */
@@ -263,8 +348,9 @@ void check_earlier(uintptr_t number, enum race_access how, const void *from)
     *its = {number, step, from};
 }
 
-/* Whether what the place does counts. */
-bool counts(const char *file, unsigned line, enum race_class kind)
+}  // namespace
+
+bool race_counts(enum race_class kind, const char *file, unsigned line)
 {
     size_t i = 0;
     while (i < site_count && (sites[i].line != line || sites[i].kind != kind ||
@@ -273,11 +359,10 @@ bool counts(const char *file, unsigned line, enum race_class kind)
     if (i == MAX_SITES)
         emulated_wrong("more barriers than the race detector knows");
     if (i == site_count)
-        sites[site_count++] = {file, line, kind};
+        sites[site_count++] = {file, line, kind, 0};
+    sites[i].passed++;
     return ignored != &sites[i];
 }
-
-}  // namespace
 
 void race_launch(unsigned of)
 {
@@ -289,10 +374,11 @@ void race_launch(unsigned of)
     meeting_count = 0;
 }
 
-void race_block(unsigned number)
+void race_block(unsigned number, unsigned threads)
 {
     block = number;
-    memset(now, 0, sizeof now);
+    order_begin(threads);
+    read_count = free_reads = 0;
     memset(fenced, 0, sizeof fenced);
     running = true;
 }
@@ -310,24 +396,47 @@ void race_stacks(const void *at, size_t bytes)
 
 void race_block_barrier(const char *file, unsigned line)
 {
-    if (!counts(file, line, RACE_CLASS_BLOCK))
-        return;
-    now[threadIdx.x].block++;
-    now[threadIdx.x].warp++;
+    if (race_counts(RACE_CLASS_BLOCK, file, line))
+        order_block(threadIdx.x);
 }
 
-void race_warp_barrier(const char *file, unsigned line)
+void race_warp_barrier(unsigned warp, const char *file, unsigned line)
 {
-    if (counts(file, line, RACE_CLASS_WARP))
-        now[threadIdx.x].warp++;
+    if (race_counts(RACE_CLASS_WARP, file, line))
+        order_warp(warp);
+}
+
+void race_arrive(const void *place, enum race_class kind, const char *file,
+                 unsigned line)
+{
+    if (race_counts(kind, file, line))
+        order_arrive(threadIdx.x, place);
+}
+
+void race_round(const void *place)
+{
+    order_round(place);
+}
+
+void race_follow(const void *place, enum race_class kind, const char *file,
+                 unsigned line)
+{
+    if (race_counts(kind, file, line))
+        order_follow(threadIdx.x, place);
+}
+
+void race_publish(const char *file, unsigned line)
+{
+    if (race_counts(RACE_CLASS_PUBLISH, file, line))
+        order_publish(threadIdx.x);
 }
 
 void race_fence(const char *file, unsigned line)
 {
     unsigned t = threadIdx.x;
-    if (!running || !counts(file, line, RACE_CLASS_FENCE))
+    if (!running || !race_counts(RACE_CLASS_FENCE, file, line))
         return;
-    fenced[t] = now[t].block + 1;
+    fenced[t] = order_now(t).block + 1;
     for (size_t i = 0; i < meeting_count; i++)
         if (meetings[i].block == block && meetings[i].thread == t)
             meetings[i].acquired = true;
@@ -340,28 +449,20 @@ void race_meet(const void *at)
         return;
     if (meeting_count == MAX_MEETINGS)
         emulated_wrong("more meetings of blocks than the race detector knows");
-    meetings[meeting_count++] = {reinterpret_cast<uintptr_t>(at),
-                                 block,
-                                 t,
-                                 now[t],
-                                 fenced[t] == now[t].block + 1,
-                                 false};
-}
-
-bool race_waits(const char *file, unsigned line)
-{
-    return counts(file, line, RACE_CLASS_WAIT);
-}
-
-bool race_waits_for_earlier(const char *file, unsigned line)
-{
-    return counts(file, line, RACE_CLASS_EARLY);
+    meetings[meeting_count++] = {
+        reinterpret_cast<uintptr_t>(at),     block, t, order_now(t),
+        fenced[t] == order_now(t).block + 1, false};
 }
 
 bool race_early_end()
 {
     report(WITHOUT_WAIT, nullptr, nullptr);
     return true;
+}
+
+void race_products_left()
+{
+    report(PRODUCTS_LEFT, nullptr, nullptr);
 }
 
 void race_access(const void *at, size_t bytes, enum race_access how,

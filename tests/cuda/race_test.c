@@ -2,8 +2,8 @@
  *
  *     race            small kernels that race and that do not; every operation at
  *                     all its ways; what is found when barriers are taken away
- *     race --short    as much as passes each barrier, and the waits of kernels that
- *                     begin early taken away
+ *     race --short    as much as passes each barrier; taken away are the waits of kernels
+ *                     that begin early and what orders attention of a prompt by a ring
  *
  * What is computed is for other tests to say. */
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #include "tests/cuda/emulated.h"
 #include "tests/cuda/races.h"
 
-enum { MAX_PIECES = 1 << 12 };
+enum { MAX_PIECES = 1 << 12, MAX_PLACES = 512 };
 
 static bool is_short;
 static const struct kernels *table;
@@ -98,19 +98,34 @@ static struct kernel_pages make_pages(const struct sizes *z, size_t slots,
                                  .by_head = true};
 }
 
-static void run_dense(struct sizes z, size_t window)
+static void attend_dense(struct sizes z, size_t window)
 {
     float **addresses;
     struct kernel_pages pages = make_pages(&z, 16, &addresses);
     size_t wide = z.m * z.hq * z.d;
-    /* The detector does not know how cuda_ring.h orders memory. */
-    emulated_without_warpgroups(z.type == KERNEL_BF16);
     assert_int_equal(table->attention(&run, piece(wide * 4), numbers(wide),
                                       &pages, z.m, z.n, z.hq, z.hkv, z.d,
                                       window),
                      0);
-    emulated_without_warpgroups(false);
     release_all();
+}
+
+/* On devices with products of warpgroups, and without. */
+static void run_dense(struct sizes z, size_t window)
+{
+    attend_dense(z, window);
+    emulated_without_warpgroups(true);
+    attend_dense(z, window);
+    emulated_without_warpgroups(false);
+}
+
+/* By a ring (cuda_prompt.h), of whose keys' stages the first two are filled anew; the
+ * emulated device has six processors, so that nothing is split. */
+static void run_ring(size_t width, int type)
+{
+    const size_t stages = width == 64 ? 3 : 2;
+    attend_dense((struct sizes){20, (stages + 1) * 128 + 3, 6, 6, width, type},
+                 0);
 }
 
 static void run_star(struct sizes z, size_t chunk, size_t top_k)
@@ -462,7 +477,7 @@ static void step_attention(struct sizes z, size_t chunk)
     release_all();
 }
 
-static void run_steps(void)
+static void run_steps(int type)
 {
     enum { N = 512 };
     static uint16_t host[N * N];
@@ -471,29 +486,48 @@ static void run_steps(void)
     step_matmuls(host, KERNEL_BF16);
     memset(host, 0, sizeof host);
     step_matmuls(host, KERNEL_Q4_K);
-    run_heads(KERNEL_BF16, true);
-    step_attention((struct sizes){1, 400, 4, 2, 64, KERNEL_BF16}, 8);
-    step_attention((struct sizes){1, 2200, 4, 2, 16, KERNEL_BF16}, 4);
+    run_heads(type, true);
+    step_attention((struct sizes){1, 400, 4, 2, 64, type}, 8);
+    step_attention((struct sizes){1, 2200, 4, 2, 16, type}, 4);
 }
 
-/* What passes each barrier of the kernels, and little more. */
-static void run_little(void)
+/* ---- Parts ----
+ *
+ * What passes each place of the kernels that orders memory, and little more. */
+
+static void little_dense(int type)
 {
-    static const int types[] = {KERNEL_F32, KERNEL_BF16};
-    struct kernel_hils how = {.chunk = 8, .window = 20, .top_k = 3};
-    for (size_t i = 0; i < 2; i++) {
-        int type = types[i];
-        run_dense((struct sizes){20, 150, 4, 2, 64, type}, 0);
-        run_dense((struct sizes){5, 70, 2, 1, 136, type}, 0);
-        run_dense((struct sizes){1, 400, 4, 2, 64, type}, 0);
-        run_star((struct sizes){20, 150, 4, 2, 64, type}, 9, 3);
-        run_hils((struct sizes){20, 150, 4, 2, 64, type}, how, true);
-        run_hils((struct sizes){5, 70, 2, 1, 136, type}, how, true);
-    }
-    how = (struct kernel_hils){.chunk = 4, .window = 20, .top_k = 5};
-    run_hils((struct sizes){1, 2200, 4, 2, 16, KERNEL_BF16}, how, true);
-    how.top_k = 16; /* many queries and chunks */
-    run_hils((struct sizes){70, 2150, 4, 2, 64, KERNEL_BF16}, how, true);
+    run_dense((struct sizes){20, 150, 4, 2, 64, type}, 0);
+    run_dense((struct sizes){5, 70, 2, 1, 136, type}, 0);
+    run_dense((struct sizes){1, 400, 4, 2, 64, type}, 0);
+}
+
+static void little_star(int type)
+{
+    run_star((struct sizes){20, 150, 4, 2, 64, type}, 9, 3);
+}
+
+static void little_hils(int type)
+{
+    const struct kernel_hils how = {.chunk = 8, .window = 20, .top_k = 3};
+    run_hils((struct sizes){20, 150, 4, 2, 64, type}, how, true);
+    run_hils((struct sizes){5, 70, 2, 1, 136, type}, how, true);
+}
+
+static void many_chunks(int type)
+{
+    const struct kernel_hils how = {.chunk = 4, .window = 20, .top_k = 5};
+    run_hils((struct sizes){1, 2200, 4, 2, 16, type}, how, true);
+}
+
+static void many_queries_and_chunks(int type)
+{
+    const struct kernel_hils how = {.chunk = 4, .window = 20, .top_k = 16};
+    run_hils((struct sizes){70, 2150, 4, 2, 64, type}, how, true);
+}
+
+static void little_more(int type)
+{
     run_hici(70, 16, 6);
     run_texts(false);
     run_pooling();
@@ -501,9 +535,54 @@ static void run_little(void)
     run_bf16_matmuls();
     run_block_matmuls(KERNEL_Q4_K);
     run_heads(KERNEL_F32, false);
-    run_heads(KERNEL_BF16, false);
+    run_heads(type, false);
     run_top_k(5000);
-    run_steps();
+}
+
+static void ring_64(int type)
+{
+    run_ring(64, type);
+}
+
+static void ring_128(int type)
+{
+    run_ring(128, type);
+}
+
+static const struct part {
+    void (*run)(int type);
+    int type;
+} parts[] = {
+    {run_steps, KERNEL_BF16},   {ring_64, KERNEL_BF16},
+    {ring_128, KERNEL_BF16},    {little_more, KERNEL_BF16},
+    {little_star, KERNEL_F32},  {little_star, KERNEL_BF16},
+    {little_dense, KERNEL_F32}, {little_dense, KERNEL_BF16},
+    {little_hils, KERNEL_F32},  {little_hils, KERNEL_BF16},
+    {many_chunks, KERNEL_BF16}, {many_queries_and_chunks, KERNEL_BF16}};
+enum { PARTS = sizeof parts / sizeof parts[0] };
+
+/* Of each place, bit i: part i passes it. */
+static uint32_t passing[MAX_PLACES];
+
+static void run_part(size_t which)
+{
+    static size_t before[MAX_PLACES];
+    const struct race_site *sites;
+    size_t count = race_sites(&sites);
+    for (size_t i = 0; i < count; i++)
+        before[i] = sites[i].passed;
+    parts[which].run(parts[which].type);
+    count = race_sites(&sites);
+    assert_true(count <= MAX_PLACES);
+    for (size_t i = 0; i < count; i++)
+        if (sites[i].passed > before[i])
+            passing[i] |= 1U << which;
+}
+
+static void run_little(void)
+{
+    for (size_t i = 0; i < PARTS; i++)
+        run_part(i);
 }
 
 /* Every way that an operation takes for its sizes. */
@@ -556,16 +635,21 @@ static void small_races_are_found(void **state)
         enum emulated_race test;
         bool races;
     } cases[] = {
-        {RACE_TEST_BLOCK_READ, true},  {RACE_TEST_BLOCK_WRITE, true},
-        {RACE_TEST_BLOCK_NONE, false}, {RACE_TEST_WARP_READ, true},
-        {RACE_TEST_WARP_WRITE, true},  {RACE_TEST_WARP_NONE, false},
-        {RACE_TEST_COPY, true},        {RACE_TEST_COPY_NONE, false},
-        {RACE_TEST_ATOMIC, true},      {RACE_TEST_ATOMIC_NONE, false},
-        {RACE_TEST_BLOCKS, true},      {RACE_TEST_BLOCKS_NONE, false},
-        {RACE_TEST_MEET_LATE, true},   {RACE_TEST_MEET_SOON, true},
-        {RACE_TEST_MEET_APART, true},  {RACE_TEST_MEET_NONE, false},
-        {RACE_TEST_EARLY_READ, true},  {RACE_TEST_EARLY_WRITE, true},
-        {RACE_TEST_EARLY_END, true},   {RACE_TEST_EARLY_NONE, false},
+        {RACE_TEST_BLOCK_READ, true},    {RACE_TEST_BLOCK_WRITE, true},
+        {RACE_TEST_BLOCK_NONE, false},   {RACE_TEST_WARP_READ, true},
+        {RACE_TEST_WARP_WRITE, true},    {RACE_TEST_WARP_NONE, false},
+        {RACE_TEST_COPY, true},          {RACE_TEST_COPY_NONE, false},
+        {RACE_TEST_ATOMIC, true},        {RACE_TEST_ATOMIC_NONE, false},
+        {RACE_TEST_BLOCKS, true},        {RACE_TEST_BLOCKS_NONE, false},
+        {RACE_TEST_MEET_LATE, true},     {RACE_TEST_MEET_SOON, true},
+        {RACE_TEST_MEET_APART, true},    {RACE_TEST_MEET_NONE, false},
+        {RACE_TEST_EARLY_READ, true},    {RACE_TEST_EARLY_WRITE, true},
+        {RACE_TEST_EARLY_END, true},     {RACE_TEST_EARLY_NONE, false},
+        {RACE_TEST_RING_ARRIVE, true},   {RACE_TEST_RING_READ, true},
+        {RACE_TEST_RING_WRITE, true},    {RACE_TEST_RING_NONE, false},
+        {RACE_TEST_MEET_WARPS, true},    {RACE_TEST_MEET_WARPS_NONE, false},
+        {RACE_TEST_PRODUCT_WRITE, true}, {RACE_TEST_PRODUCT_PLAIN, true},
+        {RACE_TEST_PRODUCT_LATE, true},  {RACE_TEST_PRODUCT_NONE, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         races_forget();
@@ -587,40 +671,58 @@ static void the_kernels_do_not_race(void **state)
     assert_int_equal(races_found(), 0);
 }
 
-/* Each place that orders memory is taken away in turn, --short only those where kernels
- * wait for the ones before. */
+static bool is_of_ring(const struct race_site *site)
+{
+    return strstr(site->file, "cuda_prompt.h");
+}
+
+/* Whether a race is found without what the place does. */
+static bool is_missed(const struct race_site *site, uint32_t in)
+{
+    races_forget();
+    race_ignore(site);
+    for (size_t i = 0; i < PARTS && !races_found(); i++)
+        if (in >> i & 1)
+            parts[i].run(parts[i].type);
+    race_ignore(NULL);
+    return races_found() > 0;
+}
+
+/* Each place that the_kernels_do_not_race passed is taken away in turn, --short only
+ * those where kernels wait for the ones before, and of the ring, all of which matter. */
 static void removed_barriers_are_found(void **state)
 {
     (void)state;
-    static const char *const names[] = {"__syncthreads", "__syncwarp",
-                                        "wait_copies", "__threadfence",
-                                        "wait_for_earlier"};
+    static const char *const names[] = {
+        "__syncthreads",    "__syncwarp",   "wait_copies", "__threadfence",
+        "wait_for_earlier", "ring_arrive",  "ring_wait",   "meet_warps",
+        "publish_shared",   "wait_products"};
     const struct race_site *sites;
-    size_t found[RACE_CLASSES] = {0}, all[RACE_CLASSES] = {0};
-    (is_short ? run_steps : run_little)();
+    size_t found[RACE_CLASSES] = {0}, all[RACE_CLASSES] = {0}, ring = 0;
     size_t count = race_sites(&sites);
     for (size_t i = 0; i < count; i++) {
         const struct race_site *site = &sites[i];
-        bool waits = site->kind == RACE_CLASS_EARLY;
-        if (strstr(site->file, "self_test") || (is_short && !waits))
+        const bool must = is_of_ring(site) || site->kind == RACE_CLASS_EARLY;
+        if (!passing[i] || (is_short && !must))
             continue;
-        races_forget();
-        race_ignore(site);
-        (waits ? run_steps : run_little)();
-        race_ignore(NULL);
+        const bool missed = is_missed(site, passing[i]);
         all[site->kind]++;
-        if (races_found())
-            found[site->kind]++;
-        else
+        found[site->kind] += missed;
+        ring += is_of_ring(site);
+        if (!missed)
             print_message("not missed: %s, %s:%u\n", names[site->kind],
                           site->file, site->line);
+        assert_true(missed || !must);
     }
     races_forget();
-    for (size_t k = is_short ? RACE_CLASS_EARLY : 0; k < RACE_CLASSES; k++) {
-        print_message("%s: of %zu, %zu are missed when they are gone\n",
-                      names[k], all[k], found[k]);
-        assert_true(found[k] >= 2);
+    for (size_t k = 0; k < RACE_CLASSES; k++) {
+        if (all[k])
+            print_message("%s: of %zu, %zu are missed when they are gone\n",
+                          names[k], all[k], found[k]);
+        assert_true(is_short || found[k]);
     }
+    print_message("of these %zu are a ring's\n", ring);
+    assert_true(ring && found[RACE_CLASS_EARLY]);
 }
 
 int main(int count, char **words)

@@ -2,10 +2,15 @@
  * barriers that the threads have passed.
  *
  * Two accesses to the same two bytes race when at least one is a write, both are of
- * different threads, and no barrier of the block, or of the warp (__syncwarp) if both
- * are of one, lies between them; a shuffle, a ballot or a product orders no memory.
- * Bytes that are copied into behind the program's back may not be touched from the
- * copy's beginning to the wait for it.  Blocks of one launch may not touch what
+ * different threads, and the later one's thread has not seen the earlier one: by a
+ * barrier of the block, or of the warp (__syncwarp), or of some warps (meet_warps), or
+ * by waiting at a ring for a round that the earlier one's thread arrived for behind it
+ * (cuda_ring.h), or by several of these behind one another; a shuffle, a ballot or a
+ * product orders no memory.  Bytes that are copied into behind the program's back may
+ * not be touched from the copy's beginning to the wait for it.  Nor may bytes that a
+ * warpgroup's product reads be written from its beginning to the wait for it, and
+ * they must have been published by who wrote them, seen by who multiplies.
+ * Blocks of one launch may not touch what
  * another writes, unless they met: the other had come to a place in memory by an atomic,
  * behind a barrier and a fence, and this one came there later, with a fence and a
  * barrier after it.  A kernel that begins early touches nothing, before it waits for
@@ -22,11 +27,16 @@ extern "C" {
 #endif
 
 enum race_class {
-    RACE_CLASS_BLOCK, /* __syncthreads */
-    RACE_CLASS_WARP,  /* __syncwarp */
-    RACE_CLASS_WAIT,  /* wait_copies */
-    RACE_CLASS_FENCE, /* __threadfence */
-    RACE_CLASS_EARLY, /* wait_for_earlier */
+    RACE_CLASS_BLOCK,    /* __syncthreads */
+    RACE_CLASS_WARP,     /* __syncwarp */
+    RACE_CLASS_WAIT,     /* wait_copies */
+    RACE_CLASS_FENCE,    /* __threadfence */
+    RACE_CLASS_EARLY,    /* wait_for_earlier */
+    RACE_CLASS_ARRIVE,   /* ring_arrive */
+    RACE_CLASS_RING,     /* ring_wait */
+    RACE_CLASS_MEET,     /* meet_warps */
+    RACE_CLASS_PUBLISH,  /* publish_shared */
+    RACE_CLASS_PRODUCTS, /* wait_products, end_products */
     RACE_CLASSES
 };
 
@@ -35,6 +45,7 @@ struct race_site {
     const char *file;
     unsigned line;
     enum race_class kind;
+    size_t passed; /* so often, so far */
 };
 
 /* Distinct pairs of places that raced since races_forget. */
@@ -71,7 +82,17 @@ enum emulated_race {
     RACE_TEST_EARLY_READ, /* what the kernel before wrote, before the wait for it */
     RACE_TEST_EARLY_WRITE, /* something is written before the wait */
     RACE_TEST_EARLY_END,   /* nobody waits */
-    RACE_TEST_EARLY_NONE
+    RACE_TEST_EARLY_NONE,
+    RACE_TEST_RING_ARRIVE, /* a thread arrives before it wrote */
+    RACE_TEST_RING_READ,   /* nobody waits for what was written */
+    RACE_TEST_RING_WRITE, /* nor, before it is written anew, for those who read it */
+    RACE_TEST_RING_NONE,  /* one lane waits, for its warp */
+    RACE_TEST_MEET_WARPS, /* some warps do not meet */
+    RACE_TEST_MEET_WARPS_NONE,
+    RACE_TEST_PRODUCT_WRITE, /* what a product reads is written before the wait */
+    RACE_TEST_PRODUCT_PLAIN, /* what it reads was not published */
+    RACE_TEST_PRODUCT_LATE,  /* was behind the barrier alone */
+    RACE_TEST_PRODUCT_NONE
 };
 void emulated_race_test(enum emulated_race test);
 

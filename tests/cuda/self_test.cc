@@ -1,5 +1,6 @@
 #include "tests/cuda/emulated.h"
 
+#include "kernels/cuda/cuda_ring.h"
 #include "kernels/cuda/cuda_warpgroup.h"
 #include "tests/cuda/races.h"
 
@@ -128,7 +129,7 @@ static __global__ void multiply_once(const float *a, const float *b, float *out,
 }
 
 extern "C" void emulated_matmul_test(const float *a, const float *b, float *c,
-                                      enum emulated_turn turn, bool swapped)
+                                     enum emulated_turn turn, bool swapped)
 {
     cudaLaunchConfig_t config = {};
     config.blockDim = dim3(32);
@@ -139,7 +140,8 @@ extern "C" void emulated_matmul_test(const float *a, const float *b, float *c,
 /* Reads what the kernel before wrote, and writes, beside its wait for it. */
 enum early_way { READS_SOON, WRITES_SOON, NEVER_WAITS, WAITS };
 
-static __global__ void begin_early(int *out, const int *from, enum early_way way)
+static __global__ void begin_early(int *out, const int *from,
+                                   enum early_way way)
 {
     int value = way == READS_SOON ? from[threadIdx.x] : 0;
     if (way == WRITES_SOON)
@@ -229,7 +231,8 @@ extern "C" void emulated_self_test(enum emulated_test test, int *out,
 }
 
 /* Each block writes; the last one reads what both wrote. */
-static __global__ void meet(unsigned *at, bool before, bool after, bool together)
+static __global__ void meet(unsigned *at, bool before, bool after,
+                            bool together)
 {
     auto *last = static_cast<unsigned *>(cuda_shared());
     unsigned *written = at + 1;
@@ -248,11 +251,80 @@ static __global__ void meet(unsigned *at, bool before, bool after, bool together
             at[129] += written[i];
 }
 
+/* One warp writes, the other reads, some times, behind one another by a ring. */
+static __global__ void hand_over(int *out, enum emulated_race test)
+{
+    auto *there = static_cast<uint64_t *>(cuda_shared()), *done = there + 1;
+    int *numbers = reinterpret_cast<int *>(there + 2);
+    const unsigned lane = threadIdx.x % 32;
+    if (!threadIdx.x) {
+        ring_start(there, 32);
+        ring_start(done, 1);
+    }
+    __syncthreads();
+    for (unsigned turn = 0; turn < 3; turn++)
+        if (threadIdx.x < 32) {
+            if (test != RACE_TEST_RING_WRITE)
+                ring_wait(done, turn % 2 ^ 1);
+            if (test == RACE_TEST_RING_ARRIVE)
+                ring_arrive(there);
+            numbers[lane] = static_cast<int>(turn);
+            if (test == RACE_TEST_RING_WRITE)
+                ring_wait(done, turn % 2 ^ 1);
+            if (test != RACE_TEST_RING_ARRIVE)
+                ring_arrive(there);
+        } else {
+            if (test != RACE_TEST_RING_READ && !lane)
+                ring_wait(there, turn % 2);
+            __syncwarp();
+            out[lane] = numbers[(lane + 1) % 32];
+            if (test == RACE_TEST_RING_READ)
+                ring_wait(there, turn % 2);
+            __syncwarp();
+            if (!lane)
+                ring_arrive(done);
+        }
+}
+
+/* Two of three warps pass something on. */
+static __global__ void meet_two(int *out, bool meets)
+{
+    int *shared = static_cast<int *>(cuda_shared());
+    if (threadIdx.x >= 64)
+        return;
+    shared[threadIdx.x] = static_cast<int>(threadIdx.x);
+    if (meets)
+        meet_warps(1, 64);
+    out[threadIdx.x] = shared[(threadIdx.x + 32) % 64];
+}
+
+static __global__ void multiply_written(enum emulated_race test)
+{
+    auto *a = static_cast<uint16_t *>(cuda_shared()), *b = a + GROUP_PANEL;
+    float c[8][4] = {};
+    for (unsigned i = threadIdx.x; i < 2 * GROUP_PANEL; i += blockDim.x)
+        a[i] = 0;
+    if (test != RACE_TEST_PRODUCT_LATE && test != RACE_TEST_PRODUCT_PLAIN)
+        publish_shared();
+    __syncthreads();
+    if (test == RACE_TEST_PRODUCT_LATE)
+        publish_shared();
+    begin_products();
+    multiply_group<64, true>(c, a, b);
+    commit_products();
+    if (test == RACE_TEST_PRODUCT_WRITE && !threadIdx.x)
+        b[0] = 0;
+    wait_products<0>();
+    __syncthreads();
+    b[threadIdx.x] = 0;
+}
+
 extern "C" void emulated_race_test(enum emulated_race test)
 {
     int out[64], from[64] = {0};
     unsigned sums[2];
-    static unsigned meeting[130]; /* who came; of each thread of two blocks; sum */
+    static unsigned
+        meeting[130]; /* who came; of each thread of two blocks; sum */
     cudaLaunchConfig_t config = {};
     config.blockDim = dim3(64);
     config.dynamicSmemBytes = sizeof out;
@@ -292,17 +364,29 @@ extern "C" void emulated_race_test(enum emulated_race test)
                            test != RACE_TEST_MEET_SOON,
                            test != RACE_TEST_MEET_APART);
         break;
-    case RACE_TEST_EARLY_READ:
-        start_early(READS_SOON);
+    case RACE_TEST_EARLY_READ: start_early(READS_SOON); break;
+    case RACE_TEST_EARLY_WRITE: start_early(WRITES_SOON); break;
+    case RACE_TEST_EARLY_END: start_early(NEVER_WAITS); break;
+    case RACE_TEST_EARLY_NONE: start_early(WAITS); break;
+    case RACE_TEST_RING_ARRIVE:
+    case RACE_TEST_RING_READ:
+    case RACE_TEST_RING_WRITE:
+    case RACE_TEST_RING_NONE:
+        cudaLaunchKernelEx(&config, hand_over, static_cast<int *>(out), test);
         break;
-    case RACE_TEST_EARLY_WRITE:
-        start_early(WRITES_SOON);
+    case RACE_TEST_MEET_WARPS:
+    case RACE_TEST_MEET_WARPS_NONE:
+        config.blockDim = dim3(96);
+        cudaLaunchKernelEx(&config, meet_two, static_cast<int *>(out),
+                           test == RACE_TEST_MEET_WARPS_NONE);
         break;
-    case RACE_TEST_EARLY_END:
-        start_early(NEVER_WAITS);
-        break;
-    case RACE_TEST_EARLY_NONE:
-        start_early(WAITS);
+    case RACE_TEST_PRODUCT_WRITE:
+    case RACE_TEST_PRODUCT_PLAIN:
+    case RACE_TEST_PRODUCT_LATE:
+    case RACE_TEST_PRODUCT_NONE:
+        config.blockDim = dim3(WARPGROUP_THREADS);
+        config.dynamicSmemBytes = 2 * GROUP_PANEL * sizeof(uint16_t);
+        cudaLaunchKernelEx(&config, multiply_written, test);
         break;
     case RACE_TEST_BLOCKS:
     case RACE_TEST_BLOCKS_NONE:

@@ -140,6 +140,7 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 void *cuda_shared();
 void emulated_block_barrier();
+void emulated_warp_barrier(const char *file, unsigned line);
 /* All lanes of a warp come with a value each; gives that of lane `from`. */
 uint64_t emulated_exchange(uint64_t value, unsigned from);
 /* Bit i: lane i came with something true. */
@@ -157,8 +158,7 @@ static inline void __syncwarp(unsigned = 0xFFFFFFFFu,
                               const char *file = __builtin_FILE(),
                               unsigned line = __builtin_LINE())
 {
-    emulated_exchange(0, 0);
-    race_warp_barrier(file, line);
+    emulated_warp_barrier(file, line);
 }
 
 template <typename T> static inline T emulated_shuffle(T value, unsigned from)
@@ -225,12 +225,13 @@ template <unsigned LATER>
 static inline void wait_copies(const char *file = __builtin_FILE(),
                                unsigned line = __builtin_LINE())
 {
-    emulated_wait_copies(LATER, race_waits(file, line));
+    emulated_wait_copies(LATER, race_counts(RACE_CLASS_WAIT, file, line));
 }
 
 /* What four warps do together (kernels/cuda/cuda_warpgroup.h), warp by warp. */
 bool has_warpgroups();
-void publish_shared();
+void publish_shared(const char *file = __builtin_FILE(),
+                    unsigned line = __builtin_LINE());
 template <unsigned COUNT, typename T> static inline void hold(T (*)[4])
 {
 }
@@ -238,15 +239,18 @@ static inline void begin_products()
 {
 }
 void commit_products();
-void emulated_wait_products(unsigned later);
-template <unsigned LATER> static inline void wait_products()
+void emulated_wait_products(unsigned later, bool counts);
+template <unsigned LATER>
+static inline void wait_products(const char *file = __builtin_FILE(),
+                                 unsigned line = __builtin_LINE())
 {
-    emulated_wait_products(LATER);
+    emulated_wait_products(LATER, race_counts(RACE_CLASS_PRODUCTS, file, line));
 }
-static inline void end_products()
+static inline void end_products(const char *file = __builtin_FILE(),
+                                unsigned line = __builtin_LINE())
 {
     commit_products();
-    wait_products<0>();
+    wait_products<0>(file, line);
 }
 void emulated_multiply_group(float (*c)[4], const unsigned *a,
                              const uint16_t *shared_a, const uint16_t *b,
@@ -298,9 +302,14 @@ static inline void multiply_turned(float (*c)[4], const unsigned *a,
 
 /* How warps hand tiles to one another (kernels/cuda/cuda_ring.h). */
 void ring_start(uint64_t *b, unsigned count);
-void ring_arrive(uint64_t *b);
-void ring_wait(uint64_t *b, unsigned parity);
-void meet_warps(unsigned id, unsigned count);
+void ring_arrive(uint64_t *b, const char *file = __builtin_FILE(),
+                 unsigned line = __builtin_LINE());
+void ring_wait(uint64_t *b, unsigned parity,
+               const char *file = __builtin_FILE(),
+               unsigned line = __builtin_LINE());
+void meet_warps(unsigned id, unsigned count,
+                const char *file = __builtin_FILE(),
+                unsigned line = __builtin_LINE());
 template <unsigned COUNT> static inline void give_registers()
 {
 }
@@ -314,7 +323,7 @@ void emulated_waited();
 static inline void wait_for_earlier(const char *file = __builtin_FILE(),
                                     unsigned line = __builtin_LINE())
 {
-    if (race_waits_for_earlier(file, line))
+    if (race_counts(RACE_CLASS_EARLY, file, line))
         emulated_waited();
 }
 static inline void let_later_begin()
