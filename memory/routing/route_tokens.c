@@ -10,7 +10,7 @@
  * best one's: of codes of tokens, as a share of the best match, and of pieces as it is;
  * chosen on people's questions and on those of tests/questions/asked. */
 enum { DEPTH = 30 };
-static const double WEIGHT = 0.5, PIECES_WEIGHT = 2;
+static const double WEIGHT = 0.5, PIECES_WEIGHT = 1.5;
 
 /* Less than any match. */
 static const double UNKNOWN = -2;
