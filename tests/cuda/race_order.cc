@@ -62,12 +62,13 @@ struct place *place_at(const void *at)
 
 void order_begin(unsigned count)
 {
+    /* Of the block before, whole warps of which may have noted something. */
+    if (any_seen)
+        memset(seen, 0, (threads + WARP - 1) / WARP * WARP * sizeof seen[0]);
+    any_seen = false;
     threads = count;
     memset(now, 0, sizeof now);
     memset(together, 0, sizeof together);
-    if (any_seen)
-        memset(seen, 0, threads * sizeof seen[0]);
-    any_seen = false;
     place_count = 0;
     for (unsigned t = 0; t < threads; t++)
         published[t].count = 0;

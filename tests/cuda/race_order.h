@@ -8,6 +8,12 @@
 #ifndef TESTS_CUDA_RACE_ORDER_H
 #define TESTS_CUDA_RACE_ORDER_H
 
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* When a thread did something: how many barriers of the block it had passed, and how
  * often it had told others what it did since. */
 struct race_time {
@@ -39,5 +45,9 @@ void order_follow(unsigned thread, const void *place);
  * was published after it, and `thread` has seen that. */
 void order_publish(unsigned thread);
 bool order_is_published(unsigned thread, unsigned other, struct race_time then);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "tests/cuda/emulated.h"
+#include "tests/cuda/race_order.h"
 #include "tests/cuda/races.h"
 
 enum { MAX_PIECES = 1 << 12, MAX_PLACES = 512 };
@@ -628,6 +629,23 @@ static int begin(void **state)
     return !table;
 }
 
+/* What threads of one block have seen, those of a later one have not, also behind a
+ * smaller one. */
+static void blocks_see_nothing_of_each_other(void **state)
+{
+    static const int ring = 0;
+    (void)state;
+    order_begin(256);
+    order_arrive(0, &ring);
+    order_round(&ring);
+    struct race_time then = {0, 0};
+    order_follow(100, &ring);
+    assert_true(order_sees(100, 0, then));
+    order_begin(64);
+    order_begin(256);
+    assert_false(order_sees(100, 0, then));
+}
+
 static void small_races_are_found(void **state)
 {
     (void)state;
@@ -728,6 +746,7 @@ static void removed_barriers_are_found(void **state)
 int main(int count, char **words)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_see_nothing_of_each_other),
         cmocka_unit_test(small_races_are_found),
         cmocka_unit_test(the_kernels_do_not_race),
         cmocka_unit_test(removed_barriers_are_found),
