@@ -264,7 +264,7 @@ static void count_term(struct counts *counts, const xmlNode *term)
     counts->named += (anchor && has_code(term)) || is_option(term);
     counts->links += is_link(term);
     counts->numbers += is_number(term);
-    counts->questions += is_question(term);
+    counts->questions += is_question(term) && reference_words(term) > 1;
     counts->term_words += reference_words(term);
 }
 

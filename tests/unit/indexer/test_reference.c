@@ -57,6 +57,10 @@ static void test_terms_that_ask(void **state)
            "<dd>Yes.</dl>",
            "# T\ndefinition: Why?\\n  " WORDS
            "\ndefinition: On?\\n  No.\ndefinition: Off?\\n  Yes.\n");
+    /* Signs that end so ask nothing. */
+    expect("<h1>T</h1><dl><dt>*?<dd>" WORDS "<dt>a+?<dd>" WORDS "</dl>",
+           "# T\ndefinition: *?\\n  " WORDS "\ndefinition: a+?\\n  " WORDS
+           "\n");
 }
 
 /* Terms in prose, when each has an anchor and a section's worth of text. */
