@@ -308,12 +308,17 @@ static void walk_link(struct walk *w, const xmlNode *element)
     w->facts->letters += text_is_one(w->outline->refs[index].text);
 }
 
-/* Is it there to write into, as what searches a site is? */
+/* Is it there to write into, of a form, as what searches a site is? */
 static bool is_field(const xmlNode *element)
 {
     const char *type = dom_attribute(element, "type");
-    return dom_tag(element) == GUMBO_TAG_INPUT &&
-           (!type || !strcasecmp(type, "text") || !strcasecmp(type, "search"));
+    const xmlNode *around = element->parent;
+    if (dom_tag(element) != GUMBO_TAG_INPUT ||
+        (type && strcasecmp(type, "text") && strcasecmp(type, "search")))
+        return false;
+    while (dom_is_element(around) && dom_tag(around) != GUMBO_TAG_FORM)
+        around = around->parent;
+    return dom_is_element(around);
 }
 
 void walk_anchors(struct walk *w, const xmlNode *element)

@@ -343,9 +343,13 @@ static bool is_called(struct slice page_title, struct slice heading)
     return false;
 }
 
-/* Does the page's title stand above the first heading, as a line of its own? */
+/* Does the page's title stand above the first heading, which is the first of several by
+ * its number, as a line of its own? */
 static bool is_above(const struct outline *o, struct slice page_title)
 {
+    struct slice heading = o->nodes[0].title;
+    if (!heading.size || heading.data[0] < '0' || heading.data[0] > '9')
+        return false;
     for (size_t i = 0; i < o->block_count && o->blocks[i].node == TREE_NONE;
          i++)
         if (o->blocks[i].kind == BLOCK_PARAGRAPH &&

@@ -56,6 +56,8 @@ static void test_levels(void **state)
     /* A line that reads as the page's title is above its only heading. */
     expect("<title>COMMIT</title><div class=banner>COMMIT</div><h1>1. Use</h1>",
            "# COMMIT\nparagraph: COMMIT\n## 1. Use\n");
+    expect("<title>Pump</title><div class=banner>Pump</div><h1>Valves</h1>x",
+           "# Valves\nparagraph: Pump\nparagraph: x\n");
     expect("<title>COMMIT</title><p>COMMIT ends it.<h1>1. Use</h1><p>COMMIT",
            "# 1. Use\nparagraph: COMMIT ends it.\nparagraph: COMMIT\n");
     expect("<title>Page</title><div class=section><h3>A</h3></div><h4>Notes"
@@ -137,6 +139,8 @@ static void test_anchors_and_refs(void **state)
         "<div id=menu><form id=f><input name=q id=box></form></div><h1>T</h1>"
         "<a id=near></a><input type=checkbox id=tick><h2>A</h2>",
         "# T\n## A {tick}\n");
+    expect("<h1>T</h1><a name=all></a><input type=search><h2>All</h2>",
+           "# T\n## All {all}\n");
 }
 
 /* The ids of permalinks lead to what they stand in. */
