@@ -220,6 +220,12 @@ static void test_conditionals(void **state)
     expect("\\documentclass{book}\\renewcommand\\chaptername{\\sf\\bfseries "
            "Kap\\'\\i tel}\\begin{document}\\chapter{A}x",
            "# Kap\u00EDtel 1. A | paragraph: x");
+    expect("\\documentclass{book}\\renewcommand\\chaptername{{\\bfseries{}"
+           "Kapitel}}\\begin{document}\\chapter{A}x",
+           "# Kapitel 1. A | paragraph: x");
+    expect("\\documentclass{book}\\renewcommand\\chaptername{\\textsc{"
+           "Kapitel}}\\begin{document}\\chapter{A}x",
+           "# Kapitel 1. A | paragraph: x");
     expect("\\documentclass{book}\\renewcommand\\chaptername{Cap\\'\\i"
            "tulo}\\renewcommand\\appendixname{AP\\^ENDICE}\\begin{document}"
            "\\chapter{A}\\appendix\\chapter{B}\\end{document}",

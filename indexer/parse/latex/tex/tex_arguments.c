@@ -340,8 +340,8 @@ void tex_expand_text(struct tex *tex, const struct tokens *list,
             if (runs_on(tex, last, token))
                 buf_put_byte(ret, ' ');
             tex_write_token(tex, token, ret);
+            last = token;
         }
-        last = token;
     }
 }
 
