@@ -288,7 +288,8 @@ static bool is_boost_index(const xmlNode *list)
     while (meaning && dom_tag(meaning) != GUMBO_TAG_DD)
         meaning = dom_element_from(meaning->next);
     const xmlNode *index = meaning ? dom_element_from(meaning->children) : NULL;
-    return index && classes_has(index, "index");
+    return index && dom_tag(index) == GUMBO_TAG_DIV &&
+           classes_has(index, "index");
 }
 
 /* ---- c2html ---- */
