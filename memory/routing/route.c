@@ -469,6 +469,7 @@ int route_question(const struct snapshot *snapshot,
         take_turns(&routing, fused, count);
         give_confidence(&routing, fused, count); /* fitted to this order */
         match_tokens(&routing, fused, count);
+        raise_confidence(&routing, fused, count);
         give_hits(&routing, fused, count);
         give_terms(&routing);
         if (request->kinds)

@@ -188,23 +188,32 @@ static double block_score(const struct routing *routing,
     return best.score;
 }
 
-/* Returns the share of the question that the section holds, 0: it is no evidence. */
-static double describe_section(const struct routing *routing,
-                               const struct fused *item, double most,
-                               double *features)
+/* The share of the question that the section holds, 0: it is no evidence. */
+static double share_held(const struct routing *routing,
+                         const struct fused *item)
+{
+    const struct scope *scope = &routing->scopes[item->scope];
+    struct match_row found = matches_row(&scope->matches, item->node);
+    return is_evidence(routing, scope, item->node, found.of)
+               ? coverage(&routing->query, found.of, false)
+               : 0;
+}
+
+static void describe_section(const struct routing *routing,
+                             const struct fused *item, double most,
+                             double *features)
 {
     const struct scope *scope = &routing->scopes[item->scope];
     struct match_row found = matches_row(&scope->matches, item->node);
     const struct match *row = found.of;
     if (!is_evidence(routing, scope, item->node, row))
-        return 0;
+        return;
     raise(&features[CONFIDENCE_BM25],
           lexical_score(&routing->query, scope->view, item->node, row) / most);
     raise(&features[CONFIDENCE_BLOCK], block_score(routing, item, row) / most);
     if (item->by[ROUTE_BY_DENSE].rank)
         raise(&features[CONFIDENCE_AGREEMENT],
               1.0 / item->by[ROUTE_BY_DENSE].rank);
-    return coverage(&routing->query, row, false);
 }
 
 static size_t sections_asked(const struct routing *routing)
@@ -225,13 +234,21 @@ void give_confidence(struct routing *routing, const struct fused *fused,
         count > FIRST ? (fused[0].score - fused[FIRST].score) / fused[0].score
                       : USUAL_MARGIN;
     features[CONFIDENCE_MEMORIES] = result->dense.rows > 0;
-    double held = 0;
-    for (size_t i = 0; i < count && i < FIRST && most > 0; i++) {
-        double share = describe_section(routing, &fused[i], most, features);
-        held = share > held ? share : held;
-    }
+    for (size_t i = 0; i < count && i < FIRST && most > 0; i++)
+        describe_section(routing, &fused[i], most, features);
     /* Nothing but numbers or the name of a manual: what is found is what there is. */
     result->confidence = !count ? 0 : most > 0 ? confidence_from(features) : 1;
+}
+
+void raise_confidence(struct routing *routing, const struct fused *fused,
+                      size_t count)
+{
+    struct route_result *result = routing->result;
+    double held = 0;
+    for (size_t i = 0; i < count && i < FIRST; i++) {
+        double share = share_held(routing, &fused[i]);
+        held = share > held ? share : held;
+    }
     if (held >= (sections_asked(routing) < FEW ? HELD_OF_FEW : HELD) &&
         result->confidence < route_min_confidence)
         result->confidence = route_min_confidence;

@@ -165,9 +165,14 @@ bool match_pieces(const struct routing *routing, struct fused *fused,
 double coverage(const struct query *query, const struct match *row,
                 bool doubtful);
 
-/* Says how likely the manuals hold an answer, from what was ranked, best first. */
+/* Says how likely the manuals hold an answer, from what rankings and rules ranked, best
+ * first. */
 void give_confidence(struct routing *routing, const struct fused *fused,
                      size_t count);
+/* Makes it enough where one of the first results, as they are shown, holds most of the
+ * question. */
+void raise_confidence(struct routing *routing, const struct fused *fused,
+                      size_t count);
 
 /* ---- Descents: beam_search.c ---- */
 
