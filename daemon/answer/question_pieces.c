@@ -10,7 +10,8 @@
 struct question_pieces {
     pthread_mutex_t mutex;
     struct engine_embedder reader;
-    struct pieces *last; /* NULL: none were asked for */
+    struct pieces *last; /* NULL: none were asked for, or they cannot be read */
+    struct hash128 refused; /* the model whose rows are too many */
 };
 
 struct question_pieces *question_pieces_new(struct engine *engine)
@@ -35,10 +36,13 @@ int question_pieces_of(struct question_pieces *all, struct hash128 model,
 {
     int code = 0;
     pthread_mutex_lock(&all->mutex);
-    if (!all->last || !hash_equal(pieces_model(all->last), model)) {
+    if (hash_equal(all->refused, model)) {
+        code = err_set(err, ERR_LIMIT, "the model has too many tokens");
+    } else if (!all->last || !hash_equal(pieces_model(all->last), model)) {
         pieces_unref(all->last);
         all->last = NULL;
         code = pieces_new(&all->reader.embedder, &all->last, err);
+        all->refused = code == ERR_LIMIT ? model : (struct hash128){0, 0};
     }
     if (!code)
         *ret = pieces_keep(all->last);

@@ -15,8 +15,8 @@ struct question_pieces *question_pieces_new(struct engine *engine);
 void question_pieces_free(struct question_pieces *all); /* NULL: ok */
 
 /* *ret: those of the open model, whose fingerprint is `model` and which has facts.bag;
- * the caller's to pieces_unref.  Waits while they are read.  Any thread.  The
- * embedder's errors. */
+ * the caller's to pieces_unref.  Waits while they are read.  Any thread.  The errors of
+ * pieces_new. */
 int question_pieces_of(struct question_pieces *all, struct hash128 model,
                        struct pieces **ret, struct err *err);
 

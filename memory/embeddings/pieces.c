@@ -14,6 +14,9 @@ enum {
     ROWS = 512  /* compared at once: they stay in the processor's cache */
 };
 
+/* Of a table of 500,000 tokens, 256 wide. */
+const size_t pieces_max_bytes = (size_t)1 << 27;
+
 struct pieces {
     const struct embedder *model;
     struct hash128 fingerprint;
@@ -78,6 +81,9 @@ int pieces_new(const struct embedder *model, struct pieces **ret,
         return code;
     if (!facts.bag || !facts.context)
         return err_set(err, ERR_MODEL, "the model's tokens have no vectors");
+    if (facts.tokens > pieces_max_bytes / (facts.width + 1))
+        return err_set(err, ERR_LIMIT, "the vectors of %zu tokens are too many",
+                       facts.tokens);
     struct pieces *pieces = mem_alloc(sizeof *pieces);
     *pieces =
         (struct pieces){.model = model,

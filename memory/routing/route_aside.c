@@ -98,6 +98,7 @@ static bool may_be_aside(struct slice title)
     }
     return false;
 }
+#undef LETTERS
 
 static bool stands_in(const struct aside_title *aside, const char *title)
 {

@@ -23,9 +23,9 @@ enum {
 };
 
 /* What a window loses for each before it; what of a piece's length stays where all
- * sections have it, and at least. */
+ * sections have it. */
 static const double LATE = 0.01;
-static const float HAD_BY_ALL = 0.15F, LEAST_WEIGHT = 0.02F;
+static const float HAD_BY_ALL = 0.15F;
 
 struct piece_text {
     struct embed_ids ids; /* of the titles, then of the text */
@@ -284,10 +284,8 @@ static void weigh_anew(struct piece_match *match)
         for (size_t q = 0; q < match->asked; q++)
             had[q] += near_of(match, &match->texts[i], half, q);
     }
-    for (size_t q = 0; q < match->asked; q++) {
-        float rare = 1 + HAD_BY_ALL - had[q] / (float)match->count;
-        match->weights[q] *= rare > LEAST_WEIGHT ? rare : LEAST_WEIGHT;
-    }
+    for (size_t q = 0; q < match->asked; q++)
+        match->weights[q] *= 1 + HAD_BY_ALL - had[q] / (float)match->count;
     scale_weights(match);
 }
 
