@@ -19,6 +19,7 @@ struct numbers {
     float *rows; /* [TOKENS, WIDTH] of length 1 */
     int fails;   /* what embed returns */
     bool words;
+    size_t tokens;       /* 0: TOKENS */
     atomic_size_t asked; /* words that were to be tokenized */
 };
 
@@ -28,7 +29,8 @@ static int facts(void *context, struct embedder_facts *ret, struct err *err)
     (void)err;
     *ret = (struct embedder_facts){.width = WIDTH,
                                    .context = CONTEXT,
-                                   .tokens = TOKENS,
+                                   .tokens = numbers->tokens ? numbers->tokens
+                                                             : TOKENS,
                                    .embeds = true,
                                    .bag = true,
                                    .words = numbers->words};
@@ -293,6 +295,9 @@ static void pieces_are_near_by_their_vectors(void **state)
     assert_int_equal(pieces_cut(pieces, slice_of("9x"), &got, &err), ERR_MODEL);
     free(got.ids);
     pieces_unref(pieces);
+    numbers.tokens = pieces_max_bytes / WIDTH;
+    assert_int_equal(pieces_new(&model, &pieces, &err), ERR_LIMIT);
+    numbers.tokens = 0;
     numbers.fails = ERR_CANCELLED;
     assert_int_equal(pieces_new(&model, &pieces, &err), ERR_CANCELLED);
     free(numbers.rows);
