@@ -284,13 +284,17 @@ static int rank_all(struct routing *routing, struct fused **ret_fused,
 
 /* ---- What it follows up ---- */
 
+double route_carried(const struct route_context *context)
+{
+    return context && !context->names   ? CARRIED_ALONE
+           : context && context->points ? carried_pointed
+                                        : CARRIED;
+}
+
 static void carry_terms(struct routing *routing)
 {
     const struct route_context *context = routing->request->context;
-    double carried = context && !context->names   ? CARRIED_ALONE
-                     : context && context->points ? carried_pointed
-                                                  : CARRIED;
-    double share = carried;
+    double carried = route_carried(context), share = carried;
     for (size_t i = 0; context && i < context->question_count; i++) {
         query_carry(&routing->query, context->questions[i], share);
         share *= carried;

@@ -42,6 +42,9 @@ struct routing {
 
 /* What a term of the question before counts at least where this one points back at it. */
 extern const double carried_pointed;
+/* What a question counts for the one that follows it up; each before it that share of a
+ * share. */
+double route_carried(const struct route_context *context);
 
 /* Shares out what has `count` parts, as pool_parallel_for does; not where steps are
  * noted, one after the other. */

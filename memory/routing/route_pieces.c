@@ -42,9 +42,10 @@ struct piece_match {
     struct fused *items;      /* [count] */
     struct piece_text *texts; /* [count + 1]; the last one is the question */
     size_t count;
-    size_t asked;    /* pieces of the question */
-    uint32_t *place; /* of each id among the distinct ones, from 1 */
-    int32_t *ids;    /* [distinct]; the question's first */
+    size_t asked; /* pieces of the question, and of those that it follows up */
+    float shares[MAX_ASKED]; /* what each counts: 1 of the question's own */
+    uint32_t *place;         /* of each id among the distinct ones, from 1 */
+    int32_t *ids;            /* [distinct]; the question's first */
     size_t distinct;
     float *weights; /* [asked] of sum 1 */
     float *near;    /* [distinct, asked] cosines, at least 0 */
@@ -129,14 +130,29 @@ static void read_texts(void *context, size_t from, size_t to)
     }
 }
 
+static int add_asked(struct piece_match *match, const char *question,
+                     double share)
+{
+    struct embed_ids *ids = &match->texts[match->count].ids;
+    int code = add_pieces(match, slice_of(question), ids);
+    if (ids->count > MAX_ASKED)
+        ids->count = MAX_ASKED;
+    while (match->asked < ids->count)
+        match->shares[match->asked++] = (float)share;
+    return code;
+}
+
+/* Questions that it follows up count as their terms do. */
 static int read_question(struct piece_match *match)
 {
-    struct piece_text *text = &match->texts[match->count];
-    int code =
-        add_pieces(match, slice_of(match->routing->request->query), &text->ids);
-    if (text->ids.count > MAX_ASKED)
-        text->ids.count = MAX_ASKED;
-    match->asked = text->ids.count;
+    const struct route_request *request = match->routing->request;
+    const struct route_context *context = request->context;
+    double carried = route_carried(context), share = carried;
+    int code = add_asked(match, request->query, 1);
+    for (size_t i = 0; context && i < context->question_count && !code; i++) {
+        code = add_asked(match, context->questions[i], share);
+        share *= carried;
+    }
     for (size_t i = 0; i < match->count && !code; i++)
         code = match->texts[i].code;
     return code;
@@ -269,8 +285,9 @@ static void weigh_pieces(struct piece_match *match)
     const struct piece_text *question = &match->texts[match->count];
     match->weights = mem_alloc(match->asked * sizeof *match->weights);
     for (size_t q = 0; q < match->asked; q++)
-        match->weights[q] = pieces_length(match->routing->request->pieces,
-                                          question->ids.ids[q]);
+        match->weights[q] =
+            match->shares[q] * pieces_length(match->routing->request->pieces,
+                                             question->ids.ids[q]);
     scale_weights(match);
 }
 

@@ -99,12 +99,10 @@ static void share_scores(const struct fused *fused, size_t count, double *ret)
         ret[i] = most > 0 ? fused[i].score / most : 0;
 }
 
-/* A question that goes on says too little of what it is about; one that is being typed
- * cannot wait. */
+/* A question that is being typed cannot wait. */
 static bool has_pieces(const struct route_request *request)
 {
-    return request->pieces && !request->typing &&
-           !(request->context && request->context->question_count);
+    return request->pieces && !request->typing;
 }
 
 void match_tokens(const struct routing *routing, struct fused *fused,
