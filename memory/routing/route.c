@@ -472,6 +472,7 @@ int route_question(const struct snapshot *snapshot,
         prefer_named(&routing, fused, count);
         take_turns(&routing, fused, count);
         give_confidence(&routing, fused, count); /* fitted to this order */
+        raise_confidence(&routing, fused, count);
         match_tokens(&routing, fused, count);
         raise_confidence(&routing, fused, count);
         give_hits(&routing, fused, count);

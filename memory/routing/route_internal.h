@@ -172,8 +172,8 @@ double coverage(const struct query *query, const struct match *row,
  * first. */
 void give_confidence(struct routing *routing, const struct fused *fused,
                      size_t count);
-/* Makes it enough where one of the first results, as they are shown, holds most of the
- * question. */
+/* Makes it enough where one of the first results holds most of the question: asked of the
+ * order that it was told from, and of the one that is shown. */
 void raise_confidence(struct routing *routing, const struct fused *fused,
                       size_t count);
 
