@@ -156,7 +156,7 @@ void match_tokens(const struct routing *routing, struct fused *fused,
 
 /* ---- Pieces: route_pieces.c ---- */
 
-/* Gives the items' `tokens` the score of their match with the question's pieces, 0 to 1;
+/* Gives the items' `tokens` the score of their match with the question's pieces, -.1 to 1;
  * false: the model failed. */
 bool match_pieces(const struct routing *routing, struct fused *fused,
                   size_t count);
