@@ -14,7 +14,6 @@ enum {
     ROWS = 512  /* compared at once: they stay in the processor's cache */
 };
 
-/* Of a table of 500,000 tokens, 256 wide. */
 const size_t pieces_max_bytes = (size_t)1 << 27;
 
 struct pieces {

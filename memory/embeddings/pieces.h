@@ -8,9 +8,11 @@
 
 struct pieces;
 
+/* What the vectors of a model may take: those of 500,000 tokens, 256 wide. */
+extern const size_t pieces_max_bytes;
+
 /* Reads the vectors of all tokens of a model that has facts.bag, and must outlive them.
  * The embedder's errors; ERR_LIMIT: they would take more than pieces_max_bytes. */
-extern const size_t pieces_max_bytes;
 int pieces_new(const struct embedder *model, struct pieces **ret,
                struct err *err);
 struct pieces *pieces_keep(struct pieces *pieces);

@@ -18,8 +18,7 @@ enum {
  * (the hash tables of chess programs: Hyatt and Mann, 2002). */
 struct slot {
     _Atomic uint64_t check;
-    _Atomic uint64_t low,
-        high; /* ids in 16 bits; the highest 16: how many, and 1 */
+    _Atomic uint64_t low, high; /* 16 bits an id; highest 16: their count + 1 */
 };
 
 struct word_ids {
