@@ -273,14 +273,6 @@ static bool has_start(struct slice asked, struct slice text)
     return false;
 }
 
-static bool is_ascii(struct slice text)
-{
-    size_t at = 0;
-    while (at < text.size && (unsigned char)text.data[at] < 0x80)
-        at++;
-    return at == text.size;
-}
-
 /* Most of what nodes are called is shorter than the question, or does not hold what it
  * begins with: nothing of such a text need be folded.  But a name may be the last part of
  * what is asked for, may have letters in brackets ("--[no-]verify"), and spaces that are
@@ -290,7 +282,8 @@ static bool may_be_called(struct slice asked, struct slice text, bool entry)
     if (entry && has_sign(asked, PART_SIGNS))
         return true;
     return asked.size <= text.size + 2 &&
-           (has_start(asked, text) || !is_ascii(text) ||
+           (has_start(asked, text) ||
+            text_ascii_run(text.data, text.size, 0) < text.size ||
             memchr(text.data, '[', text.size));
 }
 
