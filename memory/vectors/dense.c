@@ -11,6 +11,7 @@
 
 enum {
     CANDIDATES_A_NODE = 3, /* rows for each node wanted */
+    MORE_CANDIDATES = 8,   /* times as many, where these are of too few */
     SCAN_COST = 8,         /* of a row itself, to one of the index */
     MIN_ADDED = 1000,      /* rows, until an index is too old */
     ADDED_SHARE = 16,      /* or this part of it */
@@ -383,6 +384,24 @@ static bool choose_probes(const struct dense *dense, size_t rows,
     return (double)rows * SCAN_COST > seen;
 }
 
+/* So many of the index's rows, and all that it does not know. */
+static size_t look(struct search *search, size_t max, struct dense_hit *hits,
+                   struct dense_trace *trace)
+{
+    const struct dense *dense = search->dense;
+    struct near_row *rows = mem_alloc(max * sizeof *rows);
+    size_t found = ivf_search(dense->index->ivf, search->query->vector,
+                              trace->probes, max, rows, &trace->seen);
+    search->count = 0;
+    for (size_t i = 0; i < found; i++)
+        add_candidate(search, rows[i].row);
+    add_added(search);
+    trace->added = dense->added_count;
+    free(rows);
+    return take_nodes(search, hits);
+}
+
+/* The nearest rows may be of few nodes: then so many more are looked at. */
 bool dense_search(const struct dense *dense, const struct dense_query *query,
                   struct dense_hit *hits, size_t *ret_count,
                   struct dense_trace *ret_trace)
@@ -394,18 +413,14 @@ bool dense_search(const struct dense *dense, const struct dense_query *query,
         return false;
     struct search search = {dense, query, dots_best(), NULL, 0, 0};
     size_t max = query->max * CANDIDATES_A_NODE * dense->rows / query->rows;
-    if (max > dense->index->count)
-        max = dense->index->count;
-    struct near_row *rows = mem_alloc(max * sizeof *rows);
-    size_t found = ivf_search(dense->index->ivf, query->vector, trace.probes,
-                              max, rows, &trace.seen);
-    for (size_t i = 0; i < found; i++)
-        add_candidate(&search, rows[i].row);
-    add_added(&search);
-    trace.added = dense->added_count;
-    *ret_count = take_nodes(&search, hits);
+    for (*ret_count = 0; *ret_count < query->max; max *= MORE_CANDIDATES) {
+        bool all = max >= dense->index->count;
+        *ret_count =
+            look(&search, all ? dense->index->count : max, hits, &trace);
+        if (all || max > trace.seen)
+            break;
+    }
     *ret_trace = trace;
-    free(rows);
     free(search.items);
     return *ret_count == query->max;
 }

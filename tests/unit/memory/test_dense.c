@@ -120,6 +120,12 @@ static bool accept_second(void *context, size_t view, uint32_t node)
     return view == 1;
 }
 
+static bool accept_few(void *context, size_t view, uint32_t node)
+{
+    (void)context;
+    return (node + view) % 40 == 0;
+}
+
 typedef bool accepting(void *, size_t, uint32_t);
 
 static size_t rows_of(const struct house *house, accepting *accept)
@@ -168,13 +174,14 @@ static size_t check_hits(const struct house *house, const float *query,
     return right;
 }
 
-/* At least .96 of the nearest, whatever came and went since the index. */
-static void assert_recall(struct house *house, struct dense_index *index,
-                          accepting *accept, uint64_t seed)
+/* At least .96 of the nearest, whatever came and went since the index; told that so
+ * many rows are accepted. */
+static void assert_recall_of(struct house *house, struct dense_index *index,
+                             accepting *accept, size_t rows, uint64_t seed)
 {
     enum { QUERIES = 40 };
     struct dense *dense = dense_new(index, house->snapshot, VIEWS);
-    size_t right = 0, rows = rows_of(house, accept);
+    size_t right = 0;
     for (int q = 0; q < QUERIES; q++) {
         float vector[WIDTH];
         struct dense_hit hits[MAX];
@@ -195,6 +202,12 @@ static void assert_recall(struct house *house, struct dense_index *index,
     dense_free(dense);
 }
 
+static void assert_recall(struct house *house, struct dense_index *index,
+                          accepting *accept, uint64_t seed)
+{
+    assert_recall_of(house, index, accept, rows_of(house, accept), seed);
+}
+
 static void the_index_finds_what_a_scan_does(void **state)
 {
     (void)state;
@@ -205,6 +218,21 @@ static void the_index_finds_what_a_scan_does(void **state)
     assert_recall(&house, index, accept_all, 2);
     assert_recall(&house, index, accept_half, 3);
     assert_recall(&house, index, accept_second, 4);
+    dense_index_unref(index);
+    empty_house(&house);
+}
+
+/* As where the nearest rows are all of one long section: of the first candidates too few
+ * nodes are left. */
+static void more_rows_are_looked_at_where_they_are_of_few_nodes(void **state)
+{
+    (void)state;
+    uint64_t seed = 12;
+    struct house house;
+    make_house(&house, &seed);
+    struct dense_index *index = index_of(&house);
+    assert_recall_of(&house, index, accept_few, rows_of(&house, accept_half),
+                     13);
     dense_index_unref(index);
     empty_house(&house);
 }
@@ -320,6 +348,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_index_finds_what_a_scan_does),
+        cmocka_unit_test(more_rows_are_looked_at_where_they_are_of_few_nodes),
         cmocka_unit_test(an_old_index_serves_what_is_new),
         cmocka_unit_test(an_index_is_due_when_rows_are_new_or_gone),
         cmocka_unit_test(what_the_index_does_not_serve_is_left_to_a_scan),
