@@ -217,8 +217,6 @@ size_t rankings_fuse(const struct ranking rankings[ROUTE_RANKINGS],
         if (is_weighed(&items[i], weights))
             items[count++] = items[i];
     }
-    if (count)
-        qsort(items, count, sizeof *items, by_fused);
     *ret = items;
     return count;
 }
@@ -230,6 +228,10 @@ void rankings_add(struct fused *items, size_t count,
 {
     for (size_t i = 0; i < count; i++)
         items[i].score += bonus(context, &items[i]);
+}
+
+void rankings_sort(struct fused *items, size_t count)
+{
     if (count)
         qsort(items, count, sizeof *items, by_fused);
 }

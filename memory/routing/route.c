@@ -470,6 +470,7 @@ int route_question(const struct snapshot *snapshot,
         prefer_near(&routing, snapshot, fused, count);
         prefer_manual(&routing, fused, count);
         prefer_named(&routing, fused, count);
+        rankings_sort(fused, count);
         take_turns(&routing, fused, count);
         give_confidence(&routing, fused, count); /* fitted to this order */
         raise_confidence(&routing, fused, count);

@@ -154,10 +154,44 @@ static bool is_release(struct slice title)
            !memchr(title.data + from, ')', end - from);
 }
 
+/* Titles above are those of many: what they are is kept, by their nodes. */
+enum { KEPT = 1024 };
+struct kept_kind {
+    const struct node *node;
+    enum aside_kind kind;
+};
+
 struct asides {
     const struct routing *routing;
     bool are[ASIDE_KINDS];
+    struct kept_kind *kept; /* [KEPT] */
 };
+
+/* Nodes and their titles lie far apart in memory: what is waited for is all of them at
+ * once, not one after the other. */
+static void fetch_titles(const struct routing *routing,
+                         const struct fused *fused, size_t count)
+{
+    const struct scope *scopes = routing->scopes;
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(
+            &scopes[fused[i].scope].view->outline->nodes[fused[i].node]);
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(scopes[fused[i].scope]
+                               .view->outline->nodes[fused[i].node]
+                               .title.data);
+}
+
+static enum aside_kind kind_of_node(const struct asides *asides,
+                                    const struct node *node)
+{
+    struct kept_kind *kept =
+        &asides->kept[(uintptr_t)node / sizeof *node % KEPT];
+    if (kept->node != node)
+        *kept = (struct kept_kind){
+            node, is_release(node->title) ? HISTORY : kind_of(node->title)};
+    return kept->kind;
+}
 
 /* The root is called as the manual is, which may be nothing else. */
 static double aside(const void *context, const struct fused *item)
@@ -167,8 +201,7 @@ static double aside(const void *context, const struct fused *item)
         asides->routing->scopes[item->scope].view->outline;
     for (uint32_t n = item->node; n != TREE_NONE && n;
          n = outline->nodes[n].parent) {
-        struct slice title = outline->nodes[n].title;
-        enum aside_kind kind = is_release(title) ? HISTORY : kind_of(title);
+        enum aside_kind kind = kind_of_node(asides, &outline->nodes[n]);
         if (kind < ASIDE_KINDS && asides->are[kind] &&
             (kind != POINTER || n == item->node))
             return -loss[kind];
@@ -180,10 +213,14 @@ void set_aside(const struct routing *routing, struct fused *fused, size_t count)
 {
     const struct query *query = &routing->query;
     int mode = routing->request->mode;
+    struct kept_kind kept[KEPT] = {{0}};
     struct asides asides = {routing,
                             {[HISTORY] = !ASKS(query, asks_for_history),
                              [LISTING] = !ASKS(query, asks_for_listings),
-                             [POINTER] = true}};
-    if (mode == ROUTE_AUTO || mode == ROUTE_LEXICAL)
-        rankings_add(fused, count, aside, &asides);
+                             [POINTER] = true},
+                            kept};
+    if (mode != ROUTE_AUTO && mode != ROUTE_LEXICAL)
+        return;
+    fetch_titles(routing, fused, count);
+    rankings_add(fused, count, aside, &asides);
 }

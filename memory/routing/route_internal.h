@@ -92,16 +92,19 @@ struct fused {
     struct route_place tokens;
 };
 
-/* ret: best first, without nodes that only rankings of weight 0 hold; freed by
- * the caller.  Returns how many. */
+/* ret: in no order, without nodes that only rankings of weight 0 hold; freed by the
+ * caller.  Returns how many. */
 size_t rankings_fuse(const struct ranking rankings[ROUTE_RANKINGS],
                      const struct route_weights *weights, struct fused **ret);
 
-/* Adds to the score of each item what `bonus` says, and sorts anew. */
+/* Adds to the score of each item what `bonus` says. */
 void rankings_add(struct fused *items, size_t count,
                   double (*bonus)(const void *context,
                                   const struct fused *item),
                   const void *context);
+
+/* Best first. */
+void rankings_sort(struct fused *items, size_t count);
 
 /* Puts the items in the order of `scores` [count], highest first, ties as they stand; the
  * first has the score that the first had, and so on. */
