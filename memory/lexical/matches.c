@@ -23,6 +23,8 @@ static struct match unpack(uint64_t packed, uint32_t version)
 
 /* ---- Postings ---- */
 
+enum { MIN_POSTING = 2 }; /* bytes */
+
 /* A term in a node, as the postings have it. */
 struct finding {
     uint32_t node;
@@ -37,11 +39,11 @@ struct findings {
     uint64_t *heads;             /* those whose titles do */
 };
 
-/* The manual's own name, the root's title, says nothing of what stands below. */
+/* The manual's own name, the root's title, says nothing of what stands below.  Room
+ * is there. */
 static void add_finding(struct findings *findings, uint32_t node,
                         struct match match)
 {
-    MEM_RESERVE(findings->items, &findings->capacity, findings->count + 1);
     findings->items[findings->count++] = (struct finding){node, match};
     bitset_add(findings->found, node);
     if (match.title && node)
@@ -56,6 +58,8 @@ static bool find_term(const struct view *view, struct slice postings,
     struct reader in = reader_of(postings.data, postings.size);
     const struct view_run *run = NULL;
     uint64_t id = 0;
+    MEM_RESERVE(findings->items, &findings->capacity,
+                findings->count + postings.size / MIN_POSTING);
     while (in.at < in.size && !in.failed) {
         uint64_t step = read_varint(&in), packed = read_varint(&in);
         if (in.failed || !step || id + step < id)

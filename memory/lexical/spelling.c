@@ -52,6 +52,16 @@ static size_t size_of(struct search *search, struct slice term)
     return size;
 }
 
+static bool stands_somewhere(struct search *search, struct slice term)
+{
+    struct slice postings = {"", 0};
+    for (size_t v = 0;
+         v < search->view_count && !search->code && !postings.size; v++)
+        search->code = lexical_postings(search->txn, search->views[v], term,
+                                        &postings, search->err);
+    return postings.size > 0;
+}
+
 /* Of equally near ones that which starts alike, then the most common. */
 static void consider(struct search *search, struct slice term, size_t size)
 {
@@ -263,7 +273,7 @@ static bool find_nearest(struct search *search, size_t letters)
 static bool is_missing(struct search *search, const struct query_term *term)
 {
     return letters_of(term) >= MIN_COMMON && !term->frequency &&
-           !size_of(search, slice_of(term->term)) && !search->code;
+           !stands_somewhere(search, slice_of(term->term)) && !search->code;
 }
 
 /* But not what the question has already. */
