@@ -1,0 +1,269 @@
+#include "memory/routing/passage_texts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "memory/lexical/sentences.h"
+
+/* Some sentences of one line: PASSAGE_MIN bytes when there are as many, PASSAGE_MAX at the
+ * most. */
+enum { PASSAGE_MIN = 160, PASSAGE_MAX = 480 };
+enum { LABEL_MAX = 40 };
+/* Bytes of a piece of code between blank lines that is considered whole. */
+enum { PIECE_MAX = 1100 };
+
+static_assert(QUERY_MAX_TERMS <= 64, "a term_set has a bit for each");
+
+struct sentence {
+    size_t from, end; /* in the line */
+    struct holding holds;
+};
+
+struct reading {
+    const struct passage_reader *reader;
+    const struct node *node;
+    struct passage_texts *texts;
+    uint32_t block;             /* the present one */
+    term_set head;              /* in the head of it */
+    term_set label;             /* in the label above it */
+    size_t from, end;           /* the present line, row or piece */
+    struct sentence *sentences; /* [count] of it */
+    size_t count, capacity;
+};
+
+/* ---- What a text holds ---- */
+
+struct marking {
+    const struct query *query;
+    term_set terms;
+};
+
+static void mark(void *context, const struct term_at *at)
+{
+    struct marking *marking = context;
+    int term = query_find(marking->query, at->term);
+    if (term >= 0)
+        marking->terms |= marking->query->terms[term].instead_of
+                              ? marking->query->terms[term].instead_of
+                              : (term_set)1 << term;
+}
+
+static term_set terms_in(const struct passage_reader *reader, struct slice text)
+{
+    struct marking marking = {.query = reader->query};
+    analyze_sought(reader->maker, &reader->sought, text, mark, &marking);
+    return marking.terms;
+}
+
+static struct holding held_by(const struct passage_reader *reader,
+                              struct slice text)
+{
+    struct holding holds = {.terms = terms_in(reader, text)};
+    if (reader->near)
+        piece_near_raise(reader->near, text, holds.near);
+    return holds;
+}
+
+static void join(struct holding *holds, const struct holding *other)
+{
+    holds->terms |= other->terms;
+    for (size_t q = 0; q < PIECE_QUERY_MAX; q++)
+        if (other->near[q] > holds->near[q])
+            holds->near[q] = other->near[q];
+}
+
+/* ---- Texts ---- */
+
+static void add(struct reading *reading, struct slice text,
+                const struct holding *holds)
+{
+    struct passage_texts *texts = reading->texts;
+    MEM_RESERVE(texts->items, &texts->capacity, texts->count + 1);
+    texts->items[texts->count++] = (struct passage_text){
+        text,   reading->block, reading->from, reading->end,
+        *holds, reading->head,  reading->label};
+}
+
+static void add_whole(struct reading *reading, struct slice text)
+{
+    struct holding holds = held_by(reading->reader, text);
+    add(reading, text, &holds);
+}
+
+/* At most PASSAGE_MAX bytes, cut between words. */
+static struct slice shorten(struct slice text)
+{
+    if (text.size <= PASSAGE_MAX)
+        return text;
+    size_t size = PASSAGE_MAX;
+    while (size > PASSAGE_MIN && text.data[size] != ' ')
+        size--;
+    while (size && (text.data[size] & 0xC0) == 0x80)
+        size--;
+    return (struct slice){text.data, size};
+}
+
+static void split_sentences(struct reading *reading, struct slice line)
+{
+    reading->count = 0;
+    for (size_t from = 0; from < line.size;) {
+        size_t end = sentence_end(line, from);
+        struct slice text = {line.data + from, end - from};
+        MEM_RESERVE(reading->sentences, &reading->capacity, reading->count + 1);
+        reading->sentences[reading->count++] =
+            (struct sentence){from, end, held_by(reading->reader, text)};
+        from = sentence_next(line, end);
+    }
+}
+
+/* Windows of whole sentences, one starting at each. */
+static void add_line(struct reading *reading, struct slice line)
+{
+    split_sentences(reading, line);
+    const struct sentence *beyond = reading->sentences + reading->count;
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct sentence *first = &reading->sentences[i], *last = first;
+        struct holding holds = first->holds;
+        while (last + 1 < beyond && last->end - first->from < PASSAGE_MIN &&
+               last[1].end - first->from <= PASSAGE_MAX)
+            join(&holds, &(++last)->holds);
+        struct slice window = {line.data + first->from,
+                               last->end - first->from};
+        struct slice text = shorten(window);
+        if (text.size < window.size)
+            add_whole(reading, text);
+        else
+            add(reading, text, &holds);
+    }
+}
+
+/* ---- Blocks ---- */
+
+/* The pieces within which a quote must stay: lines, rows or cells of a table, and code to
+ * its next blank line. */
+static void open_piece(struct reading *reading, size_t from, size_t size)
+{
+    reading->from = from;
+    reading->end = from + size + 1;
+}
+
+static void add_lines_of(struct reading *reading, struct slice text)
+{
+    const struct block part = {
+        .kind = reading->node->blocks[reading->block].kind, .text = text};
+    for (size_t at = 0; at < text.size;) {
+        struct slice line = sentences_line(&part, &at);
+        if (line.size)
+            add_line(reading, line);
+    }
+}
+
+static void add_code(struct reading *reading, struct slice text)
+{
+    for (size_t at = 0; at < text.size;) {
+        size_t from = at;
+        struct slice piece = text;
+        if (text.size <= PASSAGE_MAX)
+            at = text.size;
+        else
+            piece = sentences_piece(text, &at);
+        open_piece(reading, from, piece.size);
+        if (piece.size && piece.size <= PIECE_MAX)
+            add_whole(reading, piece);
+        else if (piece.size)
+            add_lines_of(reading, piece);
+    }
+}
+
+/* The row of a table that begins at *at. */
+static struct slice next_row(struct slice text, size_t *at)
+{
+    size_t from = *at;
+    const char *end = memchr(text.data + from, '\n', text.size - from);
+    size_t size = end ? (size_t)(end - text.data) - from : text.size - from;
+    *at = from + size + 1;
+    return (struct slice){text.data + from, size};
+}
+
+static void add_table(struct reading *reading, struct slice text)
+{
+    for (size_t at = 0; at < text.size;) {
+        size_t from = at;
+        struct slice row = next_row(text, &at);
+        open_piece(reading, from, row.size);
+        if (row.size && row.size <= PASSAGE_MAX)
+            add_whole(reading, row);
+        else if (row.size)
+            add_lines_of(reading, row);
+    }
+}
+
+static void add_prose(struct reading *reading, const struct block *block)
+{
+    for (size_t at = 0; at < block->text.size;) {
+        size_t from = at;
+        struct slice line = sentences_line(block, &at);
+        if (block->kind == BLOCK_DEFINITION && line.size && line.data[0] != ' ')
+            reading->head = terms_in(reading->reader, line);
+        open_piece(reading, from, line.size);
+        line = sentences_unmarked(block, line);
+        if (line.size)
+            add_line(reading, line);
+    }
+}
+
+/* The whole name of an entry, which its title has the beginning of: it says nothing
+ * beside other text. */
+static bool is_signature(const struct node *node, const struct block *block)
+{
+    return block->kind == BLOCK_DEFINITION && node->block_count > 1 &&
+           node->title.size && slice_starts(block->text, node->title);
+}
+
+static bool is_label(const struct block *block)
+{
+    struct slice text = block->text;
+    return block->kind == BLOCK_PARAGRAPH && text.size &&
+           text.size < LABEL_MAX && !strchr(".?!", text.data[text.size - 1]);
+}
+
+static void read_block(struct reading *reading, uint32_t b)
+{
+    const struct block *block = &reading->node->blocks[b];
+    reading->block = b;
+    reading->head = 0;
+    if (block->kind == BLOCK_CODE)
+        add_code(reading, block->text);
+    else if (block->kind == BLOCK_TABLE)
+        add_table(reading, block->text);
+    else
+        add_prose(reading, block);
+}
+
+struct passage_texts passage_texts_read(const struct passage_reader *reader,
+                                        const struct node *node)
+{
+    struct passage_texts texts = {.title = held_by(reader, node->title)};
+    struct reading reading = {.reader = reader, .node = node, .texts = &texts};
+    for (uint32_t b = 0; b < node->block_count; b++) {
+        const struct block *block = &node->blocks[b];
+        if (reader->cancel && atomic_load(reader->cancel))
+            break;
+        if (!is_signature(node, block) &&
+            (!reader->kinds || reader->kinds & kind_bit(block->kind)))
+            read_block(&reading, b);
+        if (is_label(block))
+            reading.label = terms_in(reader, block->text);
+    }
+    free(reading.sentences);
+    return texts;
+}
+
+void passage_texts_free(struct passage_texts *texts)
+{
+    free(texts->items);
+    *texts = (struct passage_texts){0};
+}

@@ -1,0 +1,53 @@
+/* The texts of a section that may be quoted, and what each holds of a question. */
+#ifndef MEMORY_ROUTING_PASSAGE_TEXTS_H
+#define MEMORY_ROUTING_PASSAGE_TEXTS_H
+
+#include <stdatomic.h>
+
+#include "memory/lexical/lexical.h"
+#include "memory/routing/kinds.h"
+#include "memory/routing/piece_query.h"
+
+/* Terms of the query, a bit each. */
+typedef uint64_t term_set;
+
+struct holding {
+    term_set terms;
+    float near
+        [PIECE_QUERY_MAX]; /* the greatest cosine of its pieces with each of the
+                                    question's; 0: these are not compared */
+};
+
+struct passage_text {
+    struct slice text;
+    uint32_t block; /* index in the node */
+    size_t from,
+        end; /* in the block: of the line, row or piece that it is of */
+    struct holding holds;
+    term_set head;  /* in the term that is defined by it */
+    term_set label; /* in a short line above that ends no sentence */
+};
+
+struct passage_texts {
+    struct passage_text *items; /* [count], in the node's order */
+    size_t count, capacity;
+    struct holding title; /* the node's */
+};
+
+struct passage_reader {
+    const struct query *query;
+    struct sought_terms sought; /* its terms */
+    struct analyzer *maker;
+    struct piece_near *near;   /* NULL: pieces are not compared */
+    kind_set kinds;            /* of the blocks that are read; 0: any */
+    const atomic_bool *cancel; /* NULL: it never is */
+};
+
+/* Windows of some sentences of a line, one that starts at each; pieces of code between
+ * blank lines, and rows, whole where they are not long.  Texts stay the node's.  When it
+ * is cancelled there are fewer. */
+struct passage_texts passage_texts_read(const struct passage_reader *reader,
+                                        const struct node *node);
+void passage_texts_free(struct passage_texts *texts);
+
+#endif
