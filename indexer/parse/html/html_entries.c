@@ -269,6 +269,24 @@ bool entries_box(struct walk *w, const xmlNode *box)
     return true;
 }
 
+void entries_named(struct walk *w, const xmlNode *name, const xmlNode *cell,
+                   const xmlNode *from, const xmlNode *end)
+{
+    struct entry entry = {.walk = w};
+    open_entry(&entry);
+    walk_anchors(w, name);
+    add_name(&entry, name);
+    begin_entry(&entry);
+    w->entries++;
+    if (cell)
+        walk_children(w, cell);
+    for (const xmlNode *at = from; at && at != end; at = at->next)
+        walk_node(w, at);
+    w->entries--;
+    close_entry(&entry);
+    buf_free(&entry.signature);
+}
+
 bool entries_label(struct walk *w, const xmlNode *element)
 {
     if (w->in.kind != BLOCK_PARAGRAPH || !labels_has(&w->labels, element))

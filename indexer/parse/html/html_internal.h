@@ -1,7 +1,7 @@
 /* The walk over a page in document order: text to the writer, blocks and
  * headings to the outline.  html_walk.c goes from element to element,
- * html_blocks.c knows the kinds of blocks, html_tables.c, figures.c, html_math.c and
- * footnotes.c the larger of them, html_entries.c reference entries. */
+ * html_blocks.c knows the kinds of blocks, html_tables.c, figures.c, html_math.c,
+ * manpages.c and footnotes.c the larger of them, html_entries.c reference entries. */
 #ifndef INDEXER_PARSE_HTML_HTML_INTERNAL_H
 #define INDEXER_PARSE_HTML_HTML_INTERNAL_H
 
@@ -55,8 +55,10 @@ struct walk {
     const xmlNode *read;  /* the siblings up to this one were read with the
                              label above them; NULL: none was */
     struct context in;
-    bool titled;               /* Texinfo: by the manual's title */
-    unsigned entries;          /* reference entries around, in lists or boxes */
+    bool counted, looked_up; /* groff's terms up to the next heading: they were
+                                  counted, and are an entry each */
+    bool titled;             /* Texinfo: by the manual's title */
+    unsigned entries;        /* reference entries around, in lists or boxes */
     struct walk_image *images; /* [image_count] of the block being read */
     size_t image_count, image_capacity;
     const xmlNode *end; /* where the title ends that is being read; NULL: where
@@ -153,6 +155,9 @@ bool tables_table(struct walk *walk, const xmlNode *table);
 bool tables_row(struct walk *walk, const xmlNode *row);
 bool tables_cell(struct walk *walk, const xmlNode *cell);
 
+/* What groff's pages say by indentation alone.  False: nothing of that begins here. */
+bool manpages_element(struct walk *walk, const xmlNode *element);
+
 /* Keeps the text of an element that is not read, if anybody asks for it. */
 void boilerplate_keep(struct walk *walk, const xmlNode *element,
                       const char *why);
@@ -162,6 +167,10 @@ bool entries_list(struct walk *walk, const xmlNode *list);
 bool entries_box(struct walk *walk, const xmlNode *box);
 /* False: the element is not a label above an entry, or not here. */
 bool entries_label(struct walk *walk, const xmlNode *element);
+/* An entry called as `name` reads: what `cell` holds, or NULL, then the nodes from `from`
+ * up to `end`. */
+void entries_named(struct walk *walk, const xmlNode *name, const xmlNode *cell,
+                   const xmlNode *from, const xmlNode *end);
 bool entries_table(struct walk *walk, const xmlNode *table);
 bool entries_items(struct walk *walk, const xmlNode *list);
 

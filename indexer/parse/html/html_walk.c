@@ -213,6 +213,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
     if (!walk_title_until(w, element, swallowed, &title, &span))
         return;
     w->facts->letters += text_is_one(title);
+    w->counted = false;
     w->titled |= classes_has(element, "settitle");
     const char *id = dom_attribute(element, "id");
     bool entry = reference_is_heading(element);
@@ -457,7 +458,7 @@ static void walk_element(struct walk *w, const xmlNode *element)
     if (heading && !flat) {
         if (!walk_names(w, element) && !walk_first_node(w, element))
             walk_heading(w, element, &rule);
-    } else if (entries_label(w, element)) {
+    } else if (entries_label(w, element) || manpages_element(w, element)) {
         return;
     } else if (rule.part == PART_SECTION && w->in.kind != IN_TITLE) {
         walk_section(w, element, &rule);

@@ -292,15 +292,14 @@ static bool is_boost_index(const xmlNode *list)
            classes_has(index, "index");
 }
 
-/* ---- c2html ---- */
+/* ---- What the page says itself ---- */
 
-bool makers_is_lister(const xmlNode *meta)
+bool makers_is_named(const xmlNode *meta, const char *maker)
 {
-    static const char maker[] = "c2html";
     const char *name = dom_attribute(meta, "name");
     const char *content = dom_attribute(meta, "content");
     return name && content && !strcasecmp(name, "generator") &&
-           !strncasecmp(content, maker, sizeof maker - 1);
+           !strncasecmp(content, maker, strlen(maker));
 }
 
 /* ---- Javadoc: tables of what stands below, and of what other classes have ---- */

@@ -25,8 +25,8 @@ bool makers_is_of_member(const xmlNode *cell);
 /* A page that is nothing but a program's source: Haddock's. */
 bool makers_is_listing(const xmlNode *code);
 
-/* The <meta> of what makes pages of sources: c2html. */
-bool makers_is_lister(const xmlNode *meta);
+/* Is it the <meta> that says that this tool made the page? */
+bool makers_is_named(const xmlNode *meta, const char *maker);
 
 /* Where a member occurs, in Scaladoc's lists of all by letter. */
 bool makers_is_occurrence(const xmlNode *element);

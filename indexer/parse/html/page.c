@@ -193,7 +193,8 @@ static void read_meta(const xmlNode *element, struct page_facts *facts)
     if (name && content && !strcasecmp(name, "refresh") &&
         strcasestr(content, "url"))
         facts->refreshes = true;
-    facts->lists |= makers_is_lister(element);
+    facts->lists |= makers_is_named(element, "c2html"); /* sources */
+    facts->manpage |= makers_is_named(element, "groff");
 }
 
 /* Texinfo's first page: "Top (Manual)". */

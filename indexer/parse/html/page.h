@@ -14,6 +14,7 @@ struct page_facts {
     bool trail;               /* up ends the trail that leads here */
     bool refreshes;           /* to another page */
     bool frames;              /* its program shows other pages in it: Flare's */
+    bool manpage;             /* groff made it */
     bool asks;                /* there is something to fill in */
     bool lists; /* it is a source, or names all members: what tools list besides
                    the text */

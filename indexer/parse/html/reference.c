@@ -248,15 +248,7 @@ static bool is_question(const xmlNode *term)
     return found;
 }
 
-/* What stands in a list. */
-struct counts {
-    size_t terms, named, anchored, links, numbers, questions;
-    size_t groups;     /* of terms that one meaning explains */
-    size_t words;      /* of meanings */
-    size_t term_words; /* of terms */
-};
-
-static void count_term(struct counts *counts, const xmlNode *term)
+void reference_count_term(struct reference_counts *counts, const xmlNode *term)
 {
     bool anchor = has_anchor(term);
     counts->terms++;
@@ -268,15 +260,15 @@ static void count_term(struct counts *counts, const xmlNode *term)
     counts->term_words += reference_words(term);
 }
 
-static struct counts count_list(const xmlNode *list)
+static struct reference_counts count_list(const xmlNode *list)
 {
-    struct counts counts = {0};
+    struct reference_counts counts = {0};
     bool term_last = false;
     for (const xmlNode *at = next_in_list(list, list); at;
          at = next_in_list(at, list)) {
         int tag = dom_tag(at);
         if (tag == GUMBO_TAG_DT) {
-            count_term(&counts, at);
+            reference_count_term(&counts, at);
             counts.groups += !term_last;
             term_last = true;
         } else if (tag == GUMBO_TAG_DD) {
@@ -287,13 +279,13 @@ static struct counts count_list(const xmlNode *list)
     return counts;
 }
 
-static bool answers(const struct counts *counts)
+static bool answers(const struct reference_counts *counts)
 {
     return counts->terms >= 2 && 2 * counts->questions > counts->terms &&
            counts->words >= MIN_WORDS * counts->groups;
 }
 
-static bool describes_names(const struct counts *counts)
+static bool describes_names(const struct reference_counts *counts)
 {
     return counts->terms && ((2 * counts->named >= counts->terms &&
                               counts->words >= MIN_WORDS * counts->groups) ||
@@ -302,7 +294,7 @@ static bool describes_names(const struct counts *counts)
 }
 
 /* Is it too long to be read, and made to be looked up in? */
-static bool is_long(const struct counts *counts, size_t much)
+static bool is_long(const struct reference_counts *counts, size_t much)
 {
     return counts->groups >= MANY && counts->words >= much &&
            counts->term_words <= MAX_TERM * counts->terms &&
@@ -331,12 +323,17 @@ bool reference_is_list(const xmlNode *list, bool within)
         return false;
     if (reference_is_signatures(list))
         return true;
-    struct counts counts = count_list(list);
+    struct reference_counts counts = count_list(list);
     bool glosses = is_glossary_term(term) || has_any_class(list, glossary) ||
                    has_any_class(list->parent, glossary);
     return is_long(&counts, within ? ENTRY : MUCH) ||
            (!within && !glosses &&
             (describes_names(&counts) || answers(&counts)));
+}
+
+bool reference_are_entries(const struct reference_counts *counts)
+{
+    return is_long(counts, MUCH) || describes_names(counts);
 }
 
 /* ---- Headings ---- */

@@ -10,6 +10,19 @@
  * one. */
 bool reference_is_list(const xmlNode *list, bool within);
 
+/* What stands in a list of terms. */
+struct reference_counts {
+    size_t terms, named, anchored, links, numbers, questions;
+    size_t groups;     /* of terms that one meaning explains */
+    size_t words;      /* of meanings */
+    size_t term_words; /* of terms */
+};
+
+void reference_count_term(struct reference_counts *counts, const xmlNode *term);
+
+/* Is each term of these an entry, where they stand in no list? */
+bool reference_are_entries(const struct reference_counts *counts);
+
 /* Is the list one that a tool makes for signatures alone? */
 bool reference_is_signatures(const xmlNode *list);
 

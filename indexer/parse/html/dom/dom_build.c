@@ -21,7 +21,8 @@ static const char *const attributes['z' - 'a' + 1][7] = {
     ['r' - 'a'] = {"rel", "role", "rowspan"},
     ['s' - 'a'] = {"src", "start", "style"},
     ['t' - 'a'] = {"type"},
-    ['v' - 'a'] = {"value"}};
+    ['v' - 'a'] = {"value"},
+    ['w' - 'a'] = {"width"}};
 
 const char *build_reads(struct slice name)
 {
