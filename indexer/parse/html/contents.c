@@ -34,6 +34,7 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_UL, "mini-toc", CONTENTS_BELOW},
     {GUMBO_TAG_UL, "section-toc", CONTENTS_BELOW},
     {GUMBO_TAG_TABLE, "directory", CONTENTS_BELOW}, /* Doxygen */
+    {GUMBO_TAG_TD, "indexkey", CONTENTS_BELOW},     /* before 1.8 */
     {GUMBO_TAG_DIV, "toc", CONTENTS_BELOW},         /* DocBook */
     {GUMBO_TAG_DIV, "ContChap", CONTENTS_BELOW},    /* GAPDoc */
     {GUMBO_TAG_DIV, "item-left", CONTENTS_BELOW},   /* rustdoc */

@@ -302,6 +302,35 @@ bool makers_is_named(const xmlNode *meta, const char *maker)
            !strncasecmp(content, maker, strlen(maker));
 }
 
+/* ---- fpdoc ---- */
+
+bool makers_is_pop_up(const xmlNode *link)
+{
+    const char *program = dom_attribute(link, "onclick");
+    return program && strstr(program, "opener.location");
+}
+
+/* What leads to such windows. */
+static bool opens_windows(const xmlNode *paragraph)
+{
+    const xmlNode *first = dom_element_from(paragraph->children);
+    const char *program = first && dom_tag(first) == GUMBO_TAG_A
+                              ? dom_attribute(first, "onclick")
+                              : NULL;
+    return program && slice_starts(slice_of(program), slice_of("window.open("));
+}
+
+static void fpdoc(const xmlNode *element, struct rule *rule)
+{
+    int tag = dom_tag(element);
+    const xmlNode *title = tag == GUMBO_TAG_TABLE && classes_has(element, "bar")
+                               ? dom_find(element, GUMBO_TAG_SPAN)
+                               : NULL;
+    if ((title && classes_has(title, "bartitle")) ||
+        (tag == GUMBO_TAG_P && opens_windows(element)))
+        rules_skip(rule, "navigation");
+}
+
 /* ---- Javadoc: tables of what stands below, and of what other classes have ---- */
 
 /* From Java 14 on a section, before that an item whose anchor is called with dots. */
@@ -541,6 +570,7 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         if (dom_tag(element) == GUMBO_TAG_DL)
             rule->index |= is_boost_index(element);
     }
+    fpdoc(element, rule);
     if (element->properties || heading)
         exdoc(element, rule);
     if (element->properties || heading || rule->part == PART_LIST)

@@ -28,6 +28,10 @@ bool makers_is_listing(const xmlNode *code);
 /* Is it the <meta> that says that this tool made the page? */
 bool makers_is_named(const xmlNode *meta, const char *maker);
 
+/* A link of a window that is opened beside the page, to choose what that shows: fpdoc's
+ * lists of a class's members. */
+bool makers_is_pop_up(const xmlNode *link);
+
 /* Where a member occurs, in Scaladoc's lists of all by letter. */
 bool makers_is_occurrence(const xmlNode *element);
 

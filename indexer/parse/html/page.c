@@ -13,7 +13,8 @@
 enum {
     MAX_REDIRECT = 400, /* bytes of text of a page that sends one away */
     MAX_SEARCH = 800,   /* of a page that is there to search */
-    MIN_LETTERS = 5     /* of an alphabetical index */
+    MIN_LETTERS = 5,    /* of an alphabetical index */
+    MAX_INDEX = 80      /* bytes of its title */
 };
 
 /* ---- Links to the neighbours ---- */
@@ -263,8 +264,8 @@ void page_read(struct dom *dom, struct page_facts *ret)
                 read_title(dom, at, ret);
             break;
         case GUMBO_TAG_META: read_meta(at, ret); break;
-        case GUMBO_TAG_LINK:
-        case GUMBO_TAG_A: read_link(at, ret); break;
+        case GUMBO_TAG_A: ret->lists |= makers_is_pop_up(at); /* fall through */
+        case GUMBO_TAG_LINK: read_link(at, ret); break;
         case GUMBO_TAG_H1:
             if (rules_is_name_in_parts(at))
                 read_name(at, ret);
@@ -272,6 +273,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_INPUT: ret->asks = true; break;
         case GUMBO_TAG_PRE: ret->lists |= makers_is_listing(at); break;
         case GUMBO_TAG_DIV: ret->lists |= makers_is_occurrence(at); break;
+        case GUMBO_TAG_TR: ret->lists |= classes_has(at, "memlist"); break;
         default: break;
         }
     }
@@ -287,7 +289,7 @@ static bool is_index_title(struct slice folded)
 {
     static const char index[] = "index";
     size_t size = sizeof index - 1;
-    if (folded.size < size || folded.size > 40)
+    if (folded.size < size || folded.size > MAX_INDEX)
         return false;
     const char *end = folded.data + folded.size;
     bool first = !memcmp(folded.data, index, size) &&

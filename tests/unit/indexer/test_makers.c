@@ -399,9 +399,37 @@ static void test_pages_made(void **state)
     expect_role("<title>Pump 1.0</title><div class=entry><div class=name>start"
                 "</div><div class=occurrences><a href=P.html>P</a></div></div>",
                 PAGE_MADE); /* Scaladoc */
+    expect_role("<title>T: Member List</title><h1>T Member List</h1><table>"
+                "<tr class=memlist><td><a href=t.html#f>f</a>(int)</table>",
+                PAGE_MADE); /* Doxygen before 1.8 */
+    expect_role("<title></title><p><a href=t.html onClick=\"opener.location."
+                "href = 't.html'; return false;\">T</a>",
+                PAGE_MADE); /* fpdoc */
+    expect_role("<title>T</title><p><a href=t.html onclick='show()'>T</a> is",
+                PAGE_CONTENT);
     expect_role("<html data-mc-runtime-file-type='Topic;Search;Default'><h1>A"
                 "</h1><p>a",
                 PAGE_CONTENT);
+}
+
+/* What leads to the other pages of a unit, and to windows that list members. */
+static void test_fpdoc(void **state)
+{
+    (void)state;
+    expect(
+        "<title>Add</title><table class=bar><tr><td><b>[<a href=index-2.html>"
+        "Types</a>]</b></td><td><span class=bartitle>Reference for unit 'u'"
+        "</span></td></tr></table><h1>Add</h1><p>[<a href=a-1.html onClick=\""
+        "window.open('a-1.html', 'list'); return false;\">Properties</a>]"
+        "<p>It adds.",
+        "# Add\nparagraph: It adds.\n");
+    expect_role(
+        "<h1>Index of all identifiers in the unit 'sysutils'</h1>"
+        "<h2>A</h2><a href=a>AddDateSeparator</a><h2>B</h2><a href=b>"
+        "BoolToStrWithNames</a><h2>C</h2><a href=c>CreateDirectories</a>"
+        "<h2>D</h2><a href=d>DateTimeToString</a><h2>E</h2><a href=e>"
+        "ExtractShortPathName</a>",
+        PAGE_INDEX);
 }
 
 static void expect_above(const char *html, const char *above, const char *home)
@@ -861,6 +889,7 @@ int main(void)
         TEST(test_trails),
         TEST(test_names_above),
         TEST(test_pages_made),
+        TEST(test_fpdoc),
         TEST(test_flare),
         TEST(test_names_in_parts),
         TEST(test_lists_of_members),

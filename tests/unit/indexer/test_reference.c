@@ -494,6 +494,10 @@ static void test_contents(void **state)
                     "</a><td class=desc>Base of <a href=c.html>C</a><tr "
                     "id=row_0_0_><td><a href=b.html>B</a></table>",
                     CONTENTS_BELOW, "a.html >b.html ");
+    expect_contents("<table><tr><td class=indexkey><a href=a.html>A</a><td "
+                    "class=indexvalue>Base of <a href=c.html>C</a><tr><td "
+                    "class=indexkey><a href=b.html>B</a></table>",
+                    CONTENTS_BELOW, "a.html b.html ");
     expect_contents("<frameset><frame src=menu.html><frame src=main.html>"
                     "</frameset>",
                     CONTENTS_FRAMESET, "menu.html main.html ");

@@ -18,6 +18,7 @@ static const char *const attributes['z' - 'a' + 1][7] = {
     ['i' - 'a'] = {"id"},
     ['m' - 'a'] = {"media"},
     ['n' - 'a'] = {"name"},
+    ['o' - 'a'] = {"onclick"},
     ['r' - 'a'] = {"rel", "role", "rowspan"},
     ['s' - 'a'] = {"src", "start", "style"},
     ['t' - 'a'] = {"type"},
