@@ -163,6 +163,8 @@ static const struct class_rule classes[] = {
     SKIP("navsettop", ON_BOX, "navigation"),
     SKIP("notable-traits", ON_INLINE, "hidden"),
     NOTE("note"),
+    SKIP("page-menu", ON_DIV, "navigation"), /* pgBackRest */
+    SKIP("page-toc", ON_DIV, "contents"),
     SECTION("part"),
     SECTION("partintro"),
     SECTION("preface"),

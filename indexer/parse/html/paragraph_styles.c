@@ -6,6 +6,19 @@
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
 
+/* "section2-header": 2, which holds the number and the title; -1: another. */
+static int level_of_header(struct slice style)
+{
+    static const char before[] = "section", behind[] = "-header";
+    size_t size = sizeof before - 1;
+    bool is =
+        slice_starts(style, slice_of(before)) && style.size > size &&
+        style.data[size] >= '1' && style.data[size] <= '6' &&
+        slice_is((struct slice){style.data + size + 1, style.size - size - 1},
+                 behind);
+    return is ? style.data[size] - '0' : -1;
+}
+
 /* "Heading2", "Heading_2", "heading-2", "MsoHeading2", "pHeading2": 2; -1: another. */
 static int level_of(struct slice style)
 {
@@ -19,7 +32,7 @@ static int level_of(struct slice style)
         if (end - rest == 1 && *rest >= '1' && *rest <= '6')
             return *rest - '0';
     }
-    return slice_is(style, "MsoTitle") ? 0 : -1;
+    return slice_is(style, "MsoTitle") ? 0 : level_of_header(style);
 }
 
 int paragraph_styles_level(const xmlNode *heading)

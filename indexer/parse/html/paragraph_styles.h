@@ -1,6 +1,6 @@
 /* Paragraph styles of word processors and of publishing programs, which stand in a page
  * as classes: <p class="Heading2"> (FrameMaker), <div class="Heading_2"> (WebWorks),
- * <p class=MsoToc1> (Word). */
+ * <p class=MsoToc1> (Word), <div class="section2-header"> (pgBackRest's). */
 #ifndef INDEXER_PARSE_HTML_PARAGRAPH_STYLES_H
 #define INDEXER_PARSE_HTML_PARAGRAPH_STYLES_H
 

@@ -125,6 +125,24 @@ static void test_paragraph_styles(void **state)
     tree_free(tree);
 }
 
+/* A title in a <div>, with its number in another: pgBackRest. */
+static void test_section_headers(void **state)
+{
+    (void)state;
+    expect("<title>Guide</title><div class=page-menu><a href=i.html>Home</a>"
+           "</div><div class=page-toc>1 <a href=#use>Use</a></div>"
+           "<div class=section1><a id=use></a><div class=section1-header>"
+           "<div class=section1-number>1</div><div class=section1-title>Use"
+           "</div></div><div class=section-body>Open it.<div class=section2>"
+           "<a id=use/oil></a><div class=section2-header><div class="
+           "section2-title>Oil (<span>--oil</span>)</div></div>Some.</div>"
+           "</div></div><div class=section1><div class=section1-header>2 End"
+           "</div></div><div class=section-header>Not one</div>",
+           "# Guide\n## 1 Use {use}\nparagraph: Open it.\n"
+           "### Oil (--oil) {use/oil}\nparagraph: Some.\n## 2 End\n"
+           "paragraph: Not one\n");
+}
+
 /* All tabs are read, whichever is in front. */
 static void test_tabs(void **state)
 {
@@ -235,6 +253,7 @@ int main(void)
         TEST(test_pydata),
         TEST(test_questions_that_are_linked),
         TEST(test_paragraph_styles),
+        TEST(test_section_headers),
         TEST(test_tabs),
         TEST(test_gitbook),
         TEST(test_confluence),
