@@ -570,8 +570,6 @@ static const struct command ignored[] = {
     {"floatstyle", run_nothing, "m", 0, NULL},
     {"restylefloat", run_nothing, "sm", 0, NULL},
     {"printindex", run_nothing, "o", 0, NULL},
-    {"pageref", run_nothing, "sm", 0, NULL},
-    {"cpageref", run_nothing, "sm", 0, NULL},
     {"listoftables", run_nothing, "s", 0, NULL},
     {"listoffigures", run_nothing, "s", 0, NULL},
     {"tableofcontents", run_nothing, "s", 0, NULL},

@@ -307,6 +307,27 @@ static void run_bibitem(struct tex *tex, const struct command *command,
 
 /* ---- At the end ---- */
 
+/* A title may hold references itself: they are not followed. */
+static void write_title(struct slice text, struct buf *out)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] == HELD)
+            while (i < text.size && text.data[i] != HELD_END)
+                i++;
+        else
+            buf_put_byte(out, text.data[i]);
+}
+
+/* There are no pages here: what stands on it. */
+static void write_page(const struct label *label, struct buf *out)
+{
+    if (!label->defined || !label->title.size)
+        return;
+    buf_put_text(out, "“");
+    write_title(label->title, out);
+    buf_put_text(out, "”");
+}
+
 static void write_held(const struct document *d, int kind, size_t index,
                        struct buf *out)
 {
@@ -314,6 +335,10 @@ static void write_held(const struct document *d, int kind, size_t index,
         return;
     const struct label *label = &d->labels.all[index];
     struct slice text = label->number;
+    if (kind == 'p') {
+        write_page(label, out);
+        return;
+    }
     if (!label->defined || (!text.size && kind != 'n')) {
         text = label->name;
         if (kind == 'b' && text.size > 5) /* "cite." */
@@ -326,13 +351,7 @@ static void write_held(const struct document *d, int kind, size_t index,
         buf_put_slice(out, label->what);
         buf_put_byte(out, ' ');
     }
-    /* A title may hold references itself: they are not followed. */
-    for (size_t i = 0; i < text.size; i++)
-        if (text.data[i] == HELD)
-            while (i < text.size && text.data[i] != HELD_END)
-                i++;
-        else
-            buf_put_byte(out, text.data[i]);
+    write_title(text, out);
 }
 
 static void resolve(struct document *d, struct slice *text)
@@ -349,7 +368,12 @@ static void resolve(struct document *d, struct slice *text)
         size_t index = 0;
         for (at++; at < text->size && text->data[at] != HELD_END; at++)
             index = index * 10 + (size_t)(text->data[at] - '0');
+        size_t before = out.size;
         write_held(d, kind, index, &out);
+        bool spaced = before && out.data[before - 1] == ' ';
+        if (out.size == before && spaced && at + 1 < text->size &&
+            text->data[at + 1] == ' ')
+            at++; /* where nothing is read, nothing is between */
     }
     *text = document_keep(d, buf_slice(&out));
     buf_free(&out);
@@ -403,6 +427,8 @@ static const struct command commands[] = {
     {"tref", run_reference, NULL, 'c', NULL},
     {"nameref", run_reference, "s", 'n', NULL},
     {"titleref", run_reference, "s", 'n', NULL},
+    {"pageref", run_reference, "s", 'p', NULL},
+    {"cpageref", run_reference, "s", 'p', NULL},
     {"nocite", run_nocite, NULL, 0, NULL},
     {"cite", run_cite, NULL, 0, NULL},
     {"citep", run_cite, NULL, 0, NULL},

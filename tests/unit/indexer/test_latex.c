@@ -52,6 +52,16 @@ static void test_labels(void **state)
            "paragraph: [1] A");
 }
 
+/* There are no pages: the title of what stands on one. */
+static void test_pages_referred_to(void **state)
+{
+    (void)state;
+    expect("\\section{Oil \\ref{b}}\\label{a}As on page~\\pageref{b}, not "
+           "\\pageref*{no} in it.\\section{Use}\\label{b}Page \\pageref{a}.",
+           "# Oil Use | paragraph: As on page “Use”, not in it. | # Use | "
+           "paragraph: Page “Oil ”.");
+}
+
 /* "entry > title of its section" for each entry of the index. */
 static void expect_index(const char *text, const char *shown)
 {
@@ -496,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_pages_referred_to),
         cmocka_unit_test(test_index_style),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_boxes),
