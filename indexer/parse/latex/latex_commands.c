@@ -111,6 +111,17 @@ static void set_code(struct document *d)
     blocks_writer(d)->exact = true;
 }
 
+/* Before all headings, that is a title which the document does not say to be one. */
+static void run_large(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    struct document *d = document_of(tex);
+    (void)command;
+    (void)call;
+    d->large = document_is_body(d) && !d->in.silent && !d->title.size &&
+               !d->outline.count;
+}
+
 static void run_mono(struct tex *tex, const struct command *command,
                      struct token call)
 {
@@ -638,6 +649,10 @@ static const struct command ignored[] = {
     {"ttfamily", run_mono, NULL, 0, NULL},
     {"textsuperscript", run_raised, NULL, 0, NULL},
     {"texttt", run_mono, NULL, 1, NULL},
+    {"LARGE", run_large, NULL, 0, NULL},
+    {"huge", run_large, NULL, 0, NULL},
+    {"Huge", run_large, NULL, 0, NULL},
+    {"HUGE", run_large, NULL, 0, NULL},
 };
 
 void commands_add(struct document *d)

@@ -152,6 +152,16 @@ static void put_asides(struct document *d)
     d->aside_count = 0;
 }
 
+enum { MAX_TITLE = 200 }; /* bytes of a large paragraph; of more it is a text */
+
+static void set_title(struct document *d, struct slice text, struct span span,
+                      uint16_t file)
+{
+    d->title = document_keep(d, text);
+    d->title_span = span;
+    d->title_file = file;
+}
+
 void document_flush(struct document *d)
 {
     struct flow *flow = &d->flows[0];
@@ -162,6 +172,9 @@ void document_flush(struct document *d)
     if (writer_take(&flow->writer, &text, &span) && text.size) {
         if (span.from > span.to)
             span = (struct span){0, 0};
+        if (d->large && text.size <= MAX_TITLE)
+            set_title(d, text, span, flow->file);
+        d->large = false;
         if (!contents_paragraph(d, text, span, flow->file)) {
             d->outline.file = flow->file;
             outline_block(&d->outline, d->in.kind, text, d->in.info, span);
@@ -200,9 +213,7 @@ static void end_flow(struct document *d)
         struct span span;
         if (!writer_take(&flow->writer, &text, &span))
             break;
-        d->title = document_keep(d, text);
-        d->title_span = span;
-        d->title_file = flow->file;
+        set_title(d, text, span, flow->file);
         break;
     }
     case FLOW_FOOTNOTE: {

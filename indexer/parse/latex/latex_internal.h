@@ -218,6 +218,8 @@ struct document {
     struct slice title; /* the document's */
     struct span title_span;
     uint16_t title_file;
+    bool
+        large; /* the paragraph being read is set so, and there is no title so far */
     /* Of the files being read by \import and \subfile, each with its "/". */
     struct slice folders[MAX_FILE_DEPTH];
     size_t folder_count;

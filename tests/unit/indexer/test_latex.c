@@ -62,6 +62,30 @@ static void test_pages_referred_to(void **state)
            "paragraph: Page “Oil ”.");
 }
 
+static void expect_title(const char *text, const char *title)
+{
+    struct tree *tree = parse(text, NULL, NULL);
+    assert_string_equal(tree->page.title.data, title);
+    tree_free(tree);
+}
+
+/* A title page by hand. */
+static void test_large_titles(void **state)
+{
+    (void)state;
+    expect_title("\\documentclass{article}\\begin{document}Draft\n\n"
+                 "\\begin{center}{\\LARGE\\bf The Pump}\\end{center}\n\n"
+                 "{\\Huge By us}\n\n\\section{Use}Open.\\end{document}",
+                 "The Pump");
+    /* Not in its place, nor below a heading. */
+    expect_title("\\documentclass{article}\\title{Valve}\\begin{document}"
+                 "{\\Huge The Pump}\n\nText.\\end{document}",
+                 "Valve");
+    expect_title("\\documentclass{article}\\begin{document}\\section{Use}"
+                 "{\\LARGE Open}\\end{document}",
+                 "");
+}
+
 /* "entry > title of its section" for each entry of the index. */
 static void expect_index(const char *text, const char *shown)
 {
@@ -507,6 +531,7 @@ int main(void)
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_pages_referred_to),
+        cmocka_unit_test(test_large_titles),
         cmocka_unit_test(test_index_style),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_boxes),
