@@ -51,11 +51,12 @@ static const struct {
 /* Code that LaTeX documents show from files (\lstinputlisting), and what else than .tex
  * those are called that they read (\input{names.mac}). */
 static const char *const code_endings[] = {
-    ".c",    ".h",     ".cc", ".cpp", ".hpp",  ".cs",  ".java",
-    ".py",   ".rb",    ".pl", ".sh",  ".hs",   ".ml",  ".rs",
-    ".go",   ".js",    ".ts", ".lua", ".sql",  ".m",   ".r",
-    ".jl",   ".scala", ".kt", ".f90", ".lisp", ".scm", ".erl",
-    ".lean", ".agda",  ".s",  ".v",   ".mac",  ".def", ".inc"};
+    ".c",   ".h",    ".cc",  ".cpp", ".hpp",  ".cs",   ".java",  ".py",
+    ".rb",  ".pl",   ".sh",  ".hs",  ".ml",   ".rs",   ".go",    ".js",
+    ".ts",  ".lua",  ".sql", ".m",   ".r",    ".jl",   ".scala", ".kt",
+    ".f90", ".lisp", ".scm", ".erl", ".lean", ".agda", ".s",     ".v",
+    ".mac", ".def",  ".inc", ".sv",  ".vhd",  ".vhdl", ".tcl",   ".ys",
+    ".awk", ".adb",  ".ads", ".pas"};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
