@@ -266,14 +266,17 @@ static bool is_space(const struct document *d, const struct formula *f,
     return f->tokens.count > 0;
 }
 
-/* "$<$", "$\{$": a sign that fonts of text lack; NULL: it is more. */
+/* "$<$", "$\{$", "$\#$": a sign that fonts of text lack, or that has a meaning in TeX;
+ * NULL: it is more. */
 static const char *sign_of(const struct document *d, const struct formula *f)
 {
     static const struct {
         const char *name, *sign;
     } names[] = {{"{", "{"},      {"}", "}"},    {"lbrace", "{"},
                  {"rbrace", "}"}, {"vert", "|"}, {"backslash", "\\"},
-                 {"lt", "<"},     {"gt", ">"}};
+                 {"lt", "<"},     {"gt", ">"},   {"#", "#"},
+                 {"%", "%"},      {"&", "&"},    {"_", "_"},
+                 {"$", "$"}};
     static const char *const signs[] = {"<", ">", "|"};
     const struct token *only = NULL;
     for (size_t i = 0; i < f->tokens.count; i++) {

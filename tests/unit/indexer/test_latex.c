@@ -328,6 +328,8 @@ static void test_signs(void **state)
     expect("``a'' `b' c--d---e \\ldots\\ f~g \\% \\$ \\LaTeX",
            "paragraph: “a” ‘b’ c–d—e … f g % $ LaTeX");
     expect("\\texttt{a--b ``c''}", "paragraph: a--b ``c''");
+    expect("Lines with $\\#$ or $\\%$, $\\#A$",
+           "paragraph: Lines with # or %, $\\#A$");
     expect("\\documentclass{amsldoc}\\begin{document}\\latex/ 2 \\amstex/.",
            "paragraph: LaTeX 2 AmS-TeX.");
     expect("\\KOMAScript{} a.\\NEWfeature{1995} b",
