@@ -302,6 +302,18 @@ bool makers_is_named(const xmlNode *meta, const char *maker)
            !strncasecmp(content, maker, strlen(maker));
 }
 
+/* ---- Doxygen: where a member stands in the sources, and what uses it there ---- */
+
+static bool is_of_sources(const xmlNode *element)
+{
+    const xmlNode *link = dom_tag(element) == GUMBO_TAG_P
+                              ? dom_element_from(element->children)
+                              : NULL;
+    return link && dom_tag(link) == GUMBO_TAG_A && classes_has(link, "el") &&
+           (classes_has(element, "definition") ||
+            classes_has(element, "reference"));
+}
+
 /* ---- fpdoc ---- */
 
 bool makers_is_pop_up(const xmlNode *link)
@@ -565,6 +577,8 @@ void makers_apply(const xmlNode *element, struct rule *rule)
     if (element->properties) {
         flare(element, rule);
         confluence(element, rule);
+        if (is_of_sources(element))
+            rules_skip(rule, "navigation");
         if (is_javadoc_summary(element) || is_agogo_sidebar(element))
             rules_skip(rule, "contents");
         if (dom_tag(element) == GUMBO_TAG_DL)

@@ -520,6 +520,12 @@ static void test_doxygen_more(void **state)
     expect("<h1>A</h1><p>See <a href=g.html#details>Backup strategies for "
            "large clusters...</a>",
            "# A\nparagraph: See Backup strategies for large clusters...\n");
+    /* Where it stands in the sources, and what uses it. */
+    expect("<h1>A</h1><p>Starts.</p><p class=definition>Definition at line <a "
+           "class=el href=a_source.html#l1>1</a> of file a.c.</p><p "
+           "class=reference>References <a class=el href=a.html#b>stop()</a>."
+           "</p><p class=definition>A pump is <a href=p.html>one</a>.",
+           "# A\nparagraph: Starts.\nparagraph: A pump is one.\n");
 }
 
 static void test_lists_of_members(void **state)
