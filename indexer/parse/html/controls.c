@@ -1,9 +1,16 @@
 #include "indexer/parse/html/controls.h"
 
+#include <string.h>
+
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
 
-enum { MAX_UP = 8, MAX_NODES = 32 };
+enum {
+    MAX_UP = 8,
+    MAX_NODES = 32,
+    MAX_BUTTON =
+        24 /* bytes of what a button does: "show"; of more it is a text */
+};
 
 /* Bootstrap's names and those of others for what a screen reader reads alone. */
 static bool is_aloud(const xmlNode *element)
@@ -59,10 +66,29 @@ static bool is_beside_words(const xmlNode *button)
     return false;
 }
 
+static size_t text_size(const xmlNode *element)
+{
+    size_t size = 0;
+    for (const xmlNode *at = dom_next(element, element, false); at;
+         at = dom_next(at, element, false))
+        size += dom_is_element(at) ? 0 : dom_text(at)->text.size;
+    return size;
+}
+
+/* One of several tabs, or a button that a program of the page waits for. */
+static bool is_live(const xmlNode *button)
+{
+    const char *role = dom_attribute(button, "role");
+    return (role && !strcmp(role, "tab")) ||
+           (dom_attribute(button, "onclick") && !heading_around(button) &&
+            text_size(button) <= MAX_BUTTON);
+}
+
 bool controls_is(const xmlNode *element)
 {
     int tag = dom_tag(element);
-    if (tag == GUMBO_TAG_BUTTON && is_beside_words(element))
+    if (tag == GUMBO_TAG_BUTTON &&
+        (is_beside_words(element) || is_live(element)))
         return true;
     return (tag == GUMBO_TAG_A || tag == GUMBO_TAG_BUTTON) &&
            shows_icon(element);

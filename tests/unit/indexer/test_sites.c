@@ -46,6 +46,21 @@ static void test_controls_in_titles(void **state)
     tree_free(tree);
 }
 
+/* SQLite, javadoc: what a program of the page waits for.  A button that the text shows is
+ * a part of it, and so is one that says what opens below. */
+static void test_live_buttons(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>A</h1><p>create-stmt: <button onclick='hide(\"x\")'>hide</button>"
+        "</p><div><button role=tab>All Methods</button><button role=tab>"
+        "Static Methods</button></div><p>Press <button>OK</button>.</p>"
+        "<button onclick='fold()'>What to do when it does not start</button>"
+        "<p>b",
+        "# A\nparagraph: create-stmt:\nparagraph: Press OK.\n"
+        "paragraph: What to do when it does not start\nparagraph: b\n");
+}
+
 /* PyData's theme of Sphinx: its field to search shows keys, its contents links. */
 static void test_pydata(void **state)
 {
@@ -250,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_controls_in_titles),
+        TEST(test_live_buttons),
         TEST(test_pydata),
         TEST(test_questions_that_are_linked),
         TEST(test_paragraph_styles),
