@@ -145,6 +145,7 @@ static const char *chrome_id(const char *id)
     } ids[] = {{"column2", "contents"},    {"footer", "footer"},
                {"footer-text", "footer"},  {"gtoc", "navigation"},
                {"mathjaxlink", "control"}, /* GAPDoc */
+               {"quickview", "contents"},  /* Apache's */
                {"toc", "contents"},        {"table-of-contents", "contents"},
                {"versioninfo", "footer"}};
     if (!id)

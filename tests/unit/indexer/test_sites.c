@@ -61,6 +61,18 @@ static void test_live_buttons(void **state)
         "paragraph: What to do when it does not start\nparagraph: b\n");
 }
 
+/* Apache's box of what the page has and where else to look. */
+static void test_quickview(void **state)
+{
+    (void)state;
+    expect("<h1>mod_alias</h1><p>a<div id=quickview><h3 class=directives>"
+           "Directives</h3><ul id=toc><li><a href=#alias>Alias</a></ul><h3>"
+           "See also</h3><ul class=seealso><li><a href=b.html>b</a></ul></div>"
+           "<h2 id=alias>Alias Directive</h2><p>b",
+           "# mod_alias\nparagraph: a\n## Alias Directive {alias}\n"
+           "paragraph: b\n");
+}
+
 /* PyData's theme of Sphinx: its field to search shows keys, its contents links. */
 static void test_pydata(void **state)
 {
@@ -266,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_controls_in_titles),
         TEST(test_live_buttons),
+        TEST(test_quickview),
         TEST(test_pydata),
         TEST(test_questions_that_are_linked),
         TEST(test_paragraph_styles),
