@@ -210,6 +210,7 @@ static const struct class_rule classes[] = {
     SKIP("toc", ON_BOX, "contents"),
     SKIP("toc_header", ON_PIECE, "contents"), /* LilyPond */
     SKIP("tocset", ON_BOX, "contents"),
+    SKIP("toctree-wrapper", ON_DIV, "contents"), /* Sphinx */
     SKIP("top-nav", ON_BOX, "navigation"),
     SKIP("topNav", ON_BOX, "navigation"),
     {"tsd-description", ON_PIECE, PART_BLOCK, false, NULL}, /* TypeDoc */

@@ -779,6 +779,9 @@ static void test_sphinx_contents(void **state)
            "class=toctree-wrapper><ul><li><a href=b.html>B</a></ul></div>"
            "</section>",
            "# Pump 1.0 documentation\nparagraph: a\n");
+    expect("<h1>Use</h1><p>a<div class='toctree-wrapper compound'><ul><li><a "
+           "href=b.html>B</a></ul></div><p>b",
+           "# Use\nparagraph: a\nparagraph: b\n");
     expect("<title>Contents of it — Pump</title><p>a",
            "# Contents of it — Pump\nparagraph: a\n");
 }
