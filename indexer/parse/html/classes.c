@@ -100,6 +100,7 @@ static const struct class_rule classes[] = {
     {"figure", ON_DIV, PART_FIGURE, false, NULL},
     {"fn-text", ON_INLINE, PART_FOOTNOTES, false, NULL},
     SKIP("footer", ON_BOX, "footer"),
+    SKIP("footer-relations", ON_DIV, "navigation"), /* Guzzle's of Sphinx */
     FOOTNOTES("footnote"),
     SKIP("footnote-back", ON_INLINE, "navigation"),
     SKIP("footnote-backref", ON_INLINE, "navigation"),

@@ -786,6 +786,17 @@ static void test_sphinx_contents(void **state)
            "# Contents of it — Pump\nparagraph: a\n");
 }
 
+/* The pages before and behind, below the text: Guzzle's theme of Sphinx. */
+static void test_guzzle(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>Use</h1><p>a</p><div class=footer-relations><div class=pull-left>"
+        "<a class=btn href=b.html title='previous chapter'>Notes</a></div>"
+        "</div>",
+        "# Use\nparagraph: a\n");
+}
+
 /* Javadoc: what the members are for stands above them once more, without much. */
 static void test_javadoc(void **state)
 {
@@ -920,6 +931,7 @@ int main(void)
         TEST(test_agogo),
         TEST(test_boostbook),
         TEST(test_sphinx_contents),
+        TEST(test_guzzle),
         TEST(test_javadoc),
         TEST(test_scaladoc),
         TEST(test_tex4ht),
