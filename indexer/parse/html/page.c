@@ -191,7 +191,8 @@ static void read_meta(const xmlNode *element, struct page_facts *facts)
 {
     const char *name = dom_attribute(element, "http-equiv");
     const char *content = dom_attribute(element, "content");
-    if (name && content && !strcasecmp(name, "refresh") &&
+    bool scripted = dom_tag(element->parent) == GUMBO_TAG_NOSCRIPT;
+    if (name && content && !scripted && !strcasecmp(name, "refresh") &&
         strcasestr(content, "url"))
         facts->refreshes = true;
     facts->lists |= makers_is_named(element, "c2html"); /* sources */

@@ -632,6 +632,10 @@ static void test_roles(void **state)
                 PAGE_CONTENT, 1);
     expect_role("<meta http-equiv=refresh content='0; url=a.html'>Moved.",
                 PAGE_REDIRECT, 1);
+    /* LibreOffice: only browsers without scripts are sent away. */
+    expect_role("<head><noscript><meta http-equiv=refresh content='0; "
+                "url=a.html'></noscript></head><h1>Status Bar</h1><p>Shows it.",
+                PAGE_CONTENT, 1);
     expect_role("<title>Search</title><h1>Search</h1><form><input></form>",
                 PAGE_SEARCH, 1);
 }
