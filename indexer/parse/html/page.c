@@ -238,6 +238,20 @@ static void read_title(struct dom *dom, const xmlNode *element,
     buf_free(&writer.text);
 }
 
+/* Does it stand in what a site has beside the text of each page? */
+static bool is_beside(const xmlNode *element)
+{
+    enum { MAX_UP = 32 };
+    const xmlNode *at = element->parent;
+    for (int i = 0; i < MAX_UP && dom_is_element(at); i++, at = at->parent) {
+        int tag = dom_tag(at);
+        if (tag == GUMBO_TAG_ASIDE || tag == GUMBO_TAG_NAV ||
+            tag == GUMBO_TAG_HEADER || tag == GUMBO_TAG_FOOTER)
+            return true;
+    }
+    return false;
+}
+
 void page_read(struct dom *dom, struct page_facts *ret)
 {
     *ret = (struct page_facts){.title = {"", 0},
@@ -271,7 +285,9 @@ void page_read(struct dom *dom, struct page_facts *ret)
             if (rules_is_name_in_parts(at))
                 read_name(at, ret);
             break;
-        case GUMBO_TAG_INPUT: ret->asks = true; break;
+        case GUMBO_TAG_INPUT:
+            *(is_beside(at) ? &ret->asks_beside : &ret->asks) = true;
+            break;
         case GUMBO_TAG_PRE: ret->lists |= makers_is_listing(at); break;
         case GUMBO_TAG_DIV: ret->lists |= makers_is_occurrence(at); break;
         case GUMBO_TAG_TR: ret->lists |= classes_has(at, "memlist"); break;
@@ -307,6 +323,17 @@ static bool is_search_title(struct slice folded)
            !memcmp(folded.data, search, sizeof search - 1);
 }
 
+/* A field beside the text is that of the page where it has no heading of its own, but
+ * "Search": Read the Docs' theme of Sphinx. */
+static bool asks(const struct page_facts *facts)
+{
+    struct buf heading = {0};
+    text_fold_compare(&heading, facts->first_heading);
+    bool own = heading.size && !slice_is(buf_slice(&heading), "search");
+    buf_free(&heading);
+    return facts->asks || (facts->asks_beside && !own);
+}
+
 static bool title_is(const struct page_facts *facts,
                      bool (*is)(struct slice folded))
 {
@@ -335,8 +362,8 @@ int page_role(const struct page_facts *facts)
 {
     if (facts->refreshes && facts->text < MAX_REDIRECT)
         return PAGE_REDIRECT;
-    if (facts->asks && facts->text < MAX_SEARCH &&
-        title_is(facts, is_search_title))
+    if (facts->text < MAX_SEARCH && title_is(facts, is_search_title) &&
+        asks(facts))
         return PAGE_SEARCH;
     if (facts->lists || facts->frames)
         return PAGE_MADE; /* a source; all members by letter; a frame */

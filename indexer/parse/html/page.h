@@ -16,6 +16,7 @@ struct page_facts {
     bool frames;              /* its program shows other pages in it: Flare's */
     bool manpage;             /* groff made it */
     bool asks;                /* there is something to fill in */
+    bool asks_beside;         /* in what the site has beside the text */
     bool lists; /* it is a source, or names all members: what tools list besides
                    the text */
 

@@ -638,6 +638,12 @@ static void test_roles(void **state)
                 PAGE_CONTENT, 1);
     expect_role("<title>Search</title><h1>Search</h1><form><input></form>",
                 PAGE_SEARCH, 1);
+    expect_role("<title>Search — Pump 1.0</title><nav><input type=text></nav>"
+                "<p>Pump 1.0",
+                PAGE_SEARCH, 1);
+    expect_role("<title>Search tables</title><aside><div><input type=search>"
+                "</div></aside><h1>Search tables</h1><p>By a form.",
+                PAGE_CONTENT, 1);
 }
 
 /* "name > url", a line each. */
