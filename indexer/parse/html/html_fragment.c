@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/hidden.h"
 #include "indexer/parse/text/declared.h"
 #include "indexer/parse/text/lexer.h"
 #include "indexer/parse/text/transcode.h"
@@ -85,27 +86,36 @@ static bool is_unread(const struct source *source, const struct markup *markup)
                             lexer_name_is(name, "remark")));
 }
 
+/* Of an attribute that begins with its name and ends at `to`. */
+static struct slice value_of(const struct source *source, struct slice name,
+                             size_t to)
+{
+    struct slice value = {name.data + name.size,
+                          (size_t)(source->data + to - name.data) - name.size};
+    while (value.size && memchr(" \t\n\r\f=\"'", value.data[0], 8)) {
+        value.data++;
+        value.size--;
+    }
+    if (value.size && strchr("\"'", value.data[value.size - 1]))
+        value.size--;
+    return value;
+}
+
 static bool is_passed(const struct source *source, const struct markup *tag)
 {
-    if (tag->kind != MARKUP_OPEN || !tag->attributes || tag->closed)
+    struct hiding hiding = {0};
+    if (tag->kind != MARKUP_OPEN || !tag->attributes || tag->closed ||
+        lexer_is_void(tag->name))
         return false;
     size_t at = (size_t)(tag->name.data - source->data) + tag->name.size, to;
     struct slice name;
     for (; lexer_attribute(source, at, tag->to, &name, &to); at = to) {
-        if (!lexer_name_is(name, "class"))
-            continue;
-        struct slice words = {name.data + name.size,
-                              (size_t)(source->data + to - name.data) -
-                                  name.size};
-        while (words.size && memchr(" \t\n\r\f=\"'", words.data[0], 8)) {
-            words.data++;
-            words.size--;
-        }
-        if (words.size && strchr("\"'", words.data[words.size - 1]))
-            words.size--;
-        return classes_are_passed(words);
+        struct slice value = value_of(source, name, to);
+        if (lexer_name_is(name, "class") && classes_are_passed(value))
+            return true;
+        hiding_add(&hiding, name, value);
     }
-    return false;
+    return hiding_is(&hiding) && !source->xml;
 }
 
 /* Where the element ends that the tag opens; 0: not in the source. */

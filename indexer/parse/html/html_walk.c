@@ -378,12 +378,6 @@ static bool is_label(struct walk *w, const xmlNode *element, enum part part)
     return label;
 }
 
-static bool is_passed(const xmlNode *element)
-{
-    const char *words = dom_attribute(element, "class");
-    return words && classes_are_passed(slice_of(words));
-}
-
 /* What is not read: a permalink may still be where its id leads, and what a
  * block reads stands in the file word for word, so none goes on past a text
  * that is left out, unless it is passed over in the file, too. */
@@ -395,7 +389,7 @@ static void walk_skipped(struct walk *w, const xmlNode *element,
         walk_anchors(w, element);
     bool code = tag == GUMBO_TAG_SCRIPT || tag == GUMBO_TAG_STYLE;
     if (!code && walk_is_prose(w) && w->writer.open &&
-        dom_holds(element, DOM_HOLDS_TEXT) && !is_passed(element))
+        dom_holds(element, DOM_HOLDS_TEXT) && !rules_are_passed(element))
         walk_flush(w);
     boilerplate_keep(w, element, why);
 }

@@ -1,3 +1,4 @@
+#include "indexer/parse/html/hidden.h"
 #include "indexer/parse/html/rules.h"
 
 #include <strings.h>
@@ -59,26 +60,6 @@ static const unsigned char tags[GUMBO_TAG_LAST + 1] = {
 
 /* ---- What is not read ---- */
 
-/* Has the style attribute a declaration that begins so? */
-static bool declares(const char *style, const char *property, const char *value)
-{
-    static const char space[] = " \t\n\r\f";
-    size_t name = strlen(property);
-    for (const char *at = style; *at;
-         at += strcspn(at, ";"), at += *at == ';') {
-        at += strspn(at, space);
-        if (strncasecmp(at, property, name))
-            continue;
-        const char *rest = at + name + strspn(at + name, space);
-        if (*rest++ != ':')
-            continue;
-        rest += strspn(rest, space);
-        if (!strncasecmp(rest, value, strlen(value)))
-            return true;
-    }
-    return false;
-}
-
 /* A tab that is not in front is hidden until somebody asks for it. */
 static bool is_tab(const xmlNode *element)
 {
@@ -86,19 +67,29 @@ static bool is_tab(const xmlNode *element)
     return role && !strcasecmp(role, "tabpanel");
 }
 
+static struct hiding hiding_of(const xmlNode *element)
+{
+    static const char *const names[] = {"hidden", "aria-hidden", "style",
+                                        "role", "id"};
+    struct hiding hiding = {0};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = dom_attribute(element, names[i]);
+        if (value)
+            hiding_add(&hiding, slice_of(names[i]), slice_of(value));
+    }
+    return hiding;
+}
+
+bool rules_are_passed(const xmlNode *element)
+{
+    struct hiding hiding = hiding_of(element);
+    const char *words = dom_attribute(element, "class");
+    return hiding_is(&hiding) || (words && classes_are_passed(slice_of(words)));
+}
+
 static bool is_hidden(const xmlNode *element)
 {
-    const char *value = dom_attribute(element, "hidden");
-    if (is_tab(element))
-        return false;
-    if (value && strcasecmp(value, "until-found"))
-        return true;
-    value = dom_attribute(element, "aria-hidden");
-    if (value && !strcasecmp(value, "true"))
-        return true;
-    value = dom_attribute(element, "style");
-    return value && (declares(value, "display", "none") ||
-                     declares(value, "visibility", "hidden"));
+    return hiding_of(element).hidden && !is_tab(element);
 }
 
 /* Of alternatives that a script chooses from, all of which are hidden until then, the

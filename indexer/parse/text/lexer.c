@@ -24,6 +24,17 @@ bool lexer_name_is(struct slice name, const char *lower)
            !strncasecmp(name.data, lower, name.size);
 }
 
+bool lexer_is_void(struct slice name)
+{
+    static const char *const names[] = {
+        "area", "base", "br",    "col",   "embed",  "hr",    "img",
+        "link", "meta", "input", "param", "source", "track", "wbr"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (lexer_name_is(name, names[i]))
+            return true;
+    return false;
+}
+
 static bool has_markup(enum text_mode mode)
 {
     return mode == TEXT_MARKUP || mode == TEXT_FOREIGN || mode == TEXT_EMBEDDED;

@@ -111,4 +111,7 @@ static inline bool lexer_is_control(char byte)
 /* ASCII letters without case. */
 bool lexer_name_is(struct slice name, const char *lower);
 
+/* Has an element of HTML that is called so no end? */
+bool lexer_is_void(struct slice name);
+
 #endif

@@ -67,12 +67,30 @@ static void test_links_to_sources(void **state)
     check_spans(slice_of(html), 2);
 }
 
+/* What attributes hide is left out of a sentence where it is read and where it is
+ * quoted. */
+static void test_hidden_within_sentences(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<p>Choose <b>Tools - </b><span><span hidden='true' id=W>Auto "
+        "- </span></span><b>Options</b>. Click <i aria-hidden=TRUE>x</i>OK."
+        "<p>a<span style='color:red; Display : none'>b <img hidden src=x>"
+        "</span>c <span hidden=until-found>d</span> <img aria-hidden=true "
+        "src=y>e<p>f <span hidden id=default1>g</span> h <i class=switch><b "
+        "hidden id=default2>i</b><b hidden id=MAC>j</b></i>";
+    expect(html, "# \nparagraph: Choose Tools - Options. Click OK.\n"
+                 "paragraph: ac d e\nparagraph: f\nparagraph: h i\n");
+    check_spans(slice_of(html), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_hidden_by_styles),
         TEST(test_menus),
         TEST(test_links_to_sources),
+        TEST(test_hidden_within_sentences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

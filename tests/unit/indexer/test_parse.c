@@ -254,7 +254,7 @@ static void test_alternatives(void **state)
            "class=MAC><b>Cmd</b></span><span hidden=true id=default1><b>Ctrl"
            "</b></span></span>+<b>Q</b> to leave."
            "<p>a <span hidden=true id=default2>b</span> c",
-           "# \nparagraph: Press\nparagraph: Ctrl+Q to leave.\n"
+           "# \nparagraph: Press Ctrl+Q to leave.\n"
            "paragraph: a\nparagraph: c\n");
 }
 

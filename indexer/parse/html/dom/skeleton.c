@@ -166,17 +166,6 @@ static size_t copy_raw(struct making *m, const struct markup *markup)
     return end;
 }
 
-static bool is_void(struct slice name)
-{
-    static const char *const names[] = {
-        "area", "base", "br",    "col",   "embed",  "hr",    "img",
-        "link", "meta", "input", "param", "source", "track", "wbr"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (lexer_name_is(name, names[i]))
-            return true;
-    return false;
-}
-
 static bool is_foreign(const struct making *m)
 {
     return m->svg || m->math;
@@ -207,7 +196,7 @@ static size_t copy_tag(struct making *m, const struct markup *markup)
     m->line_end_goes = markup->kind == MARKUP_OPEN && !whole &&
                        (lexer_name_is(markup->name, "pre") ||
                         lexer_name_is(markup->name, "listing"));
-    if (whole && !is_void(markup->name)) {
+    if (whole && !lexer_is_void(markup->name)) {
         mark(m, markup->to);
         buf_put_text(&m->skeleton->text, "</");
         buf_put_slice(&m->skeleton->text, markup->name);

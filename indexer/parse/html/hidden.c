@@ -1,0 +1,63 @@
+#include "indexer/parse/html/hidden.h"
+
+#include <string.h>
+#include <strings.h>
+
+static bool same(struct slice text, const char *word)
+{
+    return text.size == strlen(word) &&
+           !strncasecmp(text.data, word, text.size);
+}
+
+static bool begins(struct slice text, const char *word)
+{
+    size_t size = strlen(word);
+    return text.size >= size && !strncasecmp(text.data, word, size);
+}
+
+static struct slice behind(struct slice text, size_t size)
+{
+    return (struct slice){text.data + size, text.size - size};
+}
+
+static struct slice behind_space(struct slice text)
+{
+    size_t at = 0;
+    while (at < text.size && memchr(" \t\n\r\f", text.data[at], 5))
+        at++;
+    return behind(text, at);
+}
+
+/* Has the style attribute a declaration that begins so? */
+static bool declares(struct slice style, const char *property,
+                     const char *value)
+{
+    while (style.size) {
+        struct slice rest = behind_space(style);
+        if (begins(rest, property)) {
+            rest = behind_space(behind(rest, strlen(property)));
+            if (rest.size && rest.data[0] == ':' &&
+                begins(behind_space(behind(rest, 1)), value))
+                return true;
+        }
+        const char *end = memchr(style.data, ';', style.size);
+        style = end ? behind(style, (size_t)(end - style.data) + 1)
+                    : behind(style, style.size);
+    }
+    return false;
+}
+
+void hiding_add(struct hiding *hiding, struct slice name, struct slice value)
+{
+    if (same(name, "hidden"))
+        hiding->hidden |= !same(value, "until-found");
+    else if (same(name, "aria-hidden"))
+        hiding->hidden |= same(value, "true");
+    else if (same(name, "style"))
+        hiding->hidden |= declares(value, "display", "none") ||
+                          declares(value, "visibility", "hidden");
+    else if (same(name, "role"))
+        hiding->shown |= same(value, "tabpanel");
+    else if (same(name, "id"))
+        hiding->shown |= begins(value, "default");
+}

@@ -1,0 +1,25 @@
+/* What attributes take from sight: of an element of the tree, and of a tag, by who reads a
+ * part of a file. */
+#ifndef INDEXER_PARSE_HTML_HIDDEN_H
+#define INDEXER_PARSE_HTML_HIDDEN_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+struct hiding {
+    bool hidden; /* some attribute says so ... */
+    bool
+        shown; /* ... and another that it may be seen: of a tab, or of what a script
+                    chooses where nothing else is meant */
+};
+
+/* Takes one attribute into account. */
+void hiding_add(struct hiding *hiding, struct slice name, struct slice value);
+
+static inline bool hiding_is(const struct hiding *hiding)
+{
+    return hiding->hidden && !hiding->shown;
+}
+
+#endif
