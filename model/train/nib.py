@@ -3,14 +3,18 @@
 
     nib.py vocabulary WORK           WORK/nib/tokenizer.json: WordPiece, of the manuals that are trained on
     nib.py teach WORK --teacher DIR --seconds N
-                                     WORK/nib/taught.npz: another model's vectors of segments and questions; goes on
-    nib.py learn WORK --teacher DIR  WORK/nib/table.npy [ENTRIES, WIDTH]
+                                     WORK/nib/DIR/taught.npz: another model's vectors of segments and questions; goes on
+    nib.py learn WORK --teacher DIR  WORK/nib/DIR/table.npy [ENTRIES, WIDTH]
+    nib.py join WORK --teacher DIR --teacher DIR
+                                     WORK/nib/table.npy, of the tables of several teachers
     nib.py export WORK DIR           a folder as Model2Vec has it, rows in int8
 
 WORK is that of run.sh: packs, and the questions that tasks.py makes of them.  An entry's vector begins as what the teacher
 says of the entry alone, its length as the logarithm of its rarity (as Model2Vec, MinishLab 2024, does); then both are learned
 from whole texts, so that their sums point where the teacher's vectors of these texts do, and order the passages of a step as
-the teacher orders them for its questions.  The mean of TABLES tables of as many seeds is taken.
+the teacher orders them for its questions.  The mean of TABLES tables of as many seeds is taken.  Of a teacher's vectors their mean
+is taken off before: some have all texts near each other.  Tables of two teachers stand side by side, alike in length, so that
+cosines are the mean of theirs, in the WIDTH directions that texts have most of.
 """
 import argparse
 import json
@@ -32,6 +36,7 @@ WORDS, OVERLAP = 96, 16  # of a segment
 PASSAGES, QUESTIONS, NEAR = 512, 256, 12  # of a step; passages that a question is told apart from
 SHARP, RANKED = 20.0, 0.5  # of the teacher's cosines; what order counts beside direction
 TABLES, LONGEST = 4, 128  # whose mean it is; tokens that Lectern gives it at once
+JOINED = 8000, 6000  # segments and questions whose vectors choose the directions of several tables
 ASKED = "erlang openvswitch cmake debian-reference gimp grass libvirt lilypond maxima ntpsec rrdtool slurm valgrind zsh".split()
 
 
@@ -56,6 +61,8 @@ def questions_of(work):
     for name in ASKED:
         with open(os.path.join(os.path.dirname(__file__), "../../tests/questions/asked", name + ".jsonl")) as lines:
             asked += [json.loads(line)["question"] for line in lines]
+    with lzma.open(os.path.join(os.path.dirname(__file__), "questions.jsonl.xz"), "rt") as lines:
+        asked += [json.loads(line)["question"] for line in lines]
     return asked, made
 
 
@@ -82,12 +89,19 @@ def vocabulary(args):
     tokenizer.save(os.path.join(args.into, "tokenizer.json"))
 
 
+def of_teacher(args, teacher, name):
+    """A file of what one teacher has taught."""
+    folder = os.path.join(args.into, os.path.basename(os.path.abspath(teacher)))
+    os.makedirs(folder, exist_ok=True)
+    return os.path.join(folder, name)
+
+
 def teach(args):
-    path, begin = os.path.join(args.into, "taught.npz"), time.time()
+    path, begin = of_teacher(args, args.teacher[0], "taught.npz"), time.time()
     segments, questions, own = texts_of(args.work)
     parts = {"questions": questions[:own + args.questions], "segments": segments[:args.segments]}
     done = dict(np.load(path)) if os.path.exists(path) else {}
-    encoder = Encoder(args.teacher)
+    encoder = Encoder(args.teacher[0])
     encoder.tokenizer.enable_truncation(192)
     for name, texts in parts.items():
         have = len(done.get(name, ()))
@@ -126,12 +140,16 @@ def together(bags, which):
     return torch.from_numpy(np.concatenate(some).astype(np.int64)), torch.from_numpy(begin)
 
 
-def begun(args, tokenizer, bags, basis):
+def unit(x):
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def begun(teacher, tokenizer, bags, mean, basis):
     """What the teacher says of each entry alone, as long as the entry is rare."""
     vocabulary = tokenizer.get_vocab()
     entries = sorted(vocabulary, key=vocabulary.get)
-    found, _ = Encoder(args.teacher).all([e.removeprefix("##") for e in entries])
-    found = found @ basis
+    found, _ = Encoder(teacher).all([e.removeprefix("##") for e in entries])
+    found = unit(found - mean) @ basis
     seen = np.ones(len(entries))
     for bag in bags:
         seen[np.unique(bag)] += 1
@@ -148,9 +166,11 @@ class Lessons:
     def __init__(self, args):
         from tokenizers import Tokenizer
         self.tokenizer = Tokenizer.from_file(os.path.join(args.into, "tokenizer.json"))
-        taught = np.load(os.path.join(args.into, "taught.npz"))
+        taught = np.load(of_teacher(args, args.teacher[0], "taught.npz"))
         segments, questions, self.own = texts_of(args.work)
         told, asked = taught["segments"].astype(np.float32), taught["questions"].astype(np.float32)
+        self.mean = told.mean(0)
+        told, asked = unit(told - self.mean), unit(asked - self.mean)
         self.basis = np.linalg.eigh(told.T @ told)[1][:, ::-1][:, :WIDTH].astype(np.float32)
         self.told, self.asked = (F.normalize(torch.from_numpy(x @ self.basis), dim=-1) for x in (told, asked))
         self.passages, self.questions = bags_of(self.tokenizer, segments[:len(told)]), bags_of(self.tokenizer, questions[:len(asked)])
@@ -188,9 +208,23 @@ def learn(args):
     torch.manual_seed(SEED)
     lessons = Lessons(args)
     print(f"{len(lessons.passages)} segments, {len(lessons.questions)} questions, {lessons.own} as people ask", flush=True)
-    rows = begun(args, lessons.tokenizer, lessons.passages, lessons.basis)
+    rows = begun(args.teacher[0], lessons.tokenizer, lessons.passages, lessons.mean, lessons.basis)
     tables = [learn_once(lessons, rows, SEED + i, args.steps) for i in range(TABLES)]
-    np.save(os.path.join(args.into, "table.npy"), (sum(tables) / TABLES).numpy())
+    np.save(of_teacher(args, args.teacher[0], "table.npy"), (sum(tables) / TABLES).numpy())
+
+
+def join(args):
+    from tokenizers import Tokenizer
+    tokenizer = Tokenizer.from_file(os.path.join(args.into, "tokenizer.json"))
+    segments, questions, _ = texts_of(args.work)
+    ids, begin = together(bags_of(tokenizer, segments[:JOINED[0]] + questions[:JOINED[1]]), range(sum(JOINED)))
+    tables = [torch.from_numpy(np.load(of_teacher(args, teacher, "table.npy"))) for teacher in args.teacher]
+    of_texts = [F.embedding_bag(ids, table, begin, mode="sum") for table in tables]
+    sizes = [x.norm(dim=-1).mean() for x in of_texts]
+    beside = lambda parts: torch.cat([part / size for part, size in zip(parts, sizes)], dim=-1)
+    texts = F.normalize(beside(of_texts), dim=-1)
+    most = torch.linalg.eigh(texts.T @ texts)[1].flip(-1)[:, :WIDTH]
+    np.save(os.path.join(args.into, "table.npy"), (beside(tables) @ most).numpy())
 
 
 def export(args):
@@ -206,7 +240,7 @@ def export(args):
         file.write("\n")
 
 
-STAGES = {"vocabulary": vocabulary, "teach": teach, "learn": learn, "export": export}
+STAGES = {"vocabulary": vocabulary, "teach": teach, "learn": learn, "join": join, "export": export}
 
 
 def main():
@@ -214,7 +248,7 @@ def main():
     parser.add_argument("stage", choices=STAGES)
     parser.add_argument("work")
     parser.add_argument("folder", nargs="?")
-    parser.add_argument("--teacher")
+    parser.add_argument("--teacher", action="append")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--segments", type=int, default=10 ** 6)
     parser.add_argument("--questions", type=int, default=30000)

@@ -1,4 +1,4 @@
-"""Vectors of another model's for Quill to learn from: all-MiniLM-L6-v2 (Apache-2.0), or any encoder of the BERT kind that is kept like it.
+"""Vectors of another model's for Quill to learn from: all-MiniLM-L6-v2 (Apache-2.0), or any encoder of the BERT or RoBERTa kind that is kept like it.
 
     WORK/teacher.pkl    for sections and questions of the manuals that are trained on: the 256 first coordinates of the teacher's vector in the
                         directions in which the sections' vectors are largest, of unit length
@@ -19,8 +19,17 @@ SEED = 41
 WIDTH, PIECES, AT_ONCE = 256, 128, 64
 
 
+def pools_first(folder):
+    """Whether the first token's last state is the text's vector (CLS), and not the mean, as sentence-transformers keeps it."""
+    path = os.path.join(folder, "1_Pooling/config.json")
+    if not os.path.exists(path):
+        return False
+    with open(path) as file:
+        return bool(json.load(file).get("pooling_mode_cls_token"))
+
+
 class Encoder:
-    """Means of the last states, of unit length."""
+    """Means of the last states, or the first of them where the folder says so, of unit length."""
 
     def __init__(self, folder):
         from safetensors.torch import load_file
@@ -31,6 +40,8 @@ class Encoder:
         self.tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
         self.tokenizer.enable_truncation(PIECES)
         self.tokenizer.enable_padding()
+        self.first = pools_first(folder)
+        self.begin = self.config["pad_token_id"] + 1 if self.config["model_type"] in ("roberta", "xlm-roberta") else 0  # of the positions
 
     def dense(self, x, name):
         return F.linear(x, self.w[name + ".weight"], self.w[name + ".bias"])
@@ -44,7 +55,7 @@ class Encoder:
         ids, there = torch.tensor([e.ids for e in found]), torch.tensor([e.attention_mask for e in found], dtype=torch.bool)
         at = "embeddings."
         table = lambda name: self.w[f"{at}{name}_embeddings.weight"]
-        x = table("word")[ids] + table("position")[:ids.shape[1]] + table("token_type")[0]
+        x = table("word")[ids] + table("position")[self.begin:self.begin + ids.shape[1]] + table("token_type")[0]
         x, heads = self.norm(x, at + "LayerNorm"), self.config["num_attention_heads"]
         split = lambda t: t.unflatten(-1, (heads, -1)).transpose(1, 2)
         for layer in range(self.config["num_hidden_layers"]):
@@ -53,7 +64,8 @@ class Encoder:
             o = F.scaled_dot_product_attention(q, k, v, attn_mask=there[:, None, None]).transpose(1, 2).flatten(2)
             x = self.norm(x + self.dense(o, at + "attention.output.dense"), at + "attention.output.LayerNorm")
             x = self.norm(x + self.dense(F.gelu(self.dense(x, at + "intermediate.dense")), at + "output.dense"), at + "output.LayerNorm")
-        return F.normalize((x.float() * there[..., None]).sum(1) / there.sum(1, keepdim=True), dim=-1)
+        x = x.float()
+        return F.normalize(x[:, 0] if self.first else (x * there[..., None]).sum(1) / there.sum(1, keepdim=True), dim=-1)
 
     def all(self, texts, until=None):
         """[n, hidden] and which were done in the time; texts of about one length go together, those batches in any order."""
