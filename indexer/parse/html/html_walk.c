@@ -389,7 +389,8 @@ static void walk_skipped(struct walk *w, const xmlNode *element,
         walk_anchors(w, element);
     bool code = tag == GUMBO_TAG_SCRIPT || tag == GUMBO_TAG_STYLE;
     if (!code && walk_is_prose(w) && w->writer.open &&
-        dom_holds(element, DOM_HOLDS_TEXT) && !rules_are_passed(element))
+        dom_holds(element, DOM_HOLDS_TEXT) &&
+        !rules_are_passed(&w->dom->source, element))
         walk_flush(w);
     boilerplate_keep(w, element, why);
 }

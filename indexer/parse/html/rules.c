@@ -80,16 +80,18 @@ static struct hiding hiding_of(const xmlNode *element)
     return hiding;
 }
 
-bool rules_are_passed(const xmlNode *element)
+bool rules_are_passed(const struct source *source, const xmlNode *element)
 {
     struct hiding hiding = hiding_of(element);
     const char *words = dom_attribute(element, "class");
-    return hiding_is(&hiding) || (words && classes_are_passed(slice_of(words)));
+    return (hiding_is(&hiding) && !source->xml) ||
+           (words && classes_are_passed(slice_of(words)));
 }
 
 static bool is_hidden(const xmlNode *element)
 {
-    return hiding_of(element).hidden && !is_tab(element);
+    return (dom_element(element)->hidden || hiding_of(element).hidden) &&
+           !is_tab(element);
 }
 
 /* Of alternatives that a script chooses from, all of which are hidden until then, the
@@ -334,7 +336,8 @@ struct rule rules_of(const xmlNode *element)
     else if (rule.part == PART_HEADING && is_above_h1(element))
         rules_skip(&rule, "label");
     makers_apply(element, &rule);
-    if (!element->properties || tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
+    if ((!element->properties && !dom_element(element)->hidden) ||
+        tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
         return rule;
     if ((why = chrome_id(dom_attribute(element, "id"))))
         rules_skip(&rule, why);

@@ -61,7 +61,7 @@ bool rules_is_name_in_parts(const xmlNode *heading);
 
 /* Is it left out in the midst of text that goes on behind it, as who reads a part of the
  * file leaves it out? */
-bool rules_are_passed(const xmlNode *element);
+bool rules_are_passed(const struct source *source, const xmlNode *element);
 
 /* Level of a heading, 0 to 6: of its tag, or of its class where that says more. */
 int rules_level(const xmlNode *heading);

@@ -84,13 +84,22 @@ static void test_hidden_within_sentences(void **state)
     check_spans(slice_of(html), 4);
 }
 
+/* Who reads a part of a file does not know the sheets. */
+static void test_hidden_by_sheets(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<style>.x{display:none}</style><p>a <i class=x>b</i> c";
+    expect(html, "# \nparagraph: a\nparagraph: c\n");
+    check_spans(slice_of(html), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_hidden_by_styles),
-        TEST(test_menus),
-        TEST(test_links_to_sources),
-        TEST(test_hidden_within_sentences),
+        TEST(test_hidden_by_styles), TEST(test_menus),
+        TEST(test_links_to_sources), TEST(test_hidden_within_sentences),
+        TEST(test_hidden_by_sheets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,6 +56,21 @@ static void test_rules_of_xml(void **state)
                "# A {i}\ncode: x\\n y\n");
 }
 
+/* A part of a file does not say whether it is XHTML, where `hidden` hides. */
+static void test_hidden(void **state)
+{
+    (void)state;
+    static const char html[] =
+        HTML "<body><p>a <i hidden='hidden'>b</i> c</p></body></html>";
+    static const char docbook[] =
+        "<article><para>a <titleabbrev>b</titleabbrev> c</para></article>";
+    static const char shown[] = "# \nparagraph: a\nparagraph: c\n";
+    expect_xml(html, shown);
+    check_spans(slice_of(html), 2);
+    expect_xml(docbook, shown);
+    check_spans(slice_of(docbook), 2);
+}
+
 static void test_cdata(void **state)
 {
     (void)state;
@@ -335,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         XML_TEST(test_xhtml),
         XML_TEST(test_rules_of_xml),
+        XML_TEST(test_hidden),
         XML_TEST(test_cdata),
         XML_TEST(test_entities),
         XML_TEST(test_declared_entities),

@@ -197,9 +197,10 @@ void build_attribute(struct build *build, const char *name, struct slice value)
     buf_free(&small);
 }
 
-void build_hide(struct dom *dom, xmlNode *element)
+void build_hide(xmlNode *element)
 {
-    add_attribute(dom, element, "hidden", slice_of(""));
+    struct dom_element *facts = element->_private;
+    facts->hidden = true;
 }
 
 void build_close(struct build *build)

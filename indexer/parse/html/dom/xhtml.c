@@ -221,7 +221,7 @@ static void on_start(void *context, const xmlChar *local, const xmlChar *prefix,
     if (shape.class)
         build_attribute(&r->build, "class", slice_of(shape.class));
     if (shape.hidden)
-        build_attribute(&r->build, "hidden", slice_of(""));
+        build_hide(r->build.open[r->build.depth]);
     r->closed = tag.closed;
 }
 
