@@ -128,7 +128,9 @@ static size_t element_end(const struct source *source, const struct markup *tag)
             at++;
             continue;
         }
-        at = markup.to;
+        at = is_unread(source, &markup)
+                 ? lexer_raw_end(source, markup.to, source->size, markup.name)
+                 : markup.to;
         if (markup.name.size != tag->name.size ||
             strncasecmp(markup.name.data, tag->name.data, tag->name.size))
             continue;

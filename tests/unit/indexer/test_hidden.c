@@ -74,7 +74,9 @@ static void test_hidden_within_sentences(void **state)
     (void)state;
     static const char html[] =
         "<p>Choose <b>Tools - </b><span><span hidden='true' id=W>Auto "
-        "- </span></span><b>Options</b>. Click <i aria-hidden=TRUE>x</i>OK."
+        "- </span></span><b>Options</b>. Click <i "
+        "aria-hidden=TRUE>x<script>put('<i>')"
+        "</script></i>OK."
         "<p>a<span style='color:red; Display : none'>b <img hidden src=x>"
         "</span>c <span hidden=until-found>d</span> <img aria-hidden=true "
         "src=y>e<p>f <span hidden id=default1>g</span> h <i class=switch><b "
