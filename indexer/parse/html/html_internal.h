@@ -55,10 +55,11 @@ struct walk {
     const xmlNode *read;  /* the siblings up to this one were read with the
                              label above them; NULL: none was */
     struct context in;
-    bool counted, looked_up; /* groff's terms up to the next heading: they were
-                                  counted, and are an entry each */
-    bool titled;             /* Texinfo: by the manual's title */
-    unsigned entries;        /* reference entries around, in lists or boxes */
+    const xmlNode *counted; /* holds groff's terms that were counted, up to the
+                                 next heading; NULL: none were */
+    bool looked_up;         /* they are an entry each */
+    bool titled;            /* Texinfo: by the manual's title */
+    unsigned entries;       /* reference entries around, in lists or boxes */
     struct walk_image *images; /* [image_count] of the block being read */
     size_t image_count, image_capacity;
     const xmlNode *end; /* where the title ends that is being read; NULL: where
@@ -157,6 +158,8 @@ bool tables_cell(struct walk *walk, const xmlNode *cell);
 
 /* What groff's pages say by indentation alone.  False: nothing of that begins here. */
 bool manpages_element(struct walk *walk, const xmlNode *element);
+/* A section begins. */
+void manpages_heading(struct walk *walk, const xmlNode *heading);
 
 /* Keeps the text of an element that is not read, if anybody asks for it. */
 void boilerplate_keep(struct walk *walk, const xmlNode *element,

@@ -213,7 +213,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
     if (!walk_title_until(w, element, swallowed, &title, &span))
         return;
     w->facts->letters += text_is_one(title);
-    w->counted = false;
+    manpages_heading(w, element);
     w->titled |= classes_has(element, "settitle");
     const char *id = dom_attribute(element, "id");
     bool entry = reference_is_heading(element);

@@ -167,6 +167,15 @@ static void count(struct reference_counts *counts, const xmlNode *element,
         counts->words += reference_words(at);
 }
 
+/* One within what stands between the terms ends nothing: each is counted once. */
+void manpages_heading(struct walk *w, const xmlNode *heading)
+{
+    const xmlNode *at = w->counted ? heading->parent->parent : NULL;
+    while (at && at != w->counted)
+        at = at->parent;
+    w->counted = at;
+}
+
 /* All terms of the section, for prose may stand between them. */
 static bool are_entries(struct walk *w, const xmlNode *element, int margin)
 {
@@ -179,7 +188,7 @@ static bool are_entries(struct walk *w, const xmlNode *element, int margin)
          at = next_of(at))
         if (is_term(at, margin))
             count(&counts, at, margin);
-    w->counted = true;
+    w->counted = element->parent;
     w->looked_up = reference_are_entries(&counts);
     return w->looked_up;
 }

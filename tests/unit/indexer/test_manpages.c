@@ -67,12 +67,29 @@ static void test_what_is_no_term(void **state)
            "# T\nparagraph: on\nparagraph: a\n");
 }
 
+/* Headings within what stands between the terms do not have each counted anew, which
+ * would take the time of their square. */
+static void test_many_terms(void **state)
+{
+    (void)state;
+    enum { TERMS = 20000 };
+    struct buf page = {0};
+    buf_put_text(&page, GROFF);
+    for (int i = 0; i < TERMS; i++)
+        buf_put_text(&page, TERM("on") MEANING("a") "<div><h2>b</h2></div>");
+    struct tree *tree = parse(page.data);
+    assert_int_equal(tree->count, 2 * TERMS + 1);
+    tree_free(tree);
+    buf_free(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_options),
         TEST(test_few_terms),
         TEST(test_what_is_no_term),
+        TEST(test_many_terms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
