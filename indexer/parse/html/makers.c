@@ -322,14 +322,29 @@ bool makers_is_pop_up(const xmlNode *link)
     return program && strstr(program, "opener.location");
 }
 
-/* What leads to such windows. */
-static bool opens_windows(const xmlNode *paragraph)
+static bool opens_window(const xmlNode *element)
 {
-    const xmlNode *first = dom_element_from(paragraph->children);
-    const char *program = first && dom_tag(first) == GUMBO_TAG_A
-                              ? dom_attribute(first, "onclick")
+    const char *program = dom_tag(element) == GUMBO_TAG_A
+                              ? dom_attribute(element, "onclick")
                               : NULL;
     return program && slice_starts(slice_of(program), slice_of("window.open("));
+}
+
+/* What leads to such windows: "[Properties] [Methods]", and no word beside. */
+static bool opens_windows(const xmlNode *paragraph)
+{
+    bool opens = false;
+    for (const xmlNode *at = paragraph->children; at; at = at->next) {
+        if (dom_is_element(at) && !opens_window(at))
+            return false;
+        opens |= dom_is_element(at);
+        struct slice text =
+            dom_is_element(at) ? slice_of("") : dom_text(at)->text;
+        for (size_t i = 0; i < text.size; i++)
+            if (!strchr("[](), \t\n", text.data[i]))
+                return false;
+    }
+    return opens;
 }
 
 static void fpdoc(const xmlNode *element, struct rule *rule)

@@ -421,8 +421,9 @@ static void test_fpdoc(void **state)
         "Types</a>]</b></td><td><span class=bartitle>Reference for unit 'u'"
         "</span></td></tr></table><h1>Add</h1><p>[<a href=a-1.html onClick=\""
         "window.open('a-1.html', 'list'); return false;\">Properties</a>]"
-        "<p>It adds.",
-        "# Add\nparagraph: It adds.\n");
+        "<p>It adds.<p><a href=a.png onclick=\"window.open('a.png')\">Figure 1"
+        "</a> shows the pump.",
+        "# Add\nparagraph: It adds.\nparagraph: Figure 1 shows the pump.\n");
     expect_role(
         "<h1>Index of all identifiers in the unit 'sysutils'</h1>"
         "<h2>A</h2><a href=a>AddDateSeparator</a><h2>B</h2><a href=b>"
