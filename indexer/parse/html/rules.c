@@ -130,6 +130,14 @@ static bool is_menu(const xmlNode *element)
     return before && opens_menu(before);
 }
 
+/* Apache's box; a section that is called so has a class or a tag of its own. */
+static bool is_quickview(const xmlNode *element)
+{
+    const char *id = dom_attribute(element, "id");
+    return id && dom_tag(element) == GUMBO_TAG_DIV &&
+           !strcmp(id, "quickview") && !dom_attribute(element, "class");
+}
+
 /* Why an element of that id is no content; NULL: it is. */
 static const char *chrome_id(const char *id)
 {
@@ -138,7 +146,6 @@ static const char *chrome_id(const char *id)
     } ids[] = {{"column2", "contents"},    {"footer", "footer"},
                {"footer-text", "footer"},  {"gtoc", "navigation"},
                {"mathjaxlink", "control"}, /* GAPDoc */
-               {"quickview", "contents"},  /* Apache's */
                {"toc", "contents"},        {"table-of-contents", "contents"},
                {"versioninfo", "footer"}};
     if (!id)
@@ -363,6 +370,8 @@ struct rule rules_of(const xmlNode *element)
         rules_skip(&rule, "label"); /* Doxygen: "abstract", without a space */
     } else if (tag == GUMBO_TAG_DIV && is_doxygen_top(element)) {
         rules_skip(&rule, "header");
+    } else if (is_quickview(element)) {
+        rules_skip(&rule, "contents");
     } else if (tag == GUMBO_TAG_DIV && is_fragment(element)) {
         rule.part = PART_CODE;
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "line") &&

@@ -71,6 +71,10 @@ static void test_quickview(void **state)
            "<h2 id=alias>Alias Directive</h2><p>b",
            "# mod_alias\nparagraph: a\n## Alias Directive {alias}\n"
            "paragraph: b\n");
+    expect("<h1>Use</h1><section id=quickview><h2>Quick view</h2><p>a</section>"
+           "<div class=section id=quickview><h2>Its bar</h2><p>b</div>",
+           "# Use\n## Quick view {quickview}\nparagraph: a\n"
+           "## Its bar {quickview}\nparagraph: b\n");
 }
 
 /* PyData's theme of Sphinx: its field to search shows keys, its contents links. */
