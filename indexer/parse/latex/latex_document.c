@@ -172,7 +172,7 @@ void document_flush(struct document *d)
     if (writer_take(&flow->writer, &text, &span) && text.size) {
         if (span.from > span.to)
             span = (struct span){0, 0};
-        if (d->large && text.size <= MAX_TITLE)
+        if (d->large && d->in.kind == BLOCK_PARAGRAPH && text.size <= MAX_TITLE)
             set_title(d, text, span, flow->file);
         d->large = false;
         if (!contents_paragraph(d, text, span, flow->file)) {

@@ -84,6 +84,15 @@ static void test_large_titles(void **state)
     expect_title("\\documentclass{article}\\begin{document}\\section{Use}"
                  "{\\LARGE Open}\\end{document}",
                  "");
+    /* Nor where it is no paragraph. */
+    expect_title("\\documentclass{article}\\begin{document}\\begin{itemize}"
+                 "\\item {\\Huge Open}\\item Close\\end{itemize}"
+                 "\\end{document}",
+                 "");
+    expect_title("\\documentclass{article}\\begin{document}"
+                 "\\begin{tabular}{ll}{\\Huge A} & b\\\\c & d\\end{tabular}"
+                 "\\end{document}",
+                 "");
 }
 
 /* "entry > title of its section" for each entry of the index. */
