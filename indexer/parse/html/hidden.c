@@ -3,11 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-static bool same(struct slice text, const char *word)
-{
-    return text.size == strlen(word) &&
-           !strncasecmp(text.data, word, text.size);
-}
+#include "indexer/parse/text/lexer.h"
 
 static bool begins(struct slice text, const char *word)
 {
@@ -49,15 +45,15 @@ static bool declares(struct slice style, const char *property,
 
 void hiding_add(struct hiding *hiding, struct slice name, struct slice value)
 {
-    if (same(name, "hidden"))
-        hiding->hidden |= !same(value, "until-found");
-    else if (same(name, "aria-hidden"))
-        hiding->hidden |= same(value, "true");
-    else if (same(name, "style"))
+    if (lexer_name_is(name, "hidden"))
+        hiding->hidden |= !lexer_name_is(value, "until-found");
+    else if (lexer_name_is(name, "aria-hidden"))
+        hiding->hidden |= lexer_name_is(value, "true");
+    else if (lexer_name_is(name, "style"))
         hiding->hidden |= declares(value, "display", "none") ||
                           declares(value, "visibility", "hidden");
-    else if (same(name, "role"))
-        hiding->shown |= same(value, "tabpanel");
-    else if (same(name, "id"))
+    else if (lexer_name_is(name, "role"))
+        hiding->shown |= lexer_name_is(value, "tabpanel");
+    else if (lexer_name_is(name, "id"))
         hiding->shown |= begins(value, "default");
 }
