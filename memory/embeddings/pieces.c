@@ -122,11 +122,6 @@ struct hash128 pieces_model(const struct pieces *pieces)
     return pieces->fingerprint;
 }
 
-size_t pieces_count(const struct pieces *pieces)
-{
-    return pieces->count;
-}
-
 /* ---- Using them ---- */
 
 int pieces_cut(struct pieces *pieces, struct slice text, struct embed_ids *ids,

@@ -21,8 +21,6 @@ void pieces_unref(struct pieces *pieces); /* NULL: ok */
 /* Of the model whose vectors they are. */
 struct hash128 pieces_model(const struct pieces *pieces);
 
-size_t pieces_count(const struct pieces *pieces); /* ids are below it */
-
 /* Appends the ids of a text, as the model's `tokenize`, whose errors it has.  Any
  * thread. */
 int pieces_cut(struct pieces *pieces, struct slice text, struct embed_ids *ids,

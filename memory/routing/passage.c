@@ -17,9 +17,6 @@ static const double HEAD_SHARE = 0.8;
 static const double LABEL_SHARE = 0.8, TITLE_SHARE = 0.5;
 /* Hits whose score is below this share of the best are not quoted. */
 static const double MIN_SHARE = 0.5;
-/* What is near all of the question, piece by piece, counts as so many times all of its
- * terms; chosen on people's questions (docs/log/people.md). */
-static const double NEAR = 2;
 /* What a term counts that another part of the question has. */
 static const double OTHER_PART = 0.3;
 /* Between equals: prose before tables and code, what stands first. */
@@ -30,10 +27,8 @@ static const double SHORT_SHARE = 0.4;
 
 struct choosing {
     const struct query *query;
-    const struct piece_query *pieces;
     struct passage_reader reader;
-    double information; /* of all terms */
-    double best_hit;    /* its score */
+    double best_hit; /* its score */
 };
 
 /* What of a section is to be told next. */
@@ -83,7 +78,7 @@ static bool says_more(const struct picking *picking,
                       const struct passage_text *text)
 {
     const struct block *block = &picking->node->blocks[text->block];
-    return text->holds.terms &&
+    return text->terms &&
            (block->kind != BLOCK_PARAGRAPH || text->text.size >= SHORT);
 }
 
@@ -96,13 +91,13 @@ static double information_held(const struct picking *picking,
         double information = query->terms[t].weight * query->terms[t].idf;
         if (picking->part && !(query->terms[t].parts & picking->part))
             information *= OTHER_PART;
-        if (text->holds.terms >> t & 1)
+        if (text->terms >> t & 1)
             sum += information;
         else if (text->head >> t & 1)
             sum += HEAD_SHARE * information;
         else if (text->label >> t & 1)
             sum += LABEL_SHARE * information;
-        else if (picking->texts->title.terms >> t & 1)
+        else if (picking->texts->title >> t & 1)
             sum += TITLE_SHARE * information;
     }
     return sum;
@@ -111,11 +106,8 @@ static double information_held(const struct picking *picking,
 static double score_of(const struct picking *picking,
                        const struct passage_text *text)
 {
-    const struct choosing *choosing = picking->choosing;
     int kind = picking->node->blocks[text->block].kind;
-    double score = information_held(picking, text) +
-                   NEAR * choosing->information *
-                       piece_query_match(choosing->pieces, text->holds.near);
+    double score = information_held(picking, text);
     if (kind != BLOCK_CODE && kind != BLOCK_TABLE)
         score *= PROSE;
     if (text->text.size < SHORT)
@@ -187,7 +179,7 @@ static void add_passage(const struct picking *picking,
         .encoding = content->page->encoding,
         .score = score,
         .share = choosing->best_hit > 0 ? hit->score / choosing->best_hit : 1,
-        .about = share_of(choosing->query, picking->texts->title.terms)};
+        .about = share_of(choosing->query, picking->texts->title)};
     passage.block.file = content_file(content, hit->view, hit->node, block);
     passages->items[passages->count++] = passage;
 }
@@ -243,14 +235,6 @@ static int choose_from(const struct snapshot *snapshot,
     return code;
 }
 
-static double information_of(const struct query *query)
-{
-    double sum = 0;
-    for (size_t t = 0; t < query->count; t++)
-        sum += query->terms[t].weight * query->terms[t].idf;
-    return sum;
-}
-
 /* The terms as they were routed by. */
 static struct query query_of(const struct route_result *route)
 {
@@ -274,17 +258,12 @@ int passages_choose(const struct snapshot *snapshot,
     struct analyzer *maker = analyzer_new();
     struct passages passages = {0};
     passages.items = mem_alloc((max + OF_BEST) * sizeof *passages.items);
-    struct piece_near near;
-    bool compared = piece_near_new(&route->pieces, &near);
     struct choosing choosing = {.query = &query,
-                                .pieces = &route->pieces,
                                 .reader = {.query = &query,
                                            .sought = query_sought(&query),
                                            .maker = maker,
-                                           .near = compared ? &near : NULL,
                                            .kinds = kinds,
                                            .cancel = cancel},
-                                .information = information_of(&query),
                                 .best_hit =
                                     route->count ? route->hits[0].score : 0};
     double min = MIN_SHARE * choosing.best_hit;
@@ -297,7 +276,6 @@ int passages_choose(const struct snapshot *snapshot,
                                i ? 1 : OF_BEST, &passages, err);
         sections += passages.count > before;
     }
-    piece_near_free(&near);
     analyzer_free(maker);
     query_free(&query);
     if (code)

@@ -19,7 +19,7 @@ static_assert(QUERY_MAX_TERMS <= 64, "a term_set has a bit for each");
 
 struct sentence {
     size_t from, end; /* in the line */
-    struct holding holds;
+    term_set terms;
 };
 
 struct reading {
@@ -58,39 +58,20 @@ static term_set terms_in(const struct passage_reader *reader, struct slice text)
     return marking.terms;
 }
 
-static struct holding held_by(const struct passage_reader *reader,
-                              struct slice text)
-{
-    struct holding holds = {.terms = terms_in(reader, text)};
-    if (reader->near)
-        piece_near_raise(reader->near, text, holds.near);
-    return holds;
-}
-
-static void join(struct holding *holds, const struct holding *other)
-{
-    holds->terms |= other->terms;
-    for (size_t q = 0; q < PIECE_QUERY_MAX; q++)
-        if (other->near[q] > holds->near[q])
-            holds->near[q] = other->near[q];
-}
-
 /* ---- Texts ---- */
 
-static void add(struct reading *reading, struct slice text,
-                const struct holding *holds)
+static void add(struct reading *reading, struct slice text, term_set terms)
 {
     struct passage_texts *texts = reading->texts;
     MEM_RESERVE(texts->items, &texts->capacity, texts->count + 1);
     texts->items[texts->count++] = (struct passage_text){
-        text,   reading->block, reading->from, reading->end,
-        *holds, reading->head,  reading->label};
+        text,  reading->block, reading->from, reading->end,
+        terms, reading->head,  reading->label};
 }
 
 static void add_whole(struct reading *reading, struct slice text)
 {
-    struct holding holds = held_by(reading->reader, text);
-    add(reading, text, &holds);
+    add(reading, text, terms_in(reading->reader, text));
 }
 
 /* At most PASSAGE_MAX bytes, cut between words. */
@@ -114,7 +95,7 @@ static void split_sentences(struct reading *reading, struct slice line)
         struct slice text = {line.data + from, end - from};
         MEM_RESERVE(reading->sentences, &reading->capacity, reading->count + 1);
         reading->sentences[reading->count++] =
-            (struct sentence){from, end, held_by(reading->reader, text)};
+            (struct sentence){from, end, terms_in(reading->reader, text)};
         from = sentence_next(line, end);
     }
 }
@@ -126,17 +107,17 @@ static void add_line(struct reading *reading, struct slice line)
     const struct sentence *beyond = reading->sentences + reading->count;
     for (size_t i = 0; i < reading->count; i++) {
         const struct sentence *first = &reading->sentences[i], *last = first;
-        struct holding holds = first->holds;
+        term_set terms = first->terms;
         while (last + 1 < beyond && last->end - first->from < PASSAGE_MIN &&
                last[1].end - first->from <= PASSAGE_MAX)
-            join(&holds, &(++last)->holds);
+            terms |= (++last)->terms;
         struct slice window = {line.data + first->from,
                                last->end - first->from};
         struct slice text = shorten(window);
         if (text.size < window.size)
             add_whole(reading, text);
         else
-            add(reading, text, &holds);
+            add(reading, text, terms);
     }
 }
 
@@ -246,7 +227,7 @@ static void read_block(struct reading *reading, uint32_t b)
 struct passage_texts passage_texts_read(const struct passage_reader *reader,
                                         const struct node *node)
 {
-    struct passage_texts texts = {.title = held_by(reader, node->title)};
+    struct passage_texts texts = {.title = terms_in(reader, node->title)};
     struct reading reading = {.reader = reader, .node = node, .texts = &texts};
     for (uint32_t b = 0; b < node->block_count; b++) {
         const struct block *block = &node->blocks[b];

@@ -6,24 +6,16 @@
 
 #include "memory/lexical/lexical.h"
 #include "memory/routing/kinds.h"
-#include "memory/routing/piece_query.h"
 
 /* Terms of the query, a bit each. */
 typedef uint64_t term_set;
-
-struct holding {
-    term_set terms;
-    float near
-        [PIECE_QUERY_MAX]; /* the greatest cosine of its pieces with each of the
-                                    question's; 0: these are not compared */
-};
 
 struct passage_text {
     struct slice text;
     uint32_t block; /* index in the node */
     size_t from,
         end; /* in the block: of the line, row or piece that it is of */
-    struct holding holds;
+    term_set terms;
     term_set head;  /* in the term that is defined by it */
     term_set label; /* in a short line above that ends no sentence */
 };
@@ -31,14 +23,13 @@ struct passage_text {
 struct passage_texts {
     struct passage_text *items; /* [count], in the node's order */
     size_t count, capacity;
-    struct holding title; /* the node's */
+    term_set title; /* the node's */
 };
 
 struct passage_reader {
     const struct query *query;
     struct sought_terms sought; /* its terms */
     struct analyzer *maker;
-    struct piece_near *near;   /* NULL: pieces are not compared */
     kind_set kinds;            /* of the blocks that are read; 0: any */
     const atomic_bool *cancel; /* NULL: it never is */
 };

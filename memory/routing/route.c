@@ -498,7 +498,6 @@ void route_result_free(struct route_result *result)
     }
     for (size_t i = 0; i < result->operator_count; i++)
         free(result->operators[i].text);
-    piece_query_free(&result->pieces);
     free(result->terms);
     free(result->hits);
     free(result->steps);

@@ -33,7 +33,6 @@
 #include "memory/lexical/operators.h"
 #include "memory/routing/confidence.h"
 #include "memory/routing/kinds.h"
-#include "memory/routing/piece_query.h"
 #include "memory/snapshot/library.h"
 
 enum route_mode { ROUTE_AUTO, ROUTE_TREE, ROUTE_DENSE, ROUTE_LEXICAL };
@@ -169,7 +168,6 @@ struct route_result {
     size_t operator_count;
     struct route_weights weights; /* by which they are fused */
     struct route_dense dense;
-    struct piece_query pieces; /* by which the best were put in order */
     double confidence; /* 0..1: probability that the manuals hold an answer */
     double features[CONFIDENCE_FEATURES]; /* from which it is told */
 };

@@ -12,7 +12,7 @@
 #include "memory/snapshot/content.h"
 
 enum {
-    MAX_ASKED = PIECE_QUERY_MAX,
+    MAX_ASKED = 24, /* pieces of a question */
     MAX_TITLE = 16, /* of a section's title, its first */
     MAX_ABOVE = 24, /* of the titles above, their last */
     TITLES_ABOVE =
@@ -317,17 +317,6 @@ static void find_matches(struct piece_match *match)
             best_window(match, &match->texts[i], &half);
 }
 
-static void keep_query(const struct piece_match *match)
-{
-    struct piece_query *query = &match->routing->result->pieces;
-    query->pieces = pieces_keep(match->routing->request->pieces);
-    query->count = match->asked;
-    memcpy(query->ids, match->texts[match->count].ids.ids,
-           match->asked * sizeof *query->ids);
-    memcpy(query->weights, match->weights,
-           match->asked * sizeof *query->weights);
-}
-
 bool match_pieces(const struct routing *routing, struct fused *fused,
                   size_t count)
 {
@@ -342,7 +331,6 @@ bool match_pieces(const struct routing *routing, struct fused *fused,
     if (known) {
         find_cosines(&match);
         find_matches(&match);
-        keep_query(&match);
     }
     for (size_t i = 0; i <= count; i++) {
         free(match.texts[i].ids.ids);

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "memory/embeddings/pieces.h"
-#include "memory/routing/passage.h"
 #include "tests/unit/support/route_fixtures.h"
 
 /* A model of four words: each has a vector, and a length of it. */
@@ -73,32 +72,22 @@ static const struct section plant[] = {
     {0, "drip", "valve " APART, NONE, NONE},
 };
 
-static void add_lines(struct tree *tree, const char *text)
-{
-    for (const char *end; *text; text = end + (*end == '\n')) {
-        end = text + strcspn(text, "\n");
-        tree_add_block(tree, 0, BLOCK_PARAGRAPH,
-                       (struct slice){text, (size_t)(end - text)}, slice_of(""),
-                       (struct origin){0, {0, 1}});
-    }
-}
-
-/* Each section's lines, a paragraph each, in the file that it stands in. */
-static void put_texts(const struct house *house, uint32_t manual,
-                      const struct section *sections, uint32_t count)
+/* Each section's text, in the file that it stands in. */
+static void put_texts(const struct house *house, uint32_t manual)
 {
     struct store_txn *txn;
     assert_int_equal(store_write(house->store, &txn, NULL), 0);
-    for (uint32_t n = 1; n < count; n++) {
+    for (uint32_t n = 1; n < COUNT(plant); n++) {
         struct tree *tree = tree_new(false);
         struct file file = {.tree = {n, 9}, .failure = mem_strdup("")};
         char path[16];
         snprintf(path, sizeof path, "%04u.html", n);
         file.path = mem_strdup(path);
         tree_add_file(tree, slice_of(""));
-        tree_add_node(tree, TREE_NONE, 1, slice_of(sections[n].title),
+        tree_add_node(tree, TREE_NONE, 1, slice_of(plant[n].title),
                       slice_of(""));
-        add_lines(tree, sections[n].text);
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(plant[n].text),
+                       slice_of(""), (struct origin){0, {0, 1}});
         assert_int_equal(tree_seal(tree, NULL), 0);
         assert_int_equal(store_put_tree(txn, file.tree, tree, NULL), 0);
         assert_int_equal(store_put_file(txn, manual, &file, NULL), 0);
@@ -128,8 +117,7 @@ static void the_nearest_pieces_decide(void **state)
                                    .tokenize = tokenize,
                                    .embed = embed};
     open_house(&house);
-    put_texts(&house, add_manual(&house, "plant", plant, COUNT(plant)), plant,
-              COUNT(plant));
+    put_texts(&house, add_manual(&house, "plant", plant, COUNT(plant)));
     open_snapshot(&house);
     struct route_request request = request_of("valve leak", ROUTE_AUTO);
     struct route_result without = routed(&house, &request);
@@ -172,65 +160,10 @@ static void the_nearest_pieces_decide(void **state)
     close_house(&house);
 }
 
-static const struct section pump[] = {
-    {TREE_NONE, "Pump", "", NONE, NONE},
-    {0, "valve",
-     "a valve is a part " APART "\nlook for a drip below it " APART
-     "\nvalve of the pump " APART,
-     NONE, NONE},
-    {0, "One", "valve " APART, NONE, NONE},
-    {0, "Two", "valve " APART, NONE, NONE},
-};
-
-/* The first two begin so. */
-static void assert_passages(const struct house *house,
-                            const struct route_result *result,
-                            const char *first, const char *second)
-{
-    struct passages passages;
-    assert_int_equal(
-        passages_choose(house->snapshot, result, 1, 0, NULL, &passages, NULL),
-        0);
-    assert_true(passages.count >= 2);
-    assert_true(slice_starts(passages.items[0].text, slice_of(first)));
-    assert_true(slice_starts(passages.items[1].text, slice_of(second)));
-    passages_free(&passages);
-}
-
-/* By words the first line that has one of the question's; by pieces, too, the line
- * that has what is near the other one. */
-static void what_is_near_is_quoted(void **state)
-{
-    (void)state;
-    struct house house;
-    int fails = 0;
-    const struct embedder model = {.context = &fails,
-                                   .facts = facts,
-                                   .tokenize = tokenize,
-                                   .embed = embed};
-    open_house(&house);
-    put_texts(&house, add_manual(&house, "pump", pump, COUNT(pump)), pump,
-              COUNT(pump));
-    open_snapshot(&house);
-    struct route_request request = request_of("valve leak", ROUTE_AUTO);
-    struct route_result result = routed(&house, &request);
-    assert_passages(&house, &result, "a valve", "valve of");
-    route_result_free(&result);
-    assert_int_equal(pieces_new(&model, &request.pieces, NULL), 0);
-    result = routed(&house, &request);
-    assert_passages(&house, &result, "look for a drip", "a valve");
-    fails = ERR_MODEL; /* texts that cannot be cut are chosen by words */
-    assert_passages(&house, &result, "a valve", "valve of");
-    route_result_free(&result);
-    pieces_unref(request.pieces);
-    close_house(&house);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_nearest_pieces_decide),
-        cmocka_unit_test(what_is_near_is_quoted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
