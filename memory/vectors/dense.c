@@ -413,6 +413,7 @@ bool dense_search(const struct dense *dense, const struct dense_query *query,
         return false;
     struct search search = {dense, query, dots_best(), NULL, 0, 0};
     size_t max = query->max * CANDIDATES_A_NODE * dense->rows / query->rows;
+    max += !max;
     for (*ret_count = 0; *ret_count < query->max; max *= MORE_CANDIDATES) {
         bool all = max >= dense->index->count;
         *ret_count =

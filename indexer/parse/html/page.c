@@ -192,9 +192,9 @@ static void read_meta(const xmlNode *element, struct page_facts *facts)
     const char *name = dom_attribute(element, "http-equiv");
     const char *content = dom_attribute(element, "content");
     bool scripted = dom_tag(element->parent) == GUMBO_TAG_NOSCRIPT;
-    if (name && content && !scripted && !strcasecmp(name, "refresh") &&
+    if (name && content && !strcasecmp(name, "refresh") &&
         strcasestr(content, "url"))
-        facts->refreshes = true;
+        *(scripted ? &facts->refreshes_unscripted : &facts->refreshes) = true;
     facts->lists |= makers_is_named(element, "c2html"); /* sources */
     facts->manpage |= makers_is_named(element, "groff");
 }
@@ -279,7 +279,8 @@ void page_read(struct dom *dom, struct page_facts *ret)
                 read_title(dom, at, ret);
             break;
         case GUMBO_TAG_META: read_meta(at, ret); break;
-        case GUMBO_TAG_A: ret->lists |= makers_is_pop_up(at); /* fall through */
+        case GUMBO_TAG_A:
+            ret->pops_up |= makers_is_pop_up(at); /* fall through */
         case GUMBO_TAG_LINK: read_link(at, ret); break;
         case GUMBO_TAG_H1:
             if (rules_is_name_in_parts(at))
@@ -358,14 +359,23 @@ static bool is_letter(struct slice heading)
            text_is_one((struct slice){heading.data + 2, heading.size - 4});
 }
 
+/* Who has no scripts may be sent from a page that is read (LibreOffice), and from one whose
+ * script does the same. */
+static bool is_redirect(const struct page_facts *facts)
+{
+    bool empty = facts->refreshes_unscripted && !facts->first_heading.size;
+    return (facts->refreshes || empty) && facts->text < MAX_REDIRECT;
+}
+
 int page_role(const struct page_facts *facts)
 {
-    if (facts->refreshes && facts->text < MAX_REDIRECT)
+    if (is_redirect(facts))
         return PAGE_REDIRECT;
     if (facts->text < MAX_SEARCH && title_is(facts, is_search_title) &&
         asks(facts))
         return PAGE_SEARCH;
-    if (facts->lists || facts->frames)
+    bool members = facts->pops_up && 2 * facts->linked >= facts->text;
+    if (facts->lists || facts->frames || members)
         return PAGE_MADE; /* a source; all members by letter; a frame */
     if (is_letter(facts->first_heading) && facts->linked &&
         8 * facts->linked >= facts->text)

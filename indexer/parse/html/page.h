@@ -10,13 +10,16 @@ struct page_facts {
     struct slice title; /* <title>, white space folded; in the DOM's arena */
     struct span span;   /* where it stands; 0, 0: there is none */
     struct slice up, prev, next;
-    struct slice above, home; /* as in struct page */
-    bool trail;               /* up ends the trail that leads here */
-    bool refreshes;           /* to another page */
-    bool frames;              /* its program shows other pages in it: Flare's */
-    bool manpage;             /* groff made it */
-    bool asks;                /* there is something to fill in */
-    bool asks_beside;         /* in what the site has beside the text */
+    struct slice above, home;  /* as in struct page */
+    bool trail;                /* up ends the trail that leads here */
+    bool refreshes;            /* to another page ... */
+    bool refreshes_unscripted; /* ... who has no scripts */
+    bool
+        pops_up; /* it has links into the window that opened this one: fpdoc's */
+    bool frames;      /* its program shows other pages in it: Flare's */
+    bool manpage;     /* groff made it */
+    bool asks;        /* there is something to fill in */
+    bool asks_beside; /* in what the site has beside the text */
     bool lists; /* it is a source, or names all members: what tools list besides
                    the text */
 

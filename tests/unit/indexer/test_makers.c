@@ -405,6 +405,9 @@ static void test_pages_made(void **state)
     expect_role("<title></title><p><a href=t.html onClick=\"opener.location."
                 "href = 't.html'; return false;\">T</a>",
                 PAGE_MADE); /* fpdoc */
+    expect_role("<title>T</title><p>A valve, as in <a href=t.html onclick=\""
+                "opener.location.href = 't.html'\">T</a>, is a part.",
+                PAGE_CONTENT); /* a glossary's window */
     expect_role("<title>T</title><p><a href=t.html onclick='show()'>T</a> is",
                 PAGE_CONTENT);
     expect_role("<html data-mc-runtime-file-type='Topic;Search;Default'><h1>A"

@@ -636,6 +636,10 @@ static void test_roles(void **state)
     expect_role("<head><noscript><meta http-equiv=refresh content='0; "
                 "url=a.html'></noscript></head><h1>Status Bar</h1><p>Shows it.",
                 PAGE_CONTENT, 1);
+    expect_role("<head><script>location = 'a.html'</script><noscript><meta "
+                "http-equiv=refresh content='0; url=a.html'></noscript></head>"
+                "<p>Moved.",
+                PAGE_REDIRECT, 1);
     expect_role("<title>Search</title><h1>Search</h1><form><input></form>",
                 PAGE_SEARCH, 1);
     expect_role("<title>Search — Pump 1.0</title><nav><input type=text></nav>"
