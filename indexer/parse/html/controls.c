@@ -75,13 +75,21 @@ static size_t text_size(const xmlNode *element)
     return size;
 }
 
+/* "Press [OK] to go on": a sentence that is read with its button. */
+static bool goes_on(const xmlNode *button)
+{
+    const xmlNode *next = button->next;
+    return next && !dom_is_element(next) &&
+           !text_is_blank(dom_text(next)->text);
+}
+
 /* One of several tabs, or a button that a program of the page waits for. */
 static bool is_live(const xmlNode *button)
 {
     const char *role = dom_attribute(button, "role");
     return (role && !strcmp(role, "tab")) ||
            (dom_attribute(button, "onclick") && !heading_around(button) &&
-            text_size(button) <= MAX_BUTTON);
+            !goes_on(button) && text_size(button) <= MAX_BUTTON);
 }
 
 bool controls_is(const xmlNode *element)

@@ -54,10 +54,12 @@ static void test_live_buttons(void **state)
     expect(
         "<h1>A</h1><p>create-stmt: <button onclick='hide(\"x\")'>hide</button>"
         "</p><div><button role=tab>All Methods</button><button role=tab>"
-        "Static Methods</button></div><p>Press <button>OK</button>.</p>"
+        "Static Methods</button></div><p>Press <button>OK</button>. Press "
+        "<button onclick='go()'>Start</button> to go on.</p>"
         "<button onclick='fold()'>What to do when it does not start</button>"
         "<p>b",
-        "# A\nparagraph: create-stmt:\nparagraph: Press OK.\n"
+        "# A\nparagraph: create-stmt:\n"
+        "paragraph: Press OK. Press Start to go on.\n"
         "paragraph: What to do when it does not start\nparagraph: b\n");
 }
 
