@@ -401,9 +401,20 @@ static bool is_lines(const struct block *block)
     return block->kind == BLOCK_LIST || block->kind == BLOCK_DEFINITION;
 }
 
+/* Numbered steps of what is done one after the other: one alone does not say how. */
+static bool is_procedure(const struct block *block)
+{
+    struct slice text = block->text;
+    return block->kind == BLOCK_LIST && text.size <= UNIT_PROSE &&
+           slice_starts(text, slice_of("1. ")) &&
+           memmem(text.data, text.size, "\n2. ", 4);
+}
+
 static struct unit prose_within(const struct block *block, struct range within)
 {
     struct slice text = block->text;
+    if (is_procedure(block))
+        return (struct unit){.text = text};
     struct range found = line_of(text, within.from);
     struct slice line = sentences_unmarked(block, slice_in(text, found));
     size_t mark = (size_t)(line.data - text.data);

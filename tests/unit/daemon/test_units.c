@@ -189,6 +189,28 @@ static struct unit within(int kind, const char *text, const char *wanted)
                        strlen(wanted));
 }
 
+/* Of numbered items that are no steps, or of too many, the one. */
+static void steps_stay_together(void **state)
+{
+    (void)state;
+    static const char steps[] =
+        "1. Stop the mill.\n2. Lift the stone:\n  - slowly\n3. Dress it.";
+    struct unit unit = within(BLOCK_LIST, steps, "the stone");
+    assert_true(slice_is(unit.text, steps));
+    unit = within(BLOCK_LIST, "- Stop the mill.\n- Dress it.", "Dress");
+    assert_true(slice_is(unit.text, "Dress it."));
+    unit = within(BLOCK_LIST, "1. Stop the mill.", "Stop");
+    assert_true(slice_is(unit.text, "Stop the mill."));
+    unit = within(BLOCK_LIST, "3. Dress it.\n4. Lower it.", "Dress");
+    assert_true(slice_is(unit.text, "Dress it."));
+    struct buf many = {0};
+    buf_put_text(&many, "1. Stop the mill.\n2. Dress it.\n");
+    buf_put_slice(&many, repeated("3. Grind for a while.\n", 50));
+    unit = within(BLOCK_LIST, many.data, "Dress");
+    assert_true(slice_is(unit.text, "Dress it."));
+    buf_free(&many);
+}
+
 static void a_long_sentence_is_whole_or_cut(void **state)
 {
     (void)state;
@@ -309,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_lead_in_takes_what_it_leads_in_to),
         cmocka_unit_test(labels_and_questions_in_a_row_lead_nowhere),
         cmocka_unit_test(what_is_led_in_to_may_be_cut),
+        cmocka_unit_test(steps_stay_together),
         cmocka_unit_test(a_long_sentence_is_whole_or_cut),
         cmocka_unit_test(code_ends_with_its_statement_or_is_cut),
         cmocka_unit_test(a_definition_is_whole_with_its_term),
