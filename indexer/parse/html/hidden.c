@@ -53,7 +53,7 @@ void hiding_add(struct hiding *hiding, struct slice name, struct slice value)
         hiding->hidden |= declares(value, "display", "none") ||
                           declares(value, "visibility", "hidden");
     else if (lexer_name_is(name, "role"))
-        hiding->shown |= lexer_name_is(value, "tabpanel");
+        hiding->tab |= lexer_name_is(value, "tabpanel");
     else if (lexer_name_is(name, "id"))
-        hiding->shown |= begins(value, "default");
+        hiding->alternative |= begins(value, "default");
 }

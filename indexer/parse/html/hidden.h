@@ -8,18 +8,18 @@
 #include "base/buf.h"
 
 struct hiding {
-    bool hidden; /* some attribute says so ... */
-    bool
-        shown; /* ... and another that it may be seen: of a tab, or of what a script
-                    chooses where nothing else is meant */
+    bool hidden;      /* some attribute says so */
+    bool tab;         /* one that is not in front: somebody may ask for it */
+    bool alternative; /* what a script chooses where nothing else is meant */
 };
 
 /* Takes one attribute into account. */
 void hiding_add(struct hiding *hiding, struct slice name, struct slice value);
 
+/* Hidden, and nothing may show it? */
 static inline bool hiding_is(const struct hiding *hiding)
 {
-    return hiding->hidden && !hiding->shown;
+    return hiding->hidden && !hiding->tab && !hiding->alternative;
 }
 
 #endif

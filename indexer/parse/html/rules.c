@@ -1,4 +1,3 @@
-#include "indexer/parse/html/hidden.h"
 #include "indexer/parse/html/rules.h"
 
 #include <strings.h>
@@ -6,6 +5,7 @@
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/controls.h"
+#include "indexer/parse/html/hidden.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/paragraph_styles.h"
 #include "indexer/parse/html/reference.h"
@@ -60,13 +60,6 @@ static const unsigned char tags[GUMBO_TAG_LAST + 1] = {
 
 /* ---- What is not read ---- */
 
-/* A tab that is not in front is hidden until somebody asks for it. */
-static bool is_tab(const xmlNode *element)
-{
-    const char *role = dom_attribute(element, "role");
-    return role && !strcasecmp(role, "tabpanel");
-}
-
 static struct hiding hiding_of(const xmlNode *element)
 {
     static const char *const names[] = {"hidden", "aria-hidden", "style",
@@ -90,8 +83,8 @@ bool rules_are_passed(const struct source *source, const xmlNode *element)
 
 static bool is_hidden(const xmlNode *element)
 {
-    return (dom_element(element)->hidden || hiding_of(element).hidden) &&
-           !is_tab(element);
+    struct hiding hiding = hiding_of(element);
+    return (hiding.hidden || dom_element(element)->hidden) && !hiding.tab;
 }
 
 /* Of alternatives that a script chooses from, all of which are hidden until then, the
