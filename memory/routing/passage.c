@@ -26,7 +26,6 @@ enum { SHORT = 40 };
 static const double SHORT_SHARE = 0.4;
 
 struct choosing {
-    const struct query *query;
     struct passage_reader reader;
     double best_hit; /* its score */
 };
@@ -85,7 +84,7 @@ static bool says_more(const struct picking *picking,
 static double information_held(const struct picking *picking,
                                const struct passage_text *text)
 {
-    const struct query *query = picking->choosing->query;
+    const struct query *query = picking->choosing->reader.query;
     double sum = 0;
     for (size_t t = 0; t < query->count; t++) {
         double information = query->terms[t].weight * query->terms[t].idf;
@@ -179,7 +178,7 @@ static void add_passage(const struct picking *picking,
         .encoding = content->page->encoding,
         .score = score,
         .share = choosing->best_hit > 0 ? hit->score / choosing->best_hit : 1,
-        .about = share_of(choosing->query, picking->texts->title)};
+        .about = share_of(choosing->reader.query, picking->texts->title)};
     passage.block.file = content_file(content, hit->view, hit->node, block);
     passages->items[passages->count++] = passage;
 }
@@ -187,7 +186,7 @@ static void add_passage(const struct picking *picking,
 /* The parts of a question take turns. */
 static void next_part(struct picking *picking)
 {
-    unsigned parts = 1U << picking->choosing->query->parts;
+    unsigned parts = 1U << picking->choosing->reader.query->parts;
     unsigned next = (unsigned)picking->part << 1;
     if (picking->part)
         picking->part = (uint8_t)(next == parts ? 1 : next);
@@ -202,7 +201,8 @@ static void pick_each(const struct choosing *choosing,
     struct picking picking = {.choosing = choosing,
                               .node = content->node,
                               .texts = texts,
-                              .part = wanted > 1 && choosing->query->parts > 1};
+                              .part = wanted > 1 &&
+                                      choosing->reader.query->parts > 1};
     for (int i = 0; i < wanted; i++) {
         double score = 0;
         const struct passage_text *best = pick(&picking, &score);
@@ -258,8 +258,7 @@ int passages_choose(const struct snapshot *snapshot,
     struct analyzer *maker = analyzer_new();
     struct passages passages = {0};
     passages.items = mem_alloc((max + OF_BEST) * sizeof *passages.items);
-    struct choosing choosing = {.query = &query,
-                                .reader = {.query = &query,
+    struct choosing choosing = {.reader = {.query = &query,
                                            .sought = query_sought(&query),
                                            .maker = maker,
                                            .kinds = kinds,

@@ -172,14 +172,10 @@ struct asides {
 static void fetch_titles(const struct routing *routing,
                          const struct fused *fused, size_t count)
 {
-    const struct scope *scopes = routing->scopes;
     for (size_t i = 0; i < count; i++)
-        __builtin_prefetch(
-            &scopes[fused[i].scope].view->outline->nodes[fused[i].node]);
+        __builtin_prefetch(fused_node(routing, &fused[i]));
     for (size_t i = 0; i < count; i++)
-        __builtin_prefetch(scopes[fused[i].scope]
-                               .view->outline->nodes[fused[i].node]
-                               .title.data);
+        __builtin_prefetch(fused_node(routing, &fused[i])->title.data);
 }
 
 static enum aside_kind kind_of_node(const struct asides *asides,

@@ -92,6 +92,12 @@ struct fused {
     struct route_place tokens;
 };
 
+static inline const struct node *fused_node(const struct routing *routing,
+                                            const struct fused *item)
+{
+    return &routing->scopes[item->scope].view->outline->nodes[item->node];
+}
+
 /* ret: in no order, without nodes that only rankings of weight 0 hold; freed by the
  * caller.  Returns how many. */
 size_t rankings_fuse(const struct ranking rankings[ROUTE_RANKINGS],

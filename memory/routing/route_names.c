@@ -35,8 +35,7 @@ static double named(const void *context, const struct fused *item)
     static const double bonus[] = {
         [NAME_PART] = NAMED_PART, [NAME_WHOLE] = NAMED};
     const struct naming *naming = context;
-    const struct node *node =
-        &naming->routing->scopes[item->scope].view->outline->nodes[item->node];
+    const struct node *node = fused_node(naming->routing, item);
     bool same;
     enum name_match match = name_of_node(&naming->names[0], node, &same);
     if (match != NAME_OTHER)
