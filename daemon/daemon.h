@@ -29,6 +29,7 @@ struct daemon {
     struct engine *engine;        /* of memories */
     struct engine *answer_engine; /* daemon/roles.h */
     struct engine *rank_engine;   /* of the reranker, if there is one */
+    struct engine *piece_engine;  /* of the included model without layers */
     atomic_bool nobody_answers;   /* although a model makes memories */
     struct jobs *jobs;
     struct pool *search_pool; /* shares out what one search is made of */

@@ -221,7 +221,8 @@ static int start_threads(struct service *service, const struct config *config,
     struct daemon *daemon = &service->daemon;
     daemon->conversations = conversations_new();
     daemon->hmt_cache = hmt_cache_new();
-    daemon->question_pieces = question_pieces_new(daemon->engine);
+    daemon->question_pieces =
+        question_pieces_new(daemon->engine, daemon->piece_engine);
     int code = following_new(daemon, config, server_wake, service->server, err);
     spare_on_shortage(jobs_on_shortage, daemon->jobs);
     if (!code)

@@ -22,6 +22,17 @@ static void set_nobody(struct daemon *daemon, bool differ, const char *answers)
         atomic_store(&daemon->nobody_answers, differ);
 }
 
+/* On the CPU: its rows are read once. */
+static int start_pieces(struct engine **ret, struct err *err)
+{
+    struct buf folder = {0};
+    config_default_memories(&folder);
+    struct engine_options options = {.folder = folder.data};
+    int code = engine_start(&options, ret, err);
+    buf_free(&folder);
+    return code;
+}
+
 int roles_start(struct daemon *daemon, const struct config *config,
                 struct engine_options options, struct err *err)
 {
@@ -35,7 +46,9 @@ int roles_start(struct daemon *daemon, const struct config *config,
     if (!code)
         code = engine_start(&options, &daemon->answer_engine, err);
     options.folder = config_model(config, ROLE_RERANKING);
-    return code ? code : engine_start(&options, &daemon->rank_engine, err);
+    if (!code)
+        code = engine_start(&options, &daemon->rank_engine, err);
+    return code ? code : start_pieces(&daemon->piece_engine, err);
 }
 
 void roles_cancel(const struct daemon *daemon)
@@ -46,11 +59,14 @@ void roles_cancel(const struct daemon *daemon)
         engine_cancel(daemon->answer_engine);
     if (daemon->rank_engine)
         engine_cancel(daemon->rank_engine);
+    if (daemon->piece_engine)
+        engine_cancel(daemon->piece_engine);
 }
 
 bool roles_stop(struct daemon *daemon, int64_t deadline_ms)
 {
-    return engine_stop(daemon->rank_engine, deadline_ms) &&
+    return engine_stop(daemon->piece_engine, deadline_ms) &&
+           engine_stop(daemon->rank_engine, deadline_ms) &&
            engine_stop(daemon->answer_engine, deadline_ms) &&
            engine_stop(daemon->engine, deadline_ms);
 }

@@ -2,7 +2,9 @@
  *
  * Two roles that name one model are held as one: the engine of memories then
  * answers, and the engine of answers holds none.  A reranker has an engine of its
- * own. */
+ * own, and so has the included model without layers, whose pieces results are compared
+ * by where that of memories has layers (daemon/answer/question_pieces.h): it is opened
+ * when it is first needed, and stays. */
 #ifndef DAEMON_ROLES_H
 #define DAEMON_ROLES_H
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/config.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -10,15 +11,18 @@
 #include "daemon/engine/engine.h"
 #include "memory/embeddings/pieces.h"
 #include "memory/routing/route.h"
-#include "memory/vectors/token_codes.h"
 
 enum { OPEN_MS = 150 }; /* that a question in mode auto waits for the model */
 
-static void take_pieces(const struct call *call, struct hash128 model,
+/* By a model made to embed; one that writes, too, is left alone. */
+static void take_pieces(const struct call *call,
+                        const struct embedder_facts *facts,
                         struct question *question)
 {
-    struct err why;
-    if (question_pieces_of(call->daemon->question_pieces, model,
+    struct err why = {.position = -1};
+    if (facts->embeds &&
+        config_choice(call->daemon->config, CONFIG_LATE_INTERACTION) &&
+        question_pieces_of(call->daemon->question_pieces, facts,
                            &question->pieces, &why))
         log_debug("sections are not compared piece by piece: %s", why.message);
 }
@@ -34,29 +38,21 @@ static int embed(const struct call *call, const char *text, int mode,
     if (code)
         return code;
     float *vector = mem_alloc(facts.key_width * sizeof *vector);
-    struct token_vectors tokens = {0};
-    bool late = mode == ROUTE_AUTO &&
-                memories_can(&call->daemon->policy, &facts).tokens;
-    code = e.embedder.question(&e, text, vector, late ? &tokens : NULL, err);
+    code = e.embedder.question(&e, text, vector, NULL, err);
     if (code) {
         free(vector);
         return code;
     }
     if (mode != ROUTE_DENSE && vector_is_zero(vector, facts.key_width)) {
         free(vector); /* the model knows nothing of it: words alone */
-        token_vectors_free(&tokens);
         return 0;
     }
-    if (tokens.count)
-        question->tokens =
-            token_query_new(tokens.vectors, tokens.count, tokens.width);
-    token_vectors_free(&tokens);
     engine_state(call->daemon->engine, &state);
     question->vector = vector;
     question->policy = memories_policy(&call->daemon->policy, &facts);
     question->embeds = facts.embeds;
-    if (facts.bag && mode == ROUTE_AUTO && call->daemon->policy.tokens)
-        take_pieces(call, facts.model, question);
+    if (mode == ROUTE_AUTO)
+        take_pieces(call, &facts, question);
     question->model = state.facts.name;
     return 0;
 }
@@ -96,6 +92,5 @@ int question_embed(const struct call *call, const char *text, int mode,
 void question_free(struct question *question)
 {
     free(question->vector);
-    token_query_free(question->tokens);
     pieces_unref(question->pieces);
 }

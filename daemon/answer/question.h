@@ -5,12 +5,11 @@
 #include "daemon/verbs/verbs.h"
 
 struct question {
-    float *vector; /* [key_width] in key space; NULL: words alone */
-    struct token_query *tokens; /* NULL: none are compared */
-    struct hash128 policy;      /* of the vectors it may be compared with */
-    bool embeds;                /* the model is made to embed texts */
-    struct pieces *pieces;      /* to be compared; NULL: it has layers */
-    const char *model;          /* its name; NULL: none took part */
+    float *vector;         /* [key_width] in key space; NULL: words alone */
+    struct hash128 policy; /* of the vectors it may be compared with */
+    bool embeds;           /* the model is made to embed texts */
+    struct pieces *pieces; /* to be compared; NULL: none */
+    const char *model;     /* its name; NULL: none took part */
     const char *reranker; /* the name of the model that put the first `reranked`
                               hits in order; NULL: none did */
     size_t reranked;

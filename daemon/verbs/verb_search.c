@@ -260,7 +260,6 @@ static int route(const struct call *call, const struct snapshot *snapshot,
     int code = embed(call, request, &question, err);
     if (!code) {
         request->vector = question.vector;
-        request->tokens = question.tokens;
         request->pieces = question.pieces;
         request->policy = question.policy;
         request->embeds = question.embeds;
@@ -268,7 +267,6 @@ static int route(const struct call *call, const struct snapshot *snapshot,
                               ret_route, err);
         question_free(&question);
         question.vector = NULL;
-        question.tokens = NULL;
         question.pieces = NULL;
         request->pieces = NULL;
         *ret_question = question;

@@ -357,17 +357,22 @@ def roles_may_have_models_of_their_own():
         h.run("model", "use", "--for", "dinner", answers, code=2)
 
 
+def install(h):
+    """The programs in a folder of their own, with what is included."""
+    for name in ("lectern", "lecternd", "lectern-parse"):
+        os.makedirs(os.path.join(h.path, "x/bin"), exist_ok=True)
+        shutil.copy(os.path.join(BUILD, name), os.path.join(h.path, "x/bin", name))
+    for name in ("quill", "nib"):
+        os.makedirs(os.path.join(h.path, "x/share/lectern"), exist_ok=True)
+        os.symlink(os.path.join(HERE, "../../model", name), os.path.join(h.path, "x/share/lectern", name))
+    h.model, h.program = None, os.path.join(h.path, "x/bin/lectern")
+
+
 @test
 def what_is_included_is_the_default():
     """Memories by Nib, answers, where they are asked for, by Quill; a model that is chosen does both."""
     with house() as h:
-        for name in ("lectern", "lecternd", "lectern-parse"):
-            os.makedirs(os.path.join(h.path, "x/bin"), exist_ok=True)
-            shutil.copy(os.path.join(BUILD, name), os.path.join(h.path, "x/bin", name))
-        for name in ("quill", "nib"):
-            os.makedirs(os.path.join(h.path, "x/share/lectern"), exist_ok=True)
-            os.symlink(os.path.join(HERE, "../../model", name), os.path.join(h.path, "x/share/lectern", name))
-        h.model, h.program = None, os.path.join(h.path, "x/bin/lectern")
+        install(h)
         h.write("m/a.html", page("Animals", "<h2>Zebra</h2><p>It eats fresh grass.</p><h2>Trains</h2><p>A locomotive pulls them.</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         status = h.json("status")
@@ -376,7 +381,7 @@ def what_is_included_is_the_default():
         found = h.json("search", "railway engine", "--mode", "dense")
         check(found["model"] == "nib" and found["results"][0]["path"][-1] == "Trains", found)
         hit = h.json("search", "what do zebras eat", "--explain")["explain"]["hits"][0]
-        check(hit["tokens"]["rank"] == 1 and 0 < hit["tokens"]["score"] < 1, hit)  # its pieces
+        check(hit["tokens"]["rank"] == 1 and 0 < hit["tokens"]["score"] < 1, hit)
         used = {os.path.basename(m["path"]) for m in h.json("model", "list")["models"] if m["used"]}
         check(used == {"nib", "quill"}, used)
         os.remove(os.path.join(h.path, "x/share/lectern/quill"))
@@ -394,6 +399,36 @@ def what_is_included_is_the_default():
         check(h.json("search", "zebra", "--mode", "dense")["model"] == "one", "one for both")
         text = open(os.path.join(h.path, "lectern", "lectern.ini")).read()
         check("memory_model" not in text and "answer_model" not in h.json("status"), text)
+
+
+def first_hit(h, question):
+    h.json("search", question, "--mode", "dense")  # waits for the model
+    return h.json("search", question, "--explain")["explain"]["hits"][0]
+
+
+@test
+def the_included_pieces_order_what_a_model_with_layers_finds():
+    """Nib's, beside another model's memories; without them, and where they cannot be read, search answers all the same."""
+    with house() as h:
+        install(h)
+        encoder, nib = os.path.join(h.path, "encoder"), os.path.join(h.path, "x/share/lectern/nib")
+        shutil.copytree(os.path.join(GOLDEN, "models", "bert"), encoder)
+        shutil.copy(os.path.join(GOLDEN, "tokenizers", "bert", "tokenizer.json"), encoder)
+        h.write("lectern/lectern.ini", f"memory_model = {encoder}\n")
+        h.write("m/a.html", page("Animals", "<h2>Zebra</h2><p>It eats fresh grass.</p><h2>Trains</h2><p>A locomotive eats coal.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        hit = first_hit(h, "what do zebras eat")
+        check(hit["tokens"]["rank"] == 1 and 0.5 < hit["tokens"]["score"] < 1 and hit["dense"]["rank"], hit)
+        check(h.json("search", "zebras")["model"] == "encoder", "whose memories")
+        h.run("daemon", "--stop")
+        os.remove(nib)
+        hit = first_hit(h, "what do zebras eat")
+        check("tokens" not in hit and hit["dense"]["rank"], hit)
+        h.run("daemon", "--stop")
+        os.mkdir(nib)
+        hit = first_hit(h, "what do zebras eat")
+        check("tokens" not in hit and hit["dense"]["rank"], hit)
+        check("nib/config.json" in open(os.path.join(h.store, "lecternd.log")).read(), "why not")
 
 
 @test
