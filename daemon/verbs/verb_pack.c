@@ -80,19 +80,18 @@ static int make_pack(struct call *call, struct buf *ret_file,
     bool is_signed = json_get_text(call->params, "key", NULL) != NULL;
     struct buf body = {0};
     struct pack_key key = {0};
-    enum pack_version version;
     struct manual there;
     int code = call_manual(call, manual, &there, err);
     if (code)
         return code;
     manual_free(&there);
     code = pack_gather(call->daemon->store, manual, files ? read_indexed : NULL,
-                       NULL, &body, &version, err);
+                       NULL, &body, err);
     if (!code)
         code = open_key(call, &key, ret_made, err);
     if (!code)
-        code = pack_close(buf_slice(&body), version, is_signed ? &key : NULL,
-                          ret_file, ret_seal, err);
+        code = pack_close(buf_slice(&body), is_signed ? &key : NULL, ret_file,
+                          ret_seal, err);
     *ret_plain = body.size;
     pack_key_forget(&key);
     buf_free(&body);

@@ -1,7 +1,7 @@
 /* Packs: a manual's generation as one file, to be made once and read on other machines.
  *
  *       0  "lectern pack 1\n\n"                        16 bytes
- *          (2: with codes of tokens, which programs before them do not read)
+ *          (2, which is read: with codes of tokens, which are left out)
  *      16  Ed25519 key of who signed it, or zeros      32
  *      48  signature of all of these but itself        64
  *     112  BLAKE2b hash of the rest, the pack's name   32
@@ -52,18 +52,16 @@ void pack_put_hex(struct buf *out, const unsigned char *bytes, size_t size);
 /* Largest body and file that are read. */
 extern const uint64_t pack_max_bytes;
 
-enum pack_version { PACK_PLAIN = 1, PACK_WITH_TOKENS };
-
 struct pack_seal {
     bool is_signed;
     unsigned char signer[PACK_KEY]; /* zeros: nobody */
     unsigned char hash[PACK_HASH];
 };
 
-/* Compresses and signs (`key` NULL: not) a body of the version. */
-int pack_close(struct slice body, enum pack_version version,
-               const struct pack_key *key, struct buf *ret_file,
-               struct pack_seal *ret_seal, struct err *err);
+/* Compresses and signs (`key` NULL: not) a body. */
+int pack_close(struct slice body, const struct pack_key *key,
+               struct buf *ret_file, struct pack_seal *ret_seal,
+               struct err *err);
 
 /* Checks size, hash and signature.  ERR_FORMAT: it is no pack, is cut, changed, forged
  * or of another version.  Whether the signer is trusted is the caller's to see before
@@ -105,8 +103,6 @@ struct pack {
                                 outline's, in its order */
     size_t file_count;
     struct pack_record *segments, *memories; /* by name */
-    struct pack_record *tokens; /* [token_count] codes of those of memories */
-    size_t token_count;
     size_t segment_count, memory_count;
     struct vector_table vectors; /* of nodes 1...; width 0: none */
     bool has_bytes;              /* of every indexed file */
@@ -121,13 +117,11 @@ typedef int pack_read_file(void *context, const struct manual *manual,
                            const struct file *file, struct buf *ret_bytes,
                            struct err *err);
 
-/* Encodes a manual's generation as a body, and tells of which version it is; `read`
- * NULL: without the files' bytes.
+/* Encodes a manual's generation as a body; `read` NULL: without the files' bytes.
  * ERR_NOT_FOUND: no such manual, or it was not indexed yet; ERR_STALE: its memories
  * are being made. */
 int pack_gather(struct store *store, const char *manual, pack_read_file *read,
-                void *context, struct buf *ret_body,
-                enum pack_version *ret_version, struct err *err);
+                void *context, struct buf *ret_body, struct err *err);
 
 /* ---- Into a store ---- */
 

@@ -9,15 +9,15 @@
  *   segments: 16 name, string value ..., by name
  *   memories: 16 name, string value ..., by name
  *   string   vectors as vector_table_encode has them; empty: none
- *   varint   version of the codes, then
- *   tokens:  16 name, string codes ... of each memory, by name; where there are any */
+ * In those of version 2 follow codes of tokens, which nobody reads any more:
+ *   varint   version of the codes
+ *   codes:   16 name, string codes ..., at least one */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory/pack/pack_internal.h"
-#include "memory/vectors/token_codes.h"
 
 enum {
     MIN_TREE = 9, /* bytes that the smallest takes */
@@ -100,10 +100,6 @@ void pack_encode(const struct pack *pack, struct buf *out)
         vector_table_encode(&pack->vectors, &vectors);
     buf_put_string(out, buf_slice(&vectors));
     buf_free(&vectors);
-    if (!pack->token_count)
-        return;
-    buf_put_varint(out, TOKEN_CODES_VERSION);
-    put_records(out, pack->tokens, pack->token_count);
 }
 
 /* ---- Reading ---- */
@@ -197,14 +193,12 @@ static int take_vectors(struct reader *in, struct pack *pack, struct err *err)
     return 0;
 }
 
-/* Codes of another version are of no use. */
-static void take_tokens(struct reader *in, struct pack *pack)
+static void skip_codes(struct reader *in)
 {
-    bool known = read_varint(in) == TOKEN_CODES_VERSION;
-    pack->tokens = take_records(in, &pack->token_count);
-    in->failed |= !pack->token_count; /* then they would be left out */
-    if (!known)
-        pack->token_count = 0;
+    size_t count;
+    (void)read_varint(in);
+    free(take_records(in, &count));
+    in->failed |= !count;
 }
 
 static int take_all(struct reader *in, struct pack *pack, struct err *err)
@@ -220,7 +214,7 @@ static int take_all(struct reader *in, struct pack *pack, struct err *err)
     pack->memories = take_records(in, &pack->memory_count);
     code = take_vectors(in, pack, err);
     if (!code && in->at != in->size)
-        take_tokens(in, pack);
+        skip_codes(in);
     if (!code && (in->failed || in->at != in->size || !pack->outline))
         code = pack_wrong(err, "its records do not fit at byte %zu", in->at);
     return code;
@@ -256,7 +250,6 @@ void pack_free(struct pack *pack)
     free(pack->trees);
     free(pack->segments);
     free(pack->memories);
-    free(pack->tokens);
     free(pack->name);
     free(pack->ignore);
     tree_free(pack->outline);

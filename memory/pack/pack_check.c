@@ -7,7 +7,6 @@
 #include "kernels/q8.h"
 #include "memory/embeddings/segment.h"
 #include "memory/pack/pack_internal.h"
-#include "memory/vectors/token_codes.h"
 
 enum {
     MAX_DEPTH = 512,
@@ -344,23 +343,6 @@ static int check_memories(const struct pack *pack, struct err *err)
                                   "in each");
 }
 
-static int check_tokens(const struct pack *pack, struct err *err)
-{
-    size_t width = pack->vectors.width, code = token_code_size(width);
-    if (!pack->token_count)
-        return 0;
-    if (!pack->vectors.row_names || !width || width > TOKEN_MAX_WIDTH ||
-        pack->token_count != pack->memory_count)
-        return pack_wrong(err, "it has tokens of other memories");
-    for (size_t i = 0; i < pack->token_count; i++) {
-        if (!find(pack->memories, pack->memory_count, pack->tokens[i].name))
-            return pack_wrong(err, "it has tokens of a memory that is missing");
-        if (pack->tokens[i].value.size % code)
-            return pack_wrong(err, "the codes of a memory's tokens are cut");
-    }
-    return check_order(pack->tokens, pack->token_count, "tokens", err);
-}
-
 static int check_records(const struct pack *pack, struct err *err)
 {
     int code =
@@ -426,7 +408,5 @@ int pack_check(const struct pack *pack, struct err *err)
         code = check_trees(pack, err);
     if (!code)
         code = check_records(pack, err);
-    if (!code)
-        code = check_vectors(pack, err);
-    return code ? code : check_tokens(pack, err);
+    return code ? code : check_vectors(pack, err);
 }

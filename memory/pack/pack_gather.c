@@ -190,8 +190,6 @@ static int add_name(struct gathering *g, struct hash128 name, struct err *err)
                        "a memory of %s is missing: lectern verify",
                        g->manual.name);
     pack->memories[pack->memory_count++] = (struct pack_record){name, value};
-    if (!store_get_tokens(g->txn, name, &value, NULL))
-        pack->tokens[pack->token_count++] = (struct pack_record){name, value};
     return 0;
 }
 
@@ -229,11 +227,8 @@ static int gather_vectors(struct gathering *g, struct err *err)
     size_t count = pack->vectors.name_count;
     pack->segments = mem_alloc(count * sizeof *pack->segments);
     pack->memories = mem_alloc(count * sizeof *pack->memories);
-    pack->tokens = mem_alloc(count * sizeof *pack->tokens);
     for (size_t i = 0; i < count && !code; i++)
         code = add_name(g, pack->vectors.names[i], err);
-    if (pack->token_count < pack->memory_count) /* they are being made */
-        pack->token_count = 0;
     return code;
 }
 
@@ -272,8 +267,7 @@ static void gathering_free(struct gathering *g)
 }
 
 int pack_gather(struct store *store, const char *manual, pack_read_file *read,
-                void *context, struct buf *ret_body,
-                enum pack_version *ret_version, struct err *err)
+                void *context, struct buf *ret_body, struct err *err)
 {
     struct gathering g = {.read = read, .context = context};
     int code = store_read(store, &g.txn, err);
@@ -284,7 +278,6 @@ int pack_gather(struct store *store, const char *manual, pack_read_file *read,
         g.pack.name = mem_strdup(g.manual.name);
         g.pack.ignore = mem_strdup(g.manual.ignore);
         pack_encode(&g.pack, ret_body);
-        *ret_version = g.pack.token_count ? PACK_WITH_TOKENS : PACK_PLAIN;
     }
     store_end(g.txn);
     gathering_free(&g);

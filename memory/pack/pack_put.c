@@ -205,10 +205,6 @@ static int put_made(struct putting *p, struct err *err)
                                    NULL))
             code = store_put_memory_bytes(p->txn, pack->memories[i].name,
                                           pack->memories[i].value, err);
-    for (size_t i = 0; i < pack->token_count && !code; i++)
-        if (store_get_tokens(p->txn, pack->tokens[i].name, &there, NULL))
-            code = store_put_tokens(p->txn, pack->tokens[i].name,
-                                    pack->tokens[i].value, err);
     return code;
 }
 

@@ -7,7 +7,9 @@
 
 enum {
     MAGIC = 16,
-    VERSION_AT = 13, /* in the magic, a digit */
+    VERSION_AT = 13, /* in the magic, one of: */
+    PLAIN = '1',
+    WITH_CODES = '2',
     KEY_AT = 16,
     SIGNATURE_AT = 48,
     SIGNATURE = 64,
@@ -58,13 +60,11 @@ static int compress(struct slice body, struct buf *ret, struct err *err)
     return 0;
 }
 
-static void put_head(unsigned char *head, enum pack_version version,
-                     const struct pack_key *key, uint64_t size,
-                     struct pack_seal *seal)
+static void put_head(unsigned char *head, const struct pack_key *key,
+                     uint64_t size, struct pack_seal *seal)
 {
     unsigned char text[SIGNED];
     memcpy(head, magic, MAGIC);
-    head[VERSION_AT] = (unsigned char)('0' + version);
     memcpy(head + HASH_AT, seal->hash, PACK_HASH);
     for (int i = 0; i < HEAD - SIZE_AT; i++)
         head[SIZE_AT + i] = (unsigned char)(size >> 8 * i & 255);
@@ -78,9 +78,9 @@ static void put_head(unsigned char *head, enum pack_version version,
                          key->secret);
 }
 
-int pack_close(struct slice body, enum pack_version version,
-               const struct pack_key *key, struct buf *ret_file,
-               struct pack_seal *ret_seal, struct err *err)
+int pack_close(struct slice body, const struct pack_key *key,
+               struct buf *ret_file, struct pack_seal *ret_seal,
+               struct err *err)
 {
     unsigned char head[HEAD] = {0};
     struct pack_seal seal = {0};
@@ -97,7 +97,7 @@ int pack_close(struct slice body, enum pack_version version,
         return code;
     unsigned char *file = (unsigned char *)ret_file->data;
     hash_rest(file + HEAD, ret_file->size - HEAD, seal.hash);
-    put_head(file, version, key, ret_file->size - HEAD, &seal);
+    put_head(file, key, ret_file->size - HEAD, &seal);
     *ret_seal = seal;
     return 0;
 }
@@ -116,8 +116,8 @@ static int check_size(struct slice file, struct err *err)
 {
     if (file.size < MAGIC || memcmp(file.data, magic, VERSION_AT) != 0)
         return pack_wrong(err, "it is no pack of Lectern");
-    int version = file.data[VERSION_AT] - '0';
-    if (version < PACK_PLAIN || version > PACK_WITH_TOKENS ||
+    char version = file.data[VERSION_AT];
+    if ((version != PLAIN && version != WITH_CODES) ||
         memcmp(file.data + VERSION_AT + 1, magic + VERSION_AT + 1,
                MAGIC - VERSION_AT - 1) != 0)
         return pack_wrong(err, "it is a pack of another version of Lectern; "

@@ -24,35 +24,6 @@ static void open_made(struct test_library *lib)
     check_update(lib, &toy, &policies[1], SEGMENTS);
 }
 
-/* By a model made to embed, with codes of tokens. */
-static struct memory_policy with_tokens(bool tokens)
-{
-    struct memory_policy policy = policies[0];
-    policy.tokens = tokens;
-    return policy;
-}
-
-static void open_embedded(struct test_library *lib, bool tokens)
-{
-    struct toy toy;
-    const struct memory_policy policy = with_tokens(tokens);
-    toy_open(&toy, false);
-    toy.facts.embeds = true;
-    test_library_open(lib);
-    test_publish(lib, pages, PAGES);
-    check_update(lib, &toy, &policy, SEGMENTS);
-}
-
-static void update_embedded(struct test_library *lib,
-                            struct memories_report *ret)
-{
-    struct toy toy;
-    const struct memory_policy policy = with_tokens(true);
-    toy_open(&toy, false);
-    toy.facts.embeds = true;
-    assert_int_equal(update(lib, &toy, &policy, ret, NULL), 0);
-}
-
 static int give_page(void *context, const struct manual *manual,
                      const struct file *file, struct buf *ret, struct err *err)
 {
@@ -66,9 +37,8 @@ static int give_page(void *context, const struct manual *manual,
 static struct buf gather(struct test_library *lib, const char *name)
 {
     struct buf body = {0};
-    enum pack_version version;
     struct err err = {0};
-    if (pack_gather(lib->store, name, NULL, NULL, &body, &version, &err))
+    if (pack_gather(lib->store, name, NULL, NULL, &body, &err))
         fail_msg("%s", err.message);
     return body;
 }
@@ -180,123 +150,59 @@ static void it_is_read_as_where_it_was_made(void **state)
     test_library_close(&b);
 }
 
-static size_t count_tokens(struct test_library *lib)
+/* As packs of version 2 have them: of each memory, by name. */
+static void add_codes(struct buf *body)
 {
-    struct vector_table table;
-    struct store_txn *txn;
-    struct slice codes;
-    size_t count = 0;
-    read_table(lib, &table);
-    assert_int_equal(store_read(lib->store, &txn, NULL), 0);
-    for (uint32_t i = 0; i < table.name_count; i++)
-        count += !store_get_tokens(txn, table.names[i], &codes, NULL);
-    store_end(txn);
-    vector_table_free(&table);
-    return count;
-}
-
-/* Codes of tokens come with the pack; one that has none is not completed here. */
-static void tokens_come_with_the_memories(void **state)
-{
-    (void)state;
-    const struct pack_place here = {.root = "", .name = "manual"};
-    for (int with = 0; with < 2; with++) {
-        struct test_library a, b;
-        struct memories_report report;
-        open_embedded(&a, with);
-        test_library_open(&b);
-        struct buf body = gather(&a, "manual");
-        put_well(&b, &body, &here);
-        struct buf second = gather(&b, "manual");
-        assert_int_equal(count_tokens(&b), with ? SEGMENTS : 0);
-        struct pack pack = decode(&second);
-        assert_int_equal(pack.token_count, with ? SEGMENTS : 0);
-        pack_free(&pack);
-        update_embedded(&b, &report);
-        assert_int_equal(report.encoded, 0);
-        assert_false(report.changed);
-        buf_free(&body);
-        buf_free(&second);
-        test_library_close(&a);
-        test_library_close(&b);
+    struct pack pack = decode(body);
+    unsigned char name[16];
+    buf_put_varint(body, 1);
+    buf_put_varint(body, pack.memory_count);
+    for (size_t i = 0; i < pack.memory_count; i++) {
+        hash_write(pack.memories[i].name, name);
+        buf_put(body, name, sizeof name);
+        buf_put_string(body, slice_of("codes of it"));
     }
-}
-
-/* Programs that do not read codes say that a pack with them is of another version; they
- * read all others. */
-static void only_packs_with_tokens_are_of_the_newer_version(void **state)
-{
-    (void)state;
-    for (int with = 0; with < 2; with++) {
-        struct test_library lib;
-        struct buf body = {0}, file = {0}, again = {0};
-        enum pack_version version;
-        struct pack_seal seal;
-        struct pack pack;
-        open_embedded(&lib, with);
-        assert_int_equal(
-            pack_gather(lib.store, "manual", NULL, NULL, &body, &version, NULL),
-            0);
-        assert_int_equal(
-            pack_close(buf_slice(&body), version, NULL, &file, &seal, NULL), 0);
-        assert_memory_equal(
-            file.data, with ? "lectern pack 2\n\n" : "lectern pack 1\n\n", 16);
-        assert_int_equal(pack_check_seal(buf_slice(&file), &seal, NULL), 0);
-        assert_int_equal(pack_open(buf_slice(&file), &again, NULL), 0);
-        assert_true(slice_equal(buf_slice(&again), buf_slice(&body)));
-        assert_int_equal(pack_decode(&again, &pack, NULL), 0);
-        assert_int_equal(pack.token_count, with ? SEGMENTS : 0);
-        pack_free(&pack);
-        buf_free(&body);
-        buf_free(&file);
-        test_library_close(&lib);
-    }
-}
-
-static void lose_tokens(struct test_library *lib)
-{
-    struct vector_table table;
-    struct store_txn *txn;
-    unsigned char key[TOKENS_KEY];
-    bool lost = false;
-    read_table(lib, &table);
-    assert_int_equal(store_write(lib->store, &txn, NULL), 0);
-    for (uint32_t i = 0; i < table.name_count && !lost; i++) {
-        lost = store_has_tokens(txn, table.names[i]);
-        if (lost)
-            assert_int_equal(table_delete(txn, TABLE_TOKENS,
-                                          tokens_key(key, table.names[i]),
-                                          NULL),
-                             0);
-    }
-    assert_int_equal(store_commit(txn, NULL), 0);
-    assert_true(lost);
-    vector_table_free(&table);
-}
-
-/* A pack has codes of all memories or of none; where some have been lost they are made
- * again, also of a manual that came in a pack. */
-static void tokens_are_complete_or_none(void **state)
-{
-    (void)state;
-    const struct pack_place here = {.root = "", .name = "manual"};
-    struct test_library a, b;
-    struct memories_report report;
-    open_embedded(&a, true);
-    test_library_open(&b);
-    struct buf whole = gather(&a, "manual");
-    lose_tokens(&a);
-    struct buf body = gather(&a, "manual");
-    struct pack pack = decode(&body);
-    assert_int_equal(pack.token_count, 0);
     pack_free(&pack);
-    put_well(&b, &whole, &here);
-    lose_tokens(&b);
-    update_embedded(&b, &report);
-    assert_int_equal(report.encoded, 1);
-    assert_int_equal(count_tokens(&b), SEGMENTS);
-    buf_free(&body);
-    buf_free(&whole);
+}
+
+static void codes_of_tokens_are_left_out(void **state)
+{
+    (void)state;
+    struct test_library a, b;
+    const struct pack_place here = {.root = "", .name = "manual"};
+    struct buf file = {0}, read = {0};
+    struct pack_seal seal;
+    struct pack pack;
+    struct err err = {0};
+    open_made(&a);
+    test_library_open(&b);
+    struct buf body = gather(&a, "manual"), older = gather(&a, "manual");
+    add_codes(&older);
+    assert_int_equal(pack_close(buf_slice(&older), NULL, &file, &seal, NULL),
+                     0);
+    assert_memory_equal(file.data, "lectern pack 1\n\n", 16);
+    file.data[VERSION_AT] = '2';
+    assert_int_equal(pack_check_seal(buf_slice(&file), &seal, NULL), 0);
+    assert_int_equal(pack_open(buf_slice(&file), &read, NULL), 0);
+    assert_same(&read, &older);
+    put_well(&b, &read, &here);
+    struct buf second = gather(&b, "manual");
+    struct pack made = decode(&body), got = decode(&second);
+    assert_int_equal(got.memory_count, made.memory_count);
+    pack_free(&made);
+    pack_free(&got);
+    for (size_t cut = 1; cut < 12; cut++) { /* within the last ones */
+        struct buf part = {0};
+        buf_put(&part, older.data, older.size - cut);
+        assert_int_equal(pack_decode(&part, &pack, &err), ERR_FORMAT);
+        assert_non_null(strstr(err.message, "do not fit"));
+    }
+    buf_put(&body, "\1\0", 2); /* of no memory */
+    assert_int_equal(pack_decode(&body, &pack, &err), ERR_FORMAT);
+    buf_free(&file);
+    buf_free(&read);
+    buf_free(&older);
+    buf_free(&second);
     test_library_close(&a);
     test_library_close(&b);
 }
@@ -370,19 +276,16 @@ static void what_cannot_be_packed_is_said(void **state)
     (void)state;
     struct test_library lib;
     struct buf body = {0};
-    enum pack_version version;
     struct err err = {0};
     open_made(&lib);
+    assert_int_equal(pack_gather(lib.store, "none", NULL, NULL, &body, &err),
+                     ERR_NOT_FOUND);
     assert_int_equal(
-        pack_gather(lib.store, "none", NULL, NULL, &body, &version, &err),
-        ERR_NOT_FOUND);
-    assert_int_equal(pack_gather(lib.store, "manual", give_page, NULL, &body,
-                                 &version, &err),
-                     ERR_STALE);
-    test_publish(&lib, pages, PAGES); /* its memories are behind */
-    assert_int_equal(
-        pack_gather(lib.store, "manual", NULL, NULL, &body, &version, &err),
+        pack_gather(lib.store, "manual", give_page, NULL, &body, &err),
         ERR_STALE);
+    test_publish(&lib, pages, PAGES); /* its memories are behind */
+    assert_int_equal(pack_gather(lib.store, "manual", NULL, NULL, &body, &err),
+                     ERR_STALE);
     assert_non_null(strstr(err.message, "lectern wait"));
     assert_int_equal(body.size, 0);
     test_library_close(&lib);
@@ -396,8 +299,7 @@ static struct buf close_body(const struct pack_key *key)
     struct pack_seal seal;
     for (int i = 0; i < 1000; i++)
         buf_printf(&body, "line %d\n", i);
-    assert_int_equal(
-        pack_close(buf_slice(&body), PACK_PLAIN, key, &file, &seal, NULL), 0);
+    assert_int_equal(pack_close(buf_slice(&body), key, &file, &seal, NULL), 0);
     assert_int_equal(seal.is_signed, key != NULL);
     buf_free(&body);
     return file;
@@ -597,14 +499,6 @@ static void memories_swapped(struct pack *p)
     p->memories[0] = p->memories[1];
     p->memories[1] = memory;
 }
-static void tokens_foreign(struct pack *p) { p->tokens[0].name.high ^= 1; }
-static void tokens_cut(struct pack *p) { p->tokens[0].value.size--; }
-static void tokens_swapped(struct pack *p)
-{
-    struct pack_record of = p->tokens[0];
-    p->tokens[0] = p->tokens[1];
-    p->tokens[1] = of;
-}
 static void segment_gone(struct pack *p) { p->segment_count--; }
 static void segment_short(struct pack *p) { p->segments[0].value.size--; }
 static void segment_strange(struct pack *p) { p->segments[0].name.high = 0; }
@@ -643,9 +537,6 @@ static const struct {
     {memory_gone, "is missing"},
     {memory_short, "not as many in each"},
     {memories_swapped, "its memories are not in order"},
-    {tokens_foreign, "tokens of a memory that is missing"},
-    {tokens_cut, "tokens are cut"},
-    {tokens_swapped, "its tokens are not in order"},
     {segment_gone, "is missing"},
     {segment_short, "segments of a node are damaged"},
     {segment_strange, "is missing"},
@@ -660,7 +551,7 @@ static void what_is_wrong_inside_is_named(void **state)
 {
     (void)state;
     struct test_library lib;
-    open_embedded(&lib, true);
+    open_made(&lib);
     struct buf body = gather(&lib, "manual");
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct pack pack = decode(&body), got;
@@ -683,7 +574,7 @@ static void bytes_of_any_kind_end_well(void **state)
     struct test_library lib, other;
     uint64_t random = 3;
     size_t taken = 0;
-    open_embedded(&lib, true);
+    open_made(&lib);
     test_library_open(&other);
     struct buf body = gather(&lib, "manual");
     for (int i = 0; i < 3000; i++) {
@@ -719,9 +610,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_generation_is_the_same_bytes_from_any_store),
         cmocka_unit_test(it_is_read_as_where_it_was_made),
-        cmocka_unit_test(tokens_come_with_the_memories),
-        cmocka_unit_test(only_packs_with_tokens_are_of_the_newer_version),
-        cmocka_unit_test(tokens_are_complete_or_none),
+        cmocka_unit_test(codes_of_tokens_are_left_out),
         cmocka_unit_test(without_memories_they_are_made_here),
         cmocka_unit_test(names_are_taken_once),
         cmocka_unit_test(what_cannot_be_packed_is_said),
