@@ -34,7 +34,7 @@ enum config_key {
     CONFIG_AGGREGATE,      /* how the memories of parts become one */
     CONFIG_RECALL,         /* what an inner node is encoded with */
     CONFIG_SEGMENT_TOKENS, /* most tokens of a segment */
-    CONFIG_LATE_INTERACTION, /* whether codes of tokens are kept, and compared */
+    CONFIG_LATE_INTERACTION, /* whether results are ordered by pieces */
     CONFIG_LINKS,            /* which links of a manual are followed */
     CONFIG_WATCH,            /* how changed files are noticed */
     CONFIG_SWEEP_SECONDS,    /* between rescans beside inotify */

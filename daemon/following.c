@@ -22,8 +22,7 @@ static struct memory_policy memory_policy(const struct config *config)
     return (struct memory_policy){
         .aggregate = config_choice(config, CONFIG_AGGREGATE),
         .recall = config_choice(config, CONFIG_RECALL),
-        .segment_tokens = config_number(config, CONFIG_SEGMENT_TOKENS),
-        .tokens = config_choice(config, CONFIG_LATE_INTERACTION)};
+        .segment_tokens = config_number(config, CONFIG_SEGMENT_TOKENS)};
 }
 
 /* Every manual is looked at again: that is how an interrupted update goes on,

@@ -38,7 +38,7 @@ static int embed(const struct call *call, const char *text, int mode,
     if (code)
         return code;
     float *vector = mem_alloc(facts.key_width * sizeof *vector);
-    code = e.embedder.question(&e, text, vector, NULL, err);
+    code = e.embedder.question(&e, text, vector, err);
     if (code) {
         free(vector);
         return code;

@@ -8,12 +8,11 @@
 #include "daemon/engine/engine_internal.h"
 
 enum {
-    PIECE_MS = 20,       /* of indexing, before it looks whether to go on */
-    MIN_PIECE = 256,     /* tokens: smaller passes are slower by the token */
-    FIRST_PIECE = 256,   /* before the speed is known */
-    MAX_TEXTS = 256,     /* of a piece */
-    KEYS_A_PIECE = 4096, /* memories */
-    MAX_QUESTION = 256   /* tokens of a question that are compared */
+    PIECE_MS = 20,      /* of indexing, before it looks whether to go on */
+    MIN_PIECE = 256,    /* tokens: smaller passes are slower by the token */
+    FIRST_PIECE = 256,  /* before the speed is known */
+    MAX_TEXTS = 256,    /* of a piece */
+    KEYS_A_PIECE = 4096 /* memories */
 };
 
 /* ---- What goes around a text ---- */
@@ -349,16 +348,6 @@ static int tokenize(void *context, struct slice text, struct embed_ids *ret,
     return code;
 }
 
-static int spell(void *context, int32_t id, struct slice *ret, struct err *err)
-{
-    const struct engine_embedder *self = context;
-    const struct model *model;
-    int code = engine_model(self->engine, self->cancel, &model, err);
-    if (!code)
-        *ret = tokenizer_bytes(model_tokenizer(model), id);
-    return code;
-}
-
 /* How many of the texts make a piece: at least one, then as many as `tokens`
  * allow. */
 static size_t take_piece(const struct embed_text *texts, size_t count,
@@ -472,79 +461,45 @@ static int keys(void *context, const float *memories, size_t count, float *ret,
 }
 
 /* The question's ids behind those of the model's prefix: they are one text, as
- * the model was taught.  *ret_prefix: how many are the prefix's alone, as its last may go on
- * into the question. */
+ * the model was taught. */
 static int tokenize_question(struct engine_embedder *self, const char *text,
-                             struct embed_ids *ids, size_t *ret_prefix,
-                             struct err *err)
+                             struct embed_ids *ids, struct err *err)
 {
     const struct model *model;
-    struct embed_ids prefix = {0};
     struct buf whole = {0};
-    size_t common = 0;
     int code = engine_model(self->engine, self->cancel, &model, err);
     if (code)
         return code;
     const struct model_facts *facts = model_facts(model);
     if (facts->query_prefix && !facts->soft_tokens)
         buf_put_text(&whole, facts->query_prefix);
-    if (whole.size)
-        code = tokenize(self, buf_slice(&whole), &prefix, err);
     buf_put_text(&whole, text);
-    if (!code)
-        code = tokenize(self, buf_slice(&whole), ids, err);
-    while (common < prefix.count && common < ids->count &&
-           prefix.ids[common] == ids->ids[common])
-        common++;
-    *ret_prefix = common;
+    code = tokenize(self, buf_slice(&whole), ids, err);
     if (ids->count > facts->context) /* more is not read */
         ids->count = facts->context;
-    free(prefix.ids);
     buf_free(&whole);
     return code;
 }
 
-/* Those that were read, the first MAX_QUESTION of them. */
-static struct token_vectors own_tokens(float *vectors, size_t count,
-                                       size_t prefix, size_t width)
-{
-    while (count && vector_is_zero(vectors + (count - 1) * width, width))
-        count--;
-    size_t own = count > prefix ? count - prefix : 0;
-    memmove(vectors, vectors + (count - own) * width,
-            own * width * sizeof *vectors);
-    return (struct token_vectors){
-        vectors, own < MAX_QUESTION ? own : MAX_QUESTION, width};
-}
-
 static int question(void *context, const char *text, float *ret,
-                    struct token_vectors *ret_tokens, struct err *err)
+                    struct err *err)
 {
     const struct engine_embedder *self = context;
     struct embed_ids ids = {0};
     struct embedder_facts facts;
-    size_t prefix;
     int code = get_facts(context, &facts, err);
     if (!code)
-        code = tokenize_question(context, text, &ids, &prefix, err);
+        code = tokenize_question(context, text, &ids, err);
     if (code) {
         free(ids.ids);
         return code;
     }
-    size_t count = ret_tokens ? ids.count : 0, width = facts.width;
-    float *memory = mem_alloc(width * sizeof *memory);
-    float *tokens = mem_alloc(count * width * sizeof *tokens);
-    struct embed_text input = {.ids = ids.ids,
-                               .count = ids.count,
-                               .soft = EMBED_SUMMARY,
-                               .ret_tokens = count ? tokens : NULL};
+    float *memory = mem_alloc(facts.width * sizeof *memory);
+    struct embed_text input = {
+        .ids = ids.ids, .count = ids.count, .soft = EMBED_SUMMARY};
     code = embed(context, &input, 1, memory, err);
     if (!code)
         code = project(self, memory, 1, true, ret, err);
-    if (!code && count)
-        *ret_tokens = own_tokens(tokens, count, prefix, width);
-    else
-        free(tokens);
     free(memory);
     free(ids.ids);
     return code;
@@ -556,7 +511,6 @@ void engine_embedder(struct engine *engine, bool indexing,
     *ret = (struct engine_embedder){.embedder = {.context = ret,
                                                  .facts = get_facts,
                                                  .tokenize = tokenize,
-                                                 .spell = spell,
                                                  .embed = embed,
                                                  .recall = recall,
                                                  .aggregate = aggregate,

@@ -453,8 +453,8 @@ static void explain_hits(struct json *json, const struct route_result *route)
         for (int r = 0; r < ROUTE_RANKINGS; r++)
             if (hit->by[r].rank)
                 explain_place(json, route_ranking_names[r], &hit->by[r]);
-        if (hit->tokens.rank)
-            explain_place(json, "tokens", &hit->tokens);
+        if (hit->pieces.rank)
+            explain_place(json, "pieces", &hit->pieces);
         json_end(json, '}');
     }
     json_end(json, ']');

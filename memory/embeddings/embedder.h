@@ -47,16 +47,6 @@ struct embed_ids {
     size_t count, capacity;
 };
 
-/* Vectors of tokens, each of length 1. */
-struct token_vectors {
-    float *vectors; /* [count, width] */
-    size_t count, width;
-};
-static inline void token_vectors_free(struct token_vectors *tokens)
-{
-    free(tokens->vectors);
-}
-
 struct embedder_facts {
     size_t width;           /* D: of memories */
     size_t key_width;       /* p: of keys, where routing happens */
@@ -81,9 +71,6 @@ struct embedder {
     int (*tokenize)(void *context, struct slice text, struct embed_ids *ids,
                     struct err *err);
 
-    /* *ret: the bytes of a token, which stay as long as the model does. */
-    int (*spell)(void *context, int32_t id, struct slice *ret, struct err *err);
-
     /* ret [count, width]: E_t of each text. */
     int (*embed)(void *context, const struct embed_text *texts, size_t count,
                  float *ret, struct err *err);
@@ -105,10 +92,9 @@ struct embedder {
     int (*keys)(void *context, const float *memories, size_t count, float *ret,
                 struct err *err);
 
-    /* ret [key_width]: a question in key space, of length 1.  ret_tokens (NULL: not
-     * wanted) gets the vectors of its own first 256 tokens, without prefix. */
+    /* ret [key_width]: a question in key space, of length 1. */
     int (*question)(void *context, const char *text, float *ret,
-                    struct token_vectors *ret_tokens, struct err *err);
+                    struct err *err);
 };
 
 #endif

@@ -6,8 +6,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "memory/embeddings/telling_tokens.h"
-#include "memory/vectors/token_codes.h"
 
 enum {
     BATCH_SEGMENTS = 64,
@@ -26,8 +24,7 @@ struct missing {
 /* Memories that are encoded and not yet in the store. */
 struct unsaved {
     struct hash128 names[SAVE_SEGMENTS + BATCH_SEGMENTS];
-    float *memories;                                  /* [.., width] */
-    struct buf codes[SAVE_SEGMENTS + BATCH_SEGMENTS]; /* of their tokens */
+    float *memories;   /* [.., width] */
     size_t count, max; /* saved when there are so many: at most SAVE_SEGMENTS */
     int64_t since;
 };
@@ -39,9 +36,6 @@ struct batch {
     struct hash128 names[BATCH_SEGMENTS];
     size_t count, tokens;
     float *queries, *recalls, *memories; /* [BATCH_SEGMENTS, width] */
-    float
-        *token_vectors; /* [tokens, width] of the texts, one after the other */
-    size_t token_capacity;
 };
 
 /* What a segment is read behind; no bytes: nothing. */
@@ -99,10 +93,7 @@ static void keep_one_each(struct encode_pass *e)
 static bool is_there(const struct encode_pass *e, struct store_txn *txn,
                      struct hash128 name)
 {
-    struct slice codes;
-    return store_has_memory(txn, name, e->width) &&
-           (!e->build->policy.tokens ||
-            !store_get_tokens(txn, name, &codes, NULL)); /* damaged: no */
+    return store_has_memory(txn, name, e->width);
 }
 
 static int find_missing(struct encode_pass *e, size_t node_count,
@@ -143,14 +134,10 @@ static int save(struct encode_pass *e, struct err *err)
         unsaved->count ? store_write(e->build->snapshot->store, &txn, err) : 0;
     if (code || !unsaved->count)
         return code;
-    for (size_t i = 0; i < unsaved->count && !code; i++) {
+    for (size_t i = 0; i < unsaved->count && !code; i++)
         code =
             store_put_memory(txn, unsaved->names[i],
                              unsaved->memories + i * e->width, e->width, err);
-        if (!code && e->build->policy.tokens)
-            code = store_put_tokens(txn, unsaved->names[i],
-                                    buf_slice(&unsaved->codes[i]), err);
-    }
     if (!code)
         code =
             store_note_made(txn, e->build->view->manual.id, UNFINISHED_MEMORIES,
@@ -172,20 +159,6 @@ static int check_memory(const float *memory, size_t width, struct err *err)
     return 0;
 }
 
-/* Those of the batch's text `i` that tell, which move together. */
-static void keep_tokens(struct encode_pass *e, size_t i, struct buf *ret)
-{
-    const struct embed_text *text = &e->batch.texts[i];
-    float *tokens = text->ret_tokens;
-    size_t kept = 0, width = e->width;
-    for (size_t t = 0; t < text->count; t++)
-        if (token_tells(&e->encoder->telling, text->ids[t]))
-            memmove(tokens + kept++ * width, tokens + t * width,
-                    width * sizeof *tokens);
-    buf_clear(ret);
-    token_codes_put(tokens, kept, width, ret);
-}
-
 static int keep_batch(struct encode_pass *e, struct err *err)
 {
     struct unsaved *unsaved = &e->unsaved;
@@ -199,8 +172,6 @@ static int keep_batch(struct encode_pass *e, struct err *err)
             return code;
         memcpy(unsaved->memories + unsaved->count * e->width, memory,
                e->width * sizeof *memory);
-        if (e->build->policy.tokens)
-            keep_tokens(e, i, &unsaved->codes[unsaved->count]);
         unsaved->names[unsaved->count++] = e->batch.names[i];
     }
     if (unsaved->count >= unsaved->max || now - unsaved->since >= SAVE_MS)
@@ -254,19 +225,6 @@ static int recall(struct encode_pass *e, struct err *err)
     return code;
 }
 
-/* Each text's tokens behind those of the one before. */
-static void ask_tokens(struct encode_pass *e)
-{
-    struct batch *batch = &e->batch;
-    MEM_RESERVE(batch->token_vectors, &batch->token_capacity,
-                batch->tokens * e->width);
-    float *next = batch->token_vectors;
-    for (size_t i = 0; i < batch->count; i++) {
-        batch->texts[i].ret_tokens = next;
-        next += batch->texts[i].count * e->width;
-    }
-}
-
 static int run_batch(struct encode_pass *e, struct err *err)
 {
     const struct embedder *embedder = e->build->embedder;
@@ -278,8 +236,6 @@ static int run_batch(struct encode_pass *e, struct err *err)
     for (size_t i = 0; i < batch->count; i++)
         batch->texts[i].ids = batch->ids[i].ids;
     code = recall(e, err);
-    if (!code && e->build->policy.tokens)
-        ask_tokens(e);
     if (!code)
         code = embedder->embed(embedder->context, batch->texts, batch->count,
                                batch->memories, err);
@@ -433,7 +389,6 @@ static int encode_missing(struct encode_pass *e, struct err *err)
     free(e->batch.queries);
     free(e->batch.recalls);
     free(e->batch.memories);
-    free(e->batch.token_vectors);
     for (size_t i = 0; i < BATCH_SEGMENTS; i++)
         free(e->batch.ids[i].ids);
     free(e->heading.ids.ids);
@@ -459,8 +414,6 @@ int encode_nodes(struct encoder *encoder, const uint32_t *nodes, size_t count,
         code = encode_missing(e, err);
     free(e->missing);
     free(e->unsaved.memories);
-    for (size_t i = 0; i < SAVE_SEGMENTS + BATCH_SEGMENTS; i++)
-        buf_free(&e->unsaved.codes[i]);
     free(e);
     return code;
 }

@@ -3,7 +3,6 @@
 #define MEMORY_EMBEDDINGS_ENCODE_SEGMENTS_H
 
 #include "memory/embeddings/plan.h"
-#include "memory/embeddings/telling_tokens.h"
 
 /* The recall of an inner node: L_v. */
 struct recalled {
@@ -17,7 +16,6 @@ struct encoder {
     memories_progress *progress;
     void *context;
     size_t done, encoded, encoded_tokens; /* segments; tokens that were read */
-    struct telling_tokens telling;        /* freed by whose the encoder is */
 };
 
 /* Sees that the store has the memories of all segments of `nodes`, which are of

@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "memory/embeddings/postorder.h"
-#include "memory/vectors/token_codes.h"
 
 /* Changes when the same memories come to give other vectors, or the same nodes other
  * memories; of models made to embed, since segments have headings: 2. */
@@ -24,8 +23,6 @@ struct memory_policy memories_can(const struct memory_policy *policy,
         can.recall = RECALL_OFF;
     if (facts->embeds && can.segment_tokens > room)
         can.segment_tokens = room ? room : 1;
-    can.tokens = can.tokens && facts->embeds && !facts->bag &&
-                 facts->keys_are_memories && facts->width <= TOKEN_MAX_WIDTH;
     return can;
 }
 
@@ -257,53 +254,10 @@ static bool are_damaged(const struct view *view)
     return view->manual.vectors && !view->vectors;
 }
 
-/* Whether memories among `names` have codes of their tokens, and whether others have
- * none. */
-struct token_census {
-    bool some, lacking;
-};
-
-static int count_tokens(const struct build *build, struct store_txn *txn,
-                        const struct vector_table *head,
-                        struct token_census *ret, struct err *err)
-{
-    enum { POLL = 4096 };
-    int code = 0;
-    for (uint32_t i = 0; i < head->name_count && !code; i++) {
-        if (i % POLL == 0)
-            code = build_poll(build, err);
-        if (store_has_tokens(txn, head->names[i]))
-            ret->some = true;
-        else if (store_has_memory_value(txn, head->names[i]))
-            ret->lacking = true;
-    }
-    return code;
-}
-
-/* Whether some memories have no codes of their tokens but should; what came in a pack
- * without any is as complete as it was where it was made. */
-static int find_lacking(const struct build *build, struct store_txn *txn,
-                        const struct vector_table *base,
-                        const struct vector_table *delta, bool *ret,
-                        struct err *err)
-{
-    struct token_census census = {0};
-    int code = 0;
-    if (build->policy.tokens)
-        code = count_tokens(build, txn, base, &census, err);
-    if (!code && build->policy.tokens)
-        code = count_tokens(build, txn, delta, &census, err);
-    *ret = census.lacking && (census.some || build->view->manual.root[0]);
-    return code;
-}
-
-/* ERR_NOT_FOUND: there are none, they are not of this generation, or codes of tokens are
- * lacking; of such ones nothing can be kept. */
+/* ERR_NOT_FOUND: there are none, or they are not of this generation. */
 static int find_current(const struct build *build,
-                        struct plan_cache *plan_cache,
                         struct memories_report *report, struct err *err)
 {
-    bool lacking = false;
     const struct manual *manual = &build->view->manual;
     struct store_txn *txn;
     struct vector_table base = {0}, delta = {0};
@@ -311,15 +265,11 @@ static int find_current(const struct build *build,
     if (code)
         return code;
     code = vectors_heads(txn, manual->id, &base, &delta, err);
-    if (!code)
-        code = find_lacking(build, txn, &base, &delta, &lacking, err);
     store_end(txn);
-    if (lacking)
-        plan_cache_forget(plan_cache, manual->id);
     const struct vector_table *newest = vectors_newest(&base, &delta);
     if (code == ERR_FORMAT ||
         (!code &&
-         (are_damaged(build->view) || lacking ||
+         (are_damaged(build->view) ||
           newest->generation != manual->generation ||
           !hash_equal(newest->policy,
                       memories_policy(&build->policy, &build->facts)))))
@@ -380,7 +330,6 @@ static int renew(struct build *build, struct plan_cache *plan_cache,
         return code;
     work.encoder = (struct encoder){.build = build,
                                     .plan = &work.plan,
-                                    .telling = {.embedder = build->embedder},
                                     .progress = progress,
                                     .context = context};
     code = make(&work, plan_cache, err);
@@ -390,7 +339,6 @@ static int renew(struct build *build, struct plan_cache *plan_cache,
                                  .encoded = work.encoder.encoded,
                                  .encoded_tokens = work.encoder.encoded_tokens,
                                  .changed = true};
-    telling_tokens_free(&work.encoder.telling);
     plan_free(&work.plan, build->view);
     return code;
 }
@@ -412,7 +360,7 @@ int memories_update(const struct snapshot *snapshot, const struct view *view,
     if (code)
         return code;
     build.policy = memories_can(policy, &build.facts);
-    code = find_current(&build, plan_cache, &report, err);
+    code = find_current(&build, &report, err);
     if (code == ERR_NOT_FOUND)
         code = renew(&build, plan_cache, progress, context, &report, err);
     if (code)

@@ -24,8 +24,6 @@ struct memory_policy {
     int aggregate;         /* enum aggregate_policy */
     int recall;            /* enum recall_policy */
     size_t segment_tokens; /* L */
-    bool tokens;           /* codes of each segment's tokens are kept, too, by a
-                              model made to embed: memory/vectors/token_codes.h */
 };
 
 struct memories_report {
@@ -39,15 +37,13 @@ struct memories_report {
 /* Called often from the calling thread; in segments. */
 typedef void memories_progress(void *context, size_t done, size_t total);
 
-/* The name of all that decides what a manual's vectors are, besides its text; codes of
- * tokens are not among them: vectors serve while these are made.
+/* The name of all that decides what a manual's vectors are, besides its text.
  * A recall that the model was not trained for counts as off. */
 struct hash128 memories_policy(const struct memory_policy *policy,
                                const struct embedder_facts *facts);
 
-/* The policy as the model can: without recall that it was not trained for; codes of tokens
- * are kept only by one made to embed, whose segments leave room for their headings
- * (plan.h). */
+/* The policy as the model can: without recall that it was not trained for; segments of one
+ * made to embed leave room for their headings (plan.h). */
 struct memory_policy memories_can(const struct memory_policy *policy,
                                   const struct embedder_facts *facts);
 

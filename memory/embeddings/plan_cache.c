@@ -67,13 +67,6 @@ const struct plan_cache_manual *plan_cache_find(struct plan_cache *plan_cache,
     return &plan_cache->manuals[0];
 }
 
-void plan_cache_forget(struct plan_cache *plan_cache, uint32_t manual)
-{
-    size_t at = plan_cache ? place_of(plan_cache, manual) : 0;
-    if (plan_cache && at < plan_cache->count)
-        forget(plan_cache, at);
-}
-
 static int by_id(const void *a, const void *b)
 {
     const struct cached_node *x = a, *y = b;
@@ -92,7 +85,9 @@ const struct cached_node *plan_cache_same(const struct plan_cache_manual *of,
 
 void plan_cache_put(struct plan_cache *plan_cache, struct plan_cache_manual *of)
 {
-    plan_cache_forget(plan_cache, of->manual);
+    size_t before = place_of(plan_cache, of->manual);
+    if (before < plan_cache->count)
+        forget(plan_cache, before);
     MEM_RESERVE(plan_cache->manuals, &plan_cache->capacity,
                 plan_cache->count + 1);
     qsort(of->nodes, of->count, sizeof *of->nodes, by_id);

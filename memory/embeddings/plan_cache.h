@@ -39,8 +39,6 @@ const struct plan_cache_manual *plan_cache_find(struct plan_cache *plan_cache,
                                                 uint32_t manual,
                                                 uint64_t vectors,
                                                 struct hash128 policy);
-/* Forgets what it has of the manual. */
-void plan_cache_forget(struct plan_cache *plan_cache, uint32_t manual);
 /* NULL: no such node, or another content. */
 const struct cached_node *plan_cache_same(const struct plan_cache_manual *of,
                                           uint64_t id, struct hash128 seen);

@@ -369,7 +369,7 @@ static void give_hits(struct routing *routing, const struct fused *fused,
                                .node = item->node,
                                .score = item->score,
                                .coverage = coverage(query, row.of, false),
-                               .tokens = item->tokens,
+                               .pieces = item->pieces,
                                .block = TREE_NONE};
         for (int r = 0; r < ROUTE_RANKINGS; r++)
             result->hits[i].by[r] = item->by[r];
@@ -474,7 +474,7 @@ int route_question(const struct snapshot *snapshot,
         take_turns(&routing, fused, count);
         give_confidence(&routing, fused, count); /* fitted to this order */
         raise_confidence(&routing, fused, count);
-        match_tokens(&routing, fused, count);
+        order_by_pieces(&routing, fused, count);
         raise_confidence(&routing, fused, count);
         give_hits(&routing, fused, count);
         give_terms(&routing);

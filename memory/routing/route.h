@@ -10,8 +10,8 @@
  * The last two need the question's vector, and take part of each manual that
  * has vectors of the same policy.
  *
- * Then the thirty best of mode auto may be put in order anew by the question's tokens
- * (route_tokens.c).
+ * Then the thirty best of mode auto may be put in order anew by the question's pieces
+ * (route_pieces.c).
  *
  * Fused score = sum of weight times score, each ranking's scores scaled so that
  * its best is 1 and 0 (cosines: its 100th) is 0; depth 100 or the hits wanted,
@@ -83,9 +83,8 @@ struct route_request {
     size_t max;          /* hits wanted */
     const float *vector; /* the question in key space; NULL: no model */
     struct hash128 policy; /* of the vectors that it may be compared with */
-    const struct token_query *tokens; /* of the question; NULL: none */
-    struct pieces *pieces; /* of a model without layers, to be compared as
-                              `tokens` are; NULL: none */
+    struct pieces *pieces; /* by which the best of mode auto are put in order;
+                              NULL: they are not */
     bool embeds; /* the vector is of a model made to embed texts: its cosines
                     count more in mode auto */
     bool typing; /* the query is still being typed: its last word may go on */
@@ -111,7 +110,7 @@ struct route_hit {
     uint32_t block;  /* with `kinds`: the best of them, an index in the node's
                         content; else TREE_NONE */
     struct route_place by[ROUTE_RANKINGS];
-    struct route_place tokens; /* by its match with the question's tokens */
+    struct route_place pieces; /* by its match with the question's pieces */
 };
 
 /* One node that a descent looked at. */

@@ -89,7 +89,7 @@ struct fused {
     double score;
     double ranked; /* the score before any rule added to it */
     struct route_place by[ROUTE_RANKINGS];
-    struct route_place tokens;
+    struct route_place pieces;
 };
 
 static inline const struct node *fused_node(const struct routing *routing,
@@ -155,20 +155,12 @@ void set_aside(const struct routing *routing, struct fused *fused,
 void take_turns(const struct routing *routing, struct fused *fused,
                 size_t count);
 
-/* ---- Late interaction: route_tokens.c ---- */
-
-/* Puts the thirty best in the order of their scores and of how near the question's tokens
- * come to theirs; in mode auto with the standard weights, where the store has codes of
- * tokens or the model needs none. */
-void match_tokens(const struct routing *routing, struct fused *fused,
-                  size_t count);
-
 /* ---- Pieces: route_pieces.c ---- */
 
-/* Gives the items' `tokens` the score of their match with the question's pieces, -.1 to 1;
- * false: the model failed. */
-bool match_pieces(const struct routing *routing, struct fused *fused,
-                  size_t count);
+/* Puts the thirty best in the order of their scores and of how near the question's pieces
+ * come to theirs; in mode auto with the standard weights, unless the model fails. */
+void order_by_pieces(const struct routing *routing, struct fused *fused,
+                     size_t count);
 
 /* ---- Confidence: route_confidence.c ---- */
 

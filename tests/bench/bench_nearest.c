@@ -183,9 +183,8 @@ static void ask(struct set *set, const char *folder, const char *file)
            getline(&line, &size, stream) > 0) {
         cJSON *question = cJSON_Parse(line);
         const char *text = json_get_text(question, "question", "");
-        if (e.embedder.question(&e, text,
-                                set->queries + set->query_count++ * set->width,
-                                NULL, &err))
+        if (e.embedder.question(
+                &e, text, set->queries + set->query_count++ * set->width, &err))
             fail(err.message);
         cJSON_Delete(question);
     }

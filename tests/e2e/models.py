@@ -381,7 +381,7 @@ def what_is_included_is_the_default():
         found = h.json("search", "railway engine", "--mode", "dense")
         check(found["model"] == "nib" and found["results"][0]["path"][-1] == "Trains", found)
         hit = h.json("search", "what do zebras eat", "--explain")["explain"]["hits"][0]
-        check(hit["tokens"]["rank"] == 1 and 0 < hit["tokens"]["score"] < 1, hit)
+        check(hit["pieces"]["rank"] == 1 and 0 < hit["pieces"]["score"] < 1, hit)
         used = {os.path.basename(m["path"]) for m in h.json("model", "list")["models"] if m["used"]}
         check(used == {"nib", "quill"}, used)
         os.remove(os.path.join(h.path, "x/share/lectern/quill"))
@@ -391,7 +391,7 @@ def what_is_included_is_the_default():
         h.write("lectern/lectern.ini", "late_interaction = no\n")
         h.json("search", "zebra", "--mode", "dense")  # waits for the model
         hit = h.json("search", "what do zebras eat", "--explain")["explain"]["hits"][0]
-        check("tokens" not in hit and hit["dense"]["rank"] >= 1, hit)
+        check("pieces" not in hit and hit["dense"]["rank"] >= 1, hit)
         folder = os.path.join(h.path, "models", "one")
         shutil.copytree(MODEL, folder)
         h.run("model", "use", folder)
@@ -418,16 +418,16 @@ def the_included_pieces_order_what_a_model_with_layers_finds():
         h.write("m/a.html", page("Animals", "<h2>Zebra</h2><p>It eats fresh grass.</p><h2>Trains</h2><p>A locomotive eats coal.</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         hit = first_hit(h, "what do zebras eat")
-        check(hit["tokens"]["rank"] == 1 and 0.5 < hit["tokens"]["score"] < 1 and hit["dense"]["rank"], hit)
+        check(hit["pieces"]["rank"] == 1 and 0.5 < hit["pieces"]["score"] < 1 and hit["dense"]["rank"], hit)
         check(h.json("search", "zebras")["model"] == "encoder", "whose memories")
         h.run("daemon", "--stop")
         os.remove(nib)
         hit = first_hit(h, "what do zebras eat")
-        check("tokens" not in hit and hit["dense"]["rank"], hit)
+        check("pieces" not in hit and hit["dense"]["rank"], hit)
         h.run("daemon", "--stop")
         os.mkdir(nib)
         hit = first_hit(h, "what do zebras eat")
-        check("tokens" not in hit and hit["dense"]["rank"], hit)
+        check("pieces" not in hit and hit["dense"]["rank"], hit)
         check("nib/config.json" in open(os.path.join(h.store, "lecternd.log")).read(), "why not")
 
 

@@ -218,9 +218,8 @@ static int embed(struct worker *worker)
     int32_t ids[] = {5, 6, 7};
     struct embed_text text = {.ids = ids, .count = 3, .soft = EMBED_ALONE};
     engine_embedder(worker->engine, worker->indexing, NULL, &e);
-    return worker->indexing
-               ? e.embedder.embed(&e, &text, 1, vector, NULL)
-               : e.embedder.question(&e, "dead rows", key, NULL, NULL);
+    return worker->indexing ? e.embedder.embed(&e, &text, 1, vector, NULL)
+                            : e.embedder.question(&e, "dead rows", key, NULL);
 }
 
 /* Until it has failed, and then worked again. */

@@ -215,8 +215,8 @@ static void embed_tokens(struct model *model, const char *prefix,
     ids_free(&ids);
 }
 
-/* Those of the text or the question itself, read behind [CLS] and the prefix; among
- * texts of which no tokens are wanted. */
+/* Those of the text itself, read behind [CLS] and the prefix; among texts of which no
+ * tokens are wanted. */
 static void tokens_are_without_prefix(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void tokens_are_without_prefix(void **state)
     struct embed_ids prefix = tokens_of(&b.e.embedder, "passage:");
     assert_in_range(ids.count, 3, MAX_TOKENS);
     float got[MAX_TOKENS * MAX_WIDTH], want[MAX_TOKENS * MAX_WIDTH];
-    float vectors[3 * MAX_WIDTH], key[MAX_WIDTH];
+    float vectors[3 * MAX_WIDTH];
     struct embed_text texts[] = {
         {.ids = ids.ids, .count = 2, .soft = EMBED_ALONE},
         {.ids = ids.ids,
@@ -240,18 +240,6 @@ static void tokens_are_without_prefix(void **state)
     assert_int_equal(b.e.embedder.embed(&b.e, texts, 3, vectors, NULL), 0);
     embed_tokens(b.model, "passage: ", text, 1 + prefix.count, ids.count, want);
     check_near(got, want, ids.count * b.facts.width);
-    struct token_vectors tokens = {0};
-    free(prefix.ids);
-    prefix = tokens_of(&b.e.embedder, "query:");
-    assert_int_equal(b.e.embedder.question(&b.e, text, key, &tokens, NULL), 0);
-    assert_int_equal(tokens.count, ids.count);
-    assert_int_equal(tokens.width, b.facts.width);
-    embed_tokens(b.model, "query: ", text, 1 + prefix.count, ids.count, want);
-    check_near(tokens.vectors, want, ids.count * b.facts.width);
-    struct slice first;
-    assert_int_equal(b.e.embedder.spell(&b.e, ids.ids[0], &first, NULL), 0);
-    assert_true(slice_is(first, " a"));
-    token_vectors_free(&tokens);
     free(ids.ids);
     free(prefix.ids);
     close_both(&b);
@@ -284,8 +272,7 @@ static void encoders_embed_with_their_prefixes(void **state)
     for (size_t i = 0; i < TEXTS; i++) {
         embed_whole(b.model, "passage: ", texts[i], want);
         check_near(got + i * b.facts.width, want, b.facts.width);
-        assert_int_equal(b.e.embedder.question(&b.e, texts[i], got, NULL, NULL),
-                         0);
+        assert_int_equal(b.e.embedder.question(&b.e, texts[i], got, NULL), 0);
         embed_whole(b.model, "query: ", texts[i], want);
         check_near(got, want, b.facts.width);
     }
@@ -363,8 +350,8 @@ static void keys_are_those_of_recall(void **state)
             keys[m * p + i] = (float)((double)keys[m * p + i] / ratio);
     }
     check_near(unit, keys, MEMORIES * p);
-    assert_int_equal(
-        e.embedder.question(&e, "How are rows freed?", key, NULL, NULL), 0);
+    assert_int_equal(e.embedder.question(&e, "How are rows freed?", key, NULL),
+                     0);
     check_unit(key, p);
     model_close(model);
     stop(engine);
@@ -464,12 +451,11 @@ static void questions_overtake_indexing(void **state)
     float key[MAX_WIDTH], want[MAX_WIDTH];
     engine_embedder(indexing.engine, false, NULL, &e);
     assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
-    assert_int_equal(e.embedder.question(&e, "dead rows", want, NULL, NULL), 0);
+    assert_int_equal(e.embedder.question(&e, "dead rows", want, NULL), 0);
     pthread_create(&thread, NULL, index_much, &indexing);
     for (int i = 0; i < 20; i++) {
         usleep(2000);
-        assert_int_equal(e.embedder.question(&e, "dead rows", key, NULL, NULL),
-                         0);
+        assert_int_equal(e.embedder.question(&e, "dead rows", key, NULL), 0);
         check_near(key, want, facts.key_width);
     }
     assert_false(atomic_load(&indexing.done));
@@ -622,7 +608,7 @@ static void *ask_once(void *context)
     float key[MAX_WIDTH];
     engine_embedder(asking->engine, false, NULL, &e);
     atomic_store(&asking->answered,
-                 !e.embedder.question(&e, "dead rows", key, NULL, NULL));
+                 !e.embedder.question(&e, "dead rows", key, NULL));
     return NULL;
 }
 

@@ -6,7 +6,6 @@
 
 #include "memory/vectors/dense.h"
 #include "memory/store/store_internal.h"
-#include "memory/vectors/token_codes.h"
 #include "memory/routing/route.h"
 
 /* ---- What is encoded again ---- */
@@ -111,97 +110,6 @@ static void damaged_vectors_are_made_again(void **state)
     test_library_close(&lib);
 }
 
-/* ---- Codes of tokens ---- */
-
-struct kept_tokens {
-    size_t memories, with; /* memories of the vectors, and those with codes */
-    size_t tokens;         /* of all */
-    bool
-        right; /* each segment begins with the first token of one that was encoded */
-};
-
-static bool begins_with(const struct toy *toy, struct slice codes)
-{
-    bool found = false;
-    for (size_t i = 0; i < toy->encoded && codes.size; i++) {
-        float vector[TOY_WIDTH];
-        struct buf code = {0};
-        toy_token(toy->firsts[i], vector);
-        token_codes_put(vector, 1, TOY_WIDTH, &code);
-        found |= !memcmp(code.data, codes.data, code.size);
-        buf_free(&code);
-    }
-    return found;
-}
-
-static struct kept_tokens kept_tokens(struct test_library *lib,
-                                      const struct toy *toy)
-{
-    struct kept_tokens kept = {.right = true};
-    struct vector_table table;
-    struct store_txn *txn;
-    struct slice value;
-    read_table(lib, &table);
-    assert_int_equal(store_read(lib->store, &txn, NULL), 0);
-    for (uint32_t i = 0; i < table.name_count; i++) {
-        if (store_get_memory_bytes(txn, table.names[i], &value, NULL))
-            continue;
-        kept.memories++;
-        if (store_get_tokens(txn, table.names[i], &value, NULL))
-            continue;
-        kept.with++;
-        kept.tokens += value.size / token_code_size(TOY_WIDTH);
-        kept.right &= begins_with(toy, value);
-    }
-    store_end(txn);
-    vector_table_free(&table);
-    return kept;
-}
-
-/* Made where they are wanted and the model is one that embeds, beside the memories, of
- * which a kept plan keeps none then; vectors that are there serve meanwhile, and stay as
- * they are. */
-static void tokens_are_kept_where_they_are_wanted(void **state)
-{
-    (void)state;
-    struct test_library lib;
-    struct toy toy;
-    struct memories_report report;
-    struct vector_table before, after;
-    struct memory_policy wanted = policies[0];
-    wanted.tokens = true;
-    toy_open(&toy, false);
-    kept_of_test = plan_cache_new(1 << 20);
-    test_library_open(&lib);
-    test_publish(&lib, pages, PAGES);
-    check_update(&lib, &toy, &wanted, SEGMENTS);
-    assert_int_equal(kept_tokens(&lib, &toy).with, 0); /* it writes, too */
-    toy.facts.embeds = true;
-    check_update(&lib, &toy, &policies[0], SEGMENTS);
-    assert_int_equal(kept_tokens(&lib, &toy).with, 0);
-    assert_int_equal(library_refresh(lib.library, NULL), 0);
-    read_table(&lib, &before);
-    assert_int_equal(update(&lib, &toy, &wanted, &report, NULL), 0);
-    struct kept_tokens kept = kept_tokens(&lib, &toy);
-    assert_int_equal(report.encoded, SEGMENTS);
-    assert_int_equal(kept.memories, SEGMENTS);
-    assert_int_equal(kept.with, SEGMENTS);
-    assert_int_equal(kept.tokens, report.encoded_tokens - 1); /* "with" */
-    assert_true(kept.right);
-    read_table(&lib, &after);
-    assert_true(hash_equal(before.policy, after.policy));
-    assert_int_equal(before.row_count, after.row_count);
-    assert_memory_equal(before.keys, after.keys,
-                        before.row_count * TOY_WIDTH * sizeof(float));
-    assert_int_equal(update(&lib, &toy, &wanted, &report, NULL), 0);
-    assert_false(report.changed);
-    vector_table_free(&before);
-    vector_table_free(&after);
-    test_library_close(&lib);
-    plan_cache_free(kept_of_test);
-    kept_of_test = NULL;
-}
-
 /* A model made to embed reads the titles that a segment stands under; a new title is read
  * before all that it is over, also where the last plan is kept. */
 static void embedded_segments_have_headings(void **state)
@@ -255,56 +163,6 @@ static void headings_are_tokenized_once(void **state)
     assert_int_equal(report.encoded, report.segments);
     /* "A: ", "A: A1", "A: " and "manual: "; nothing stands over the manual */
     assert_int_equal(toy.tokenized, report.segments + 4);
-    test_library_close(&lib);
-}
-
-/* Codes of the next version under a name that has some of this one. */
-static void put_other_version(struct test_library *lib)
-{
-    struct vector_table table;
-    struct store_txn *txn;
-    unsigned char key[TOKENS_KEY];
-    uint32_t i = 0;
-    read_table(lib, &table);
-    assert_int_equal(store_write(lib->store, &txn, NULL), 0);
-    while (!store_has_tokens(txn, table.names[i]))
-        i++;
-    tokens_key(key, table.names[i]);
-    key[TOKENS_KEY - 1]++;
-    assert_int_equal(table_put(txn, TABLE_TOKENS,
-                               (struct slice){(const char *)key, sizeof key},
-                               slice_of("codes"), NULL),
-                     0);
-    assert_int_equal(store_commit(txn, NULL), 0);
-    vector_table_free(&table);
-}
-
-static void an_edit_makes_tokens_of_its_segment(void **state)
-{
-    (void)state;
-    struct test_library lib;
-    struct toy toy;
-    struct test_page edited[PAGES];
-    struct memory_policy wanted = policies[0];
-    wanted.tokens = true;
-    toy_open(&toy, false);
-    toy.facts.embeds = true;
-    test_library_open(&lib);
-    test_publish(&lib, pages, PAGES);
-    check_update(&lib, &toy, &wanted, SEGMENTS);
-    memcpy(edited, pages, sizeof pages);
-    edited[0].nodes[2].text = "second text|a2c goes on with others";
-    test_publish(&lib, edited, PAGES);
-    check_update(&lib, &toy, &wanted, 1);
-    put_other_version(&lib);
-    assert_int_equal(store_collect(lib.store, NULL), 0);
-    struct kept_tokens kept = kept_tokens(&lib, &toy);
-    assert_int_equal(kept.with, kept.memories);
-    struct store_pages pages_of;
-    assert_int_equal(store_pages(lib.store, true, &pages_of, NULL), 0);
-    for (size_t t = 0; t < pages_of.count; t++)
-        if (!strcmp(pages_of.tables[t].name, "tokens"))
-            assert_int_equal(pages_of.tables[t].entries, kept.memories);
     test_library_close(&lib);
 }
 
@@ -751,10 +609,8 @@ int main(void)
         cmocka_unit_test(an_edit_encodes_its_segment_and_the_ancestors),
         cmocka_unit_test(what_is_current_is_left_alone),
         cmocka_unit_test(damaged_vectors_are_made_again),
-        cmocka_unit_test(tokens_are_kept_where_they_are_wanted),
         cmocka_unit_test(embedded_segments_have_headings),
         cmocka_unit_test(headings_are_tokenized_once),
-        cmocka_unit_test(an_edit_makes_tokens_of_its_segment),
         cmocka_unit_test(another_policy_encodes_what_it_concerns),
         cmocka_unit_test(what_was_encoded_stays),
         cmocka_unit_test(failures_put_nothing_in_place),

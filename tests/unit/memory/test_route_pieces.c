@@ -101,7 +101,25 @@ static void assert_match(const struct route_result *result, const char *title,
                          double expected)
 {
     const struct route_hit *hit = hit_of(result, title);
-    assert_true(fabs(hit->tokens.score - expected) < 1e-6);
+    assert_true(fabs(hit->pieces.score - expected) < 1e-6);
+}
+
+/* Not in other modes, with weights of one's own, or while a question is being typed. */
+static void assert_not_compared(struct house *house,
+                                const struct route_request *request,
+                                const struct route_result *without)
+{
+    for (int i = 0; i < 3; i++) {
+        struct route_request other = *request;
+        if (i == 0)
+            other.mode = ROUTE_LEXICAL;
+        other.weights = i == 1 ? &without->weights : NULL;
+        other.typing = i == 2;
+        struct route_result result = routed(house, &other);
+        assert_true(result.count > 1);
+        assert_int_equal(result.hits[0].pieces.rank, 0);
+        route_result_free(&result);
+    }
 }
 
 /* "Leak" weighs three times what "valve" does, and more as three of the sections have
@@ -132,6 +150,7 @@ static void the_nearest_pieces_decide(void **state)
     assert_match(&with, "Three", (valve + leak * 0.8) / all);
     assert_match(&with, "drip", (valve + leak * 0.8) / all);
     assert_int_equal(with.count, without.count);
+    assert_int_equal(with.hits[0].pieces.rank, 1);
     assert_true(hit_of(&with, "Three") < with.hits + 2);
     assert_true(hit_of(&with, "drip") < with.hits + 2);
     for (size_t i = 0; i < with.count; i++)
@@ -150,10 +169,11 @@ static void the_nearest_pieces_decide(void **state)
     assert_match(&with, "One", (valve + other) / (valve + leak + other));
     route_result_free(&with);
     request.context = NULL;
+    assert_not_compared(&house, &request, &without);
     fails = ERR_MODEL; /* the order is that of before */
     with = routed(&house, &request);
     assert_int_equal(with.hits[0].node, without.hits[0].node);
-    assert_int_equal(with.hits[0].tokens.rank, 0);
+    assert_int_equal(with.hits[0].pieces.rank, 0);
     route_result_free(&with);
     route_result_free(&without);
     pieces_unref(request.pieces);

@@ -73,16 +73,6 @@ static inline int toy_tokenize(void *context, struct slice text,
     return 0;
 }
 
-/* Of all words it remembers one. */
-static inline int toy_spell(void *context, int32_t id, struct slice *ret,
-                            struct err *err)
-{
-    (void)context;
-    (void)err;
-    *ret = slice_of(id == toy_id("with", 4) ? " With" : " x");
-    return 0;
-}
-
 static inline void toy_embed_one(const struct embed_text *text, float *ret)
 {
     uint64_t seed = hash_bytes64(text->ids, text->count * sizeof *text->ids) +
@@ -92,15 +82,6 @@ static inline void toy_embed_one(const struct embed_text *text, float *ret)
         if (text->soft == EMBED_RECALL)
             ret[i] += text->recall[i] / 2;
     }
-}
-
-/* A token's own vector, whatever stands around it. */
-static inline void toy_token(int32_t id, float *ret)
-{
-    uint64_t seed = (uint64_t)id;
-    for (size_t i = 0; i < TOY_WIDTH; i++)
-        ret[i] = (float)unit_below(&seed, 2001) / 1000 - 1;
-    vector_unit(ret, TOY_WIDTH);
 }
 
 static inline int toy_embed(void *context, const struct embed_text *texts,
@@ -113,8 +94,6 @@ static inline int toy_embed(void *context, const struct embed_text *texts,
     for (size_t i = 0; i < count; i++) {
         assert_true(texts[i].count <= toy->facts.context);
         toy_embed_one(&texts[i], ret + i * TOY_WIDTH);
-        for (size_t t = 0; t < texts[i].count && texts[i].ret_tokens; t++)
-            toy_token(texts[i].ids[t], texts[i].ret_tokens + t * TOY_WIDTH);
         if (texts[i].soft == EMBED_SUMMARY)
             toy->summaries++;
         else if (toy->encoded < TOY_MAX)
@@ -198,7 +177,6 @@ static inline void toy_open(struct toy *toy, bool recalls)
                         .embedder = {.context = toy,
                                      .facts = toy_facts,
                                      .tokenize = toy_tokenize,
-                                     .spell = toy_spell,
                                      .embed = toy_embed,
                                      .recall = toy_recall,
                                      .aggregate = toy_mean,
