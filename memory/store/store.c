@@ -21,8 +21,6 @@
  *   segments   hash of what was cut 16      -> as segment.c draws them
  *   memories   hash of what was encoded 16  -> as kernels/q8.h draws them; those of
  *                                              earlier versions f16 each value
- *   tokens     hash of what was encoded 16, -> codes of its tokens, as
- *              version of the codes u8         memory/vectors/token_codes.h has them
  *   vectors    manual u32; manual u32, "d"  -> as store_vector_table.c draws them:
  *                                              base; delta
  *   makings    what unfinished work has made: as store_unfinished.c draws them

@@ -233,18 +233,6 @@ bool store_is_memory(struct slice value, float *ret, size_t width);
 /* Whether store_get_memory would give one: what is damaged is encoded again. */
 bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width);
 
-/* The codes of the tokens that a memory was made of (memory/vectors/token_codes.h), under its
- * name; collected with it.  ERR_NOT_FOUND: none were kept.  The slice is valid until the
- * transaction writes or ends. */
-int store_put_tokens(struct store_txn *txn, struct hash128 name,
-                     struct slice codes, struct err *err);
-int store_get_tokens(struct store_txn *txn, struct hash128 name,
-                     struct slice *ret_codes, struct err *err);
-/* Whether there are any, and whether there is a memory of that name: values are not looked
- * at, which of all of a manual would take as long as reading them. */
-bool store_has_tokens(struct store_txn *txn, struct hash128 name);
-bool store_has_memory_value(struct store_txn *txn, struct hash128 name);
-
 /* Replaces the manual's vectors and counts `manual.vectors` up; the making of
  * its segments and memories is done.
  * ERR_NOT_FOUND: no such manual. */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "memory/store/store_internal.h"
-#include "memory/vectors/token_codes.h"
 #include "memory/vectors/vectors.h"
 
 enum { BATCH = 2000 };
@@ -174,24 +173,17 @@ static bool keep_made_of(const struct references *refs, const char *key)
     return refs->unknown || has_name(&refs->made_of, key);
 }
 
-/* Of this version; nobody reads others. */
-static bool keep_tokens(const struct references *refs, const char *key)
-{
-    return keep_made_of(refs, key) &&
-           key[TOKENS_KEY - 1] == TOKEN_CODES_VERSION;
-}
-
 /* The first `group` bytes of a key decide; a group that is kept is skipped. */
+enum { MAX_GROUP = 16 };
 static const struct {
     int table;
     size_t group;
     bool (*keep)(const struct references *refs, const char *key);
 } collected[] = {
-    {TABLE_FILES, 4, keep_of_manual},        {TABLE_VECTORS, 4, keep_of_manual},
-    {TABLE_UNFINISHED, 4, keep_of_manual},   {TABLE_OUTLINES, 12, keep_outline},
-    {TABLE_POSTINGS, 8, keep_postings},      {TABLE_TREES, 16, keep_tree},
-    {TABLE_SEGMENTS, 16, keep_made_of},      {TABLE_MEMORIES, 16, keep_made_of},
-    {TABLE_TOKENS, TOKENS_KEY, keep_tokens},
+    {TABLE_FILES, 4, keep_of_manual},      {TABLE_VECTORS, 4, keep_of_manual},
+    {TABLE_UNFINISHED, 4, keep_of_manual}, {TABLE_OUTLINES, 12, keep_outline},
+    {TABLE_POSTINGS, 8, keep_postings},    {TABLE_TREES, 16, keep_tree},
+    {TABLE_SEGMENTS, 16, keep_made_of},    {TABLE_MEMORIES, 16, keep_made_of},
 };
 
 enum { COLLECTED = sizeof collected / sizeof collected[0] };
@@ -214,7 +206,7 @@ static int note_next(struct table_cursor *cursor, size_t which,
                      struct slice *key, struct err *err)
 {
     size_t group = collected[which].group;
-    char next[TOKENS_KEY];
+    char next[MAX_GROUP];
     struct slice value;
     if (key->size < group || !collected[which].keep(refs, key->data)) {
         buf_put_string(&doomed->keys, *key);

@@ -12,9 +12,10 @@
 #include "memory/store/store_internal.h"
 
 enum {
-    SCHEMA = 7,        /* with it comes the table of tokens */
+    SCHEMA = 8,        /* with it goes the table of tokens, of schema 7 */
     SUMS_SCHEMA = 6,   /* from then on values have checksums */
     OLDEST_SCHEMA = 1, /* that is read as it is */
+    DROPPED = 1,       /* tables that are opened to be dropped */
     MAX_READERS = 126
 };
 
@@ -25,8 +26,8 @@ static const uint64_t default_map = (uint64_t)256 << 30;
 #endif
 
 const char *const table_names[TABLES] = {
-    "meta",     "manuals",  "files",   "trees",   "outlines", "postings",
-    "segments", "memories", "vectors", "makings", "tokens"};
+    "meta",     "manuals",  "files",    "trees",   "outlines",
+    "postings", "segments", "memories", "vectors", "makings"};
 
 int store_error(int mdb_code, const char *what, struct err *err)
 {
@@ -84,10 +85,11 @@ static int check_schema(struct store_env *env, MDB_txn *txn, struct err *err)
 
 /* A table of another kind would have LMDB follow pointers of which there are
  * none. */
-static int open_table(MDB_txn *txn, int table, unsigned make, MDB_dbi *ret)
+static int open_table(MDB_txn *txn, const char *name, unsigned make,
+                      MDB_dbi *ret)
 {
     unsigned flags = 0;
-    int rc = mdb_dbi_open(txn, table_names[table], make, ret);
+    int rc = mdb_dbi_open(txn, name, make, ret);
     if (!rc)
         rc = mdb_dbi_flags(txn, *ret, &flags);
     return rc ? rc : flags ? MDB_CORRUPTED : 0;
@@ -102,7 +104,7 @@ static int find_tables(struct store_env *env, MDB_txn *txn, struct err *err)
     size_t found = 0;
     int rc = mdb_stat(txn, NAMES, &stat), code = 0;
     for (int t = 0; t < TABLES && !rc && !code; t++) {
-        rc = open_table(txn, t, 0, &env->tables[t]);
+        rc = open_table(txn, table_names[t], 0, &env->tables[t]);
         found += !rc;
         if (!rc && t == TABLE_META)
             code = check_schema(env, txn, err);
@@ -129,11 +131,23 @@ static uint32_t schema_of(const struct store_env *env, MDB_txn *txn)
     return schema;
 }
 
+/* Codes of tokens, by which nobody puts results in order any more. */
+static int drop_tokens(MDB_txn *txn)
+{
+    MDB_dbi table;
+    int rc = open_table(txn, "tokens", 0, &table);
+    if (!rc)
+        rc = mdb_drop(txn, table, 1);
+    return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
 static int make_tables(struct store_env *env, MDB_txn *txn, struct err *err)
 {
     int rc = 0, code = 0;
     for (int t = 0; t < TABLES && !rc; t++)
-        rc = open_table(txn, t, MDB_CREATE, &env->tables[t]);
+        rc = open_table(txn, table_names[t], MDB_CREATE, &env->tables[t]);
+    if (!rc)
+        rc = drop_tokens(txn);
     if (rc)
         return store_error(rc, "cannot open a table", err);
     uint32_t schema = schema_of(env, txn);
@@ -205,7 +219,7 @@ int env_open(const char *folder, uint64_t max_bytes, unsigned flags,
     }
     env->guard = -1;
     mdb_env_set_mapsize(env->mdb, max_bytes ? max_bytes : default_map);
-    mdb_env_set_maxdbs(env->mdb, TABLES);
+    mdb_env_set_maxdbs(env->mdb, TABLES + DROPPED);
     mdb_env_set_maxreaders(env->mdb, MAX_READERS);
     mdb_env_set_assert(env->mdb, trap_on_assert);
     guard_install();
@@ -493,12 +507,6 @@ int table_get(struct store_txn *txn, int table, struct slice key,
         return code ? code : sum_error(txn, table, err);
     *ret_value = value;
     return 0;
-}
-
-bool table_has(struct store_txn *txn, int table, struct slice key)
-{
-    MDB_val k = {key.size, (void *)(uintptr_t)key.data}, v;
-    return !trap_get(txn, txn->env->tables[table], &k, &v);
 }
 
 int table_get_lenient(struct store_txn *txn, int table, struct slice key,

@@ -20,8 +20,8 @@ enum table {
     TABLE_MEMORIES,
     TABLE_VECTORS,
     TABLE_UNFINISHED,
-    TABLE_TOKENS, /* a table keeps its number: checksums are made with it */
-    TABLES
+    TABLES /* checksums are made with these numbers; with 10 those of codes of
+              tokens, until schema 8 */
 };
 
 extern const char *const table_names[TABLES];
@@ -130,10 +130,6 @@ int guard_check_size(MDB_env *env, const char *folder, struct err *err);
 /* The file was removed, or another one has taken its place. */
 bool guard_is_gone(MDB_env *env);
 
-/* store_memories.c: the key of a memory's tokens: its name, and the version of the codes. */
-enum { TOKENS_KEY = 17 };
-struct slice tokens_key(unsigned char key[TOKENS_KEY], struct hash128 name);
-
 /* store_sums.c: checksums of values. */
 enum { SUM_BYTES = 4 };
 bool table_has_sums(int table);
@@ -155,7 +151,6 @@ int table_get(struct store_txn *txn, int table, struct slice key,
               struct slice *ret_value, struct err *err);
 
 /* Whether there is a value, which is not looked at. */
-bool table_has(struct store_txn *txn, int table, struct slice key);
 
 /* The same; a value without its sum is empty, its data NULL. */
 int table_get_lenient(struct store_txn *txn, int table, struct slice key,

@@ -4,7 +4,6 @@
 #include "kernels/half.h"
 #include "kernels/q8.h"
 #include "memory/store/store_internal.h"
-#include "memory/vectors/token_codes.h"
 
 static struct slice name_key(unsigned char key[16], struct hash128 name)
 {
@@ -107,43 +106,6 @@ bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width)
     bool whole = memory_read(value, numbers, width);
     free(numbers);
     return whole;
-}
-
-struct slice tokens_key(unsigned char key[TOKENS_KEY], struct hash128 name)
-{
-    hash_write(name, key);
-    key[TOKENS_KEY - 1] = TOKEN_CODES_VERSION;
-    return (struct slice){(const char *)key, TOKENS_KEY};
-}
-
-int store_put_tokens(struct store_txn *txn, struct hash128 name,
-                     struct slice codes, struct err *err)
-{
-    unsigned char key[TOKENS_KEY];
-    return table_put(txn, TABLE_TOKENS, tokens_key(key, name), codes, err);
-}
-
-int store_get_tokens(struct store_txn *txn, struct hash128 name,
-                     struct slice *ret_codes, struct err *err)
-{
-    unsigned char key[TOKENS_KEY];
-    int code =
-        table_get(txn, TABLE_TOKENS, tokens_key(key, name), ret_codes, err);
-    return code == ERR_NOT_FOUND
-               ? err_set(err, code, "no codes of that memory's tokens")
-               : code;
-}
-
-bool store_has_tokens(struct store_txn *txn, struct hash128 name)
-{
-    unsigned char key[TOKENS_KEY];
-    return table_has(txn, TABLE_TOKENS, tokens_key(key, name));
-}
-
-bool store_has_memory_value(struct store_txn *txn, struct hash128 name)
-{
-    unsigned char key[16];
-    return table_has(txn, TABLE_MEMORIES, name_key(key, name));
 }
 
 /* The base's key, and a byte more for the delta's. */

@@ -420,6 +420,7 @@ def the_included_pieces_order_what_a_model_with_layers_finds():
         hit = first_hit(h, "what do zebras eat")
         check(hit["pieces"]["rank"] == 1 and 0.5 < hit["pieces"]["score"] < 1 and hit["dense"]["rank"], hit)
         check(h.json("search", "zebras")["model"] == "encoder", "whose memories")
+        check("tokens" not in h.json("status")["store"]["tables"], "nothing is stored of tokens")
         h.run("daemon", "--stop")
         os.remove(nib)
         hit = first_hit(h, "what do zebras eat")

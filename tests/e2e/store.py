@@ -14,7 +14,7 @@ from e2e.house import FEW, check, house, test
 
 STORES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/stores")
 FIXTURE = "/tmp/lectern-fixture"  # the manual of all these stores
-SCHEMA = 7
+SCHEMA = 8
 PAGE, LEAF, OVERFLOW, BIG = 4096, 2, 4, 1
 ZSTD = b"\x28\xb5\x2f\xfd"
 

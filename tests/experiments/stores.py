@@ -4,7 +4,8 @@
     stores.py BUILD-FOLDER SCHEMA [MODEL]
 
 BUILD-FOLDER holds lecternd, lectern and lectern-parse of the version that has the schema: of 1 the commit
-before 9609ca7, of 2 that before f237caf, of 3 that before 588d864, of 4 that before 4e5d424, of 5 958a14e, of 6 fa5c29c.
+before 9609ca7, of 2 that before f237caf, of 3 that before 588d864, of 4 that before 4e5d424, of 5 958a14e, of 6 fa5c29c,
+of 7, by a model made to embed, 6d02b278.
 MODEL is a folder by which memories are made (versions of schema 1 made none).  A store that was made is
 never made again: that it opens is the point.
 """

@@ -173,25 +173,6 @@ static void check_memory(struct verification *v, struct hash128 name,
     doom_name(v, TABLE_MEMORIES, name);
 }
 
-/* Without them late interaction passes the segment over until they are made again. */
-static int check_tokens(struct verification *v, struct store_txn *txn,
-                        struct hash128 name, struct err *err)
-{
-    unsigned char bytes[TOKENS_KEY];
-    struct slice key = tokens_key(bytes, name), value;
-    char text[33];
-    int code = table_get_lenient(txn, TABLE_TOKENS, key, &value, err);
-    if (code)
-        return code == ERR_NOT_FOUND ? 0 : code;
-    if (value.data)
-        return 0;
-    name_text(name, text);
-    verify_fault(v, TABLE_TOKENS, REMEDY_REPAIR, text,
-                 "the codes of a memory's tokens are damaged");
-    verify_doom(v, TABLE_TOKENS, key);
-    return 0;
-}
-
 static int check_name(struct verification *v, struct store_txn *txn,
                       struct hash128 name, struct width *width, struct err *err)
 {
@@ -203,7 +184,7 @@ static int check_name(struct verification *v, struct store_txn *txn,
     int code = table_get_lenient(txn, TABLE_MEMORIES, key, &value, err);
     if (!code) {
         check_memory(v, name, value, width);
-        return check_tokens(v, txn, name, err);
+        return 0;
     }
     if (code != ERR_NOT_FOUND)
         return code;

@@ -603,43 +603,6 @@ static void damaged_memories_are_encoded_again(void **state)
     check_clean(h);
 }
 
-/* Codes of the first memory's tokens, whose checksum is wrong. */
-static void put_damaged_tokens(struct house *h, struct hash128 *ret_name)
-{
-    struct buf key = {0}, value = {0};
-    unsigned char bytes[TOKENS_KEY];
-    char wrong[] = "codes and a sum that is none";
-    struct store_txn *txn;
-    find_record(h, TABLE_MEMORIES, 0, &key, &value);
-    *ret_name = hash_read((const unsigned char *)key.data);
-    struct slice name = tokens_key(bytes, *ret_name);
-    MDB_val k = {name.size, bytes}, v = {sizeof wrong, wrong};
-    assert_int_equal(store_write(h->store, &txn, NULL), 0);
-    assert_int_equal(
-        mdb_put(txn->mdb, txn->env->tables[TABLE_TOKENS], &k, &v, 0), 0);
-    assert_int_equal(store_commit(txn, NULL), 0);
-    buf_free(&key);
-    buf_free(&value);
-}
-
-/* They are dropped, whatever else is made again. */
-static void damaged_tokens_are_dropped(void **state)
-{
-    struct house *h = *state;
-    struct hash128 name;
-    struct store_txn *txn;
-    put_damaged_tokens(h, &name);
-    check_named(h, TABLE_TOKENS, "damaged");
-    struct verify_report report = verified(h, true, true);
-    assert_int_equal(report.fault_count, 1);
-    verify_report_free(&report);
-    assert_int_equal(store_read(h->store, &txn, NULL), 0);
-    assert_false(store_has_tokens(txn, name));
-    assert_true(store_has_memory_value(txn, name));
-    store_end(txn);
-    check_clean(h);
-}
-
 static void make_halves(const float *values, struct buf *ret)
 {
     for (int i = 0; i < TOY_WIDTH; i++) {
@@ -862,7 +825,6 @@ int main(void)
         IN_HOUSE(broken_memories_are_named),
         IN_HOUSE(memories_of_two_versions_are_of_one_width),
         IN_HOUSE(damaged_memories_are_encoded_again),
-        IN_HOUSE(damaged_tokens_are_dropped),
         IN_HOUSE(broken_vectors_are_named),
         cmocka_unit_test_setup_teardown(keys_that_are_memories_are_compared,
                                         open_simple_house, close_house),
