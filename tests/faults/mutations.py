@@ -157,12 +157,16 @@ TABLE = {
         ("names are not looked at", "memory/pack/pack_check.c", "fine = fine && (unsigned char)name[i] >= ' ' && name[i] != 127;", "",
          [unit("memory/test_pack")]),
         ("texts need not be UTF-8", "memory/pack/pack_check.c", "return text_is_utf8(text.data, text.size);", "(void)text; return true;",
+         [unit("memory/test_pack")]),
+        ("what follows its vectors is not looked at", "memory/pack/pack_body.c", "    in->failed |= !count;", "    in->failed = false; in->at = in->size;",
          [unit("memory/test_pack")])],
     "a store of another time is opened or refused": [
         ("a later one is opened", "memory/store/store_env.c", "if (schema < OLDEST_SCHEMA || schema > SCHEMA)", "if (schema < OLDEST_SCHEMA)",
          [unit("memory/test_store"), e2e("store")]),
         ("an older one is not brought to this schema", "memory/store/store_env.c", "return schema < SCHEMA ? ERR_NOT_FOUND : 0;", "return 0;",
          [unit("memory/test_sums"), unit("memory/test_store"), e2e("store")]),
+        ("it keeps a table that nobody knows any more", "memory/store/store_env.c", "        rc = drop_tokens(txn);", "        rc = 0;",
+         [unit("memory/test_store"), e2e("store")]),
         ("it gets no sums", "memory/store/store_sums.c", "            rc = add_to_all(cursor, t);", "            rc = 0;",
          [unit("memory/test_sums")])],
 }
