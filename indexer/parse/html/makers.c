@@ -314,6 +314,34 @@ static bool is_of_sources(const xmlNode *element)
             classes_has(element, "reference"));
 }
 
+/* The nearest box of that class around it, or NULL. */
+static const xmlNode *box_around(const xmlNode *element, const char *class)
+{
+    enum { MAX_UP = 8 };
+    const xmlNode *box = element->parent;
+    for (int i = 0; i < MAX_UP && dom_is_element(box); i++, box = box->parent)
+        if (dom_tag(box) == GUMBO_TAG_DIV && classes_has(box, class))
+            return box;
+    return NULL;
+}
+
+/* A heading in what is said of a member is a label there. */
+static bool is_doxygen_label(const xmlNode *heading)
+{
+    return box_around(heading, "memdoc") != NULL;
+}
+
+/* Its own headings stand below "Detailed Description", which is h2 as its members are. */
+static int doxygen_level(const xmlNode *heading)
+{
+    int level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
+    const xmlNode *text = box_around(heading, "textblock");
+    const xmlNode *above = text ? dom_element_before(text) : NULL;
+    if (!above || !classes_has(above, "groupheader"))
+        return 0;
+    return level > 4 ? 6 : level + 2;
+}
+
 /* ---- fpdoc ---- */
 
 bool makers_is_pop_up(const xmlNode *link)
@@ -605,7 +633,7 @@ void makers_apply(const xmlNode *element, struct rule *rule)
     if (element->properties || heading || rule->part == PART_LIST)
         scaladoc(element, rule);
     if (heading && (is_docfx_label(element) || is_typedoc_label(element) ||
-                    is_jsdoc_label(element)))
+                    is_jsdoc_label(element) || is_doxygen_label(element)))
         rule->part = PART_BLOCK;
     if (makers_is_contents(element) || is_local_contents(element, rule->part))
         rules_skip(rule, "contents");
@@ -616,5 +644,6 @@ void makers_apply(const xmlNode *element, struct rule *rule)
 int makers_level(const xmlNode *heading)
 {
     int level = natural_docs_level(heading);
+    level = level ? level : doxygen_level(heading);
     return level ? level : linuxdoc_level(heading);
 }

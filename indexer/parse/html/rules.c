@@ -136,10 +136,14 @@ static const char *chrome_id(const char *id)
 {
     static const struct {
         const char *id, *why;
-    } ids[] = {{"column2", "contents"},    {"footer", "footer"},
-               {"footer-text", "footer"},  {"gtoc", "navigation"},
+    } ids[] = {{"MSearchResultsWindow", "control"}, /* Doxygen */
+               {"column2", "contents"},
+               {"footer", "footer"},
+               {"footer-text", "footer"},
+               {"gtoc", "navigation"},
                {"mathjaxlink", "control"}, /* GAPDoc */
-               {"toc", "contents"},        {"table-of-contents", "contents"},
+               {"toc", "contents"},
+               {"table-of-contents", "contents"},
                {"versioninfo", "footer"}};
     if (!id)
         return NULL;
