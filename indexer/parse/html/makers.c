@@ -95,7 +95,7 @@ static void haddock(const xmlNode *element, struct rule *rule)
 }
 
 /* <pre><span class="hs-pragma">, with an empty anchor for each line. */
-bool makers_is_listing(const xmlNode *code)
+static bool is_haddock_listing(const xmlNode *code)
 {
     const xmlNode *first = dom_element_from(code->children);
     const xmlNode *second = first ? dom_element_from(first->next) : NULL;
@@ -312,6 +312,19 @@ static bool is_of_sources(const xmlNode *element)
     return link && dom_tag(link) == GUMBO_TAG_A && classes_has(link, "el") &&
            (classes_has(element, "definition") ||
             classes_has(element, "reference"));
+}
+
+/* A listing of a file, whatever that is called: its lines are numbered from the first. */
+static bool is_doxygen_listing(const xmlNode *box)
+{
+    const xmlNode *line =
+        classes_has(box, "fragment") && classes_has(box->parent, "contents")
+            ? dom_element_from(box->children)
+            : NULL;
+    const xmlNode *anchor = line && classes_has(line, "line")
+                                ? dom_element_from(line->children)
+                                : NULL;
+    return anchor && dom_tag(anchor) == GUMBO_TAG_A && has_id(anchor, "l00001");
 }
 
 /* The nearest box of that class around it, or NULL. */
@@ -608,7 +621,31 @@ static bool is_local_contents(const xmlNode *element, enum part part)
            is_called_contents(heading) && is_local(element);
 }
 
+/* ---- ocamldoc: the signature of a module or class once more, without a word ---- */
+
+static bool is_ocaml_listing(const xmlNode *code)
+{
+    static const char *const words[] = {"keyword", "keywordsign", "constructor",
+                                        NULL};
+    const xmlNode *first = dom_element_from(code->children);
+    while (first && dom_tag(first) == GUMBO_TAG_BR)
+        first = dom_element_from(first->next);
+    return dom_tag(code->parent) == GUMBO_TAG_BODY &&
+           classes_has(code, "code") && !dom_element_before(code) &&
+           !dom_element_from(code->next) && first && has_one_of(first, words);
+}
+
 /* ---- All of them ---- */
+
+bool makers_is_listing(const xmlNode *code)
+{
+    switch (dom_tag(code)) {
+    case GUMBO_TAG_PRE: return is_haddock_listing(code);
+    case GUMBO_TAG_DIV: return is_doxygen_listing(code);
+    case GUMBO_TAG_CODE: return is_ocaml_listing(code);
+    default: return false;
+    }
+}
 
 void makers_apply(const xmlNode *element, struct rule *rule)
 {

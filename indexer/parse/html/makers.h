@@ -22,7 +22,7 @@ bool makers_is_contents(const xmlNode *element);
  * stands elsewhere, and nothing that stands below. */
 bool makers_is_of_member(const xmlNode *cell);
 
-/* A page that is nothing but a program's source: Haddock's. */
+/* Is its page nothing but a program's source: Haddock's, Doxygen's, ocamldoc's? */
 bool makers_is_listing(const xmlNode *code);
 
 /* Is it the <meta> that says that this tool made the page? */

@@ -2,6 +2,13 @@
 
 /* References that tools make of a program's source. */
 
+static void expect_made(const char *html, bool made)
+{
+    struct tree *tree = parse(html);
+    assert_int_equal(tree->page.role, made ? PAGE_MADE : PAGE_CONTENT);
+    tree_free(tree);
+}
+
 /* Headings in what is said of a member part it neither from its words nor from those
  * that follow; those of a group's text stand below "Detailed Description". */
 static void test_doxygen_headings(void **state)
@@ -24,10 +31,39 @@ static void test_doxygen_headings(void **state)
            "##* shut()\nparagraph: Shuts it.\n");
 }
 
+/* Whatever the file is called: short names are numbers. */
+static void test_listings(void **state)
+{
+    (void)state;
+    static const char line[] =
+        "<div class=fragment><div class=line><a id=l00001></a><span "
+        "class=lineno> 1</span>int open();</div></div>";
+    struct buf page = {0};
+    buf_printf(&page, "<div class=title>a.h</div><div class=contents>%s</div>",
+               line);
+    expect_made(page.data, true);
+    buf_clear(&page);
+    buf_printf(&page, "<div class=contents><div class=textblock>%s</div></div>",
+               line);
+    expect_made(page.data, false);
+    buf_free(&page);
+    expect_made("<body>\n<code class=code><span class=keyword>sig</span> <span "
+                "class=keyword>val</span> a : int <span class=keyword>end"
+                "</span></code></body>",
+                true); /* ocamldoc */
+    expect_made("<body>\n<code class=code>int <span class=keywordsign>-&gt;"
+                "</span> int</code></body>",
+                true);
+    expect_made("<body>\n<code class=code><span class=keyword>val</span></code>"
+                "<p>It pumps.</body>",
+                false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_doxygen_headings),
+        TEST(test_listings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
