@@ -401,31 +401,57 @@ static void fpdoc(const xmlNode *element, struct rule *rule)
 
 /* ---- Javadoc: tables of what stands below, and of what other classes have ---- */
 
-/* From Java 14 on a section, before that an item whose anchor is called with dots. */
+/* Does the name begin so, dots or underscores? */
+static bool is_called(const char *name, const char *start, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (name[i] != start[i] && !(name[i] == '_' && start[i] == '.'))
+            return false;
+    return true;
+}
+
+/* "method.summary", and as groovydoc and Java before 8 have it "method_summary". */
+static bool is_anchor_of_summary(const xmlNode *anchor)
+{
+    static const char *const kinds[] = {"annotation.type.member",
+                                        "constructor",
+                                        "element",
+                                        "enum.constant",
+                                        "field",
+                                        "method",
+                                        "property",
+                                        NULL};
+    static const char summary[] = ".summary";
+    if (dom_tag(anchor) != GUMBO_TAG_A)
+        return false;
+    const char *name = dom_attribute(anchor, "id");
+    if (!name)
+        name = dom_attribute(anchor, "name");
+    for (size_t i = 0; name && kinds[i]; i++) {
+        size_t kind = strlen(kinds[i]);
+        if (is_called(name, kinds[i], kind) &&
+            is_called(name + kind, summary, sizeof summary))
+            return true;
+    }
+    return false;
+}
+
+/* From Java 14 on a section, before that an item with such an anchor, and before that a
+ * table behind one. */
 static bool is_javadoc_summary(const xmlNode *element)
 {
     static const char *const sections[] = {
         "constructor-summary", "enum-constant-summary", "field-summary",
         "method-summary", NULL};
-    static const char *const anchors[] = {
-        "constructor.summary", "enum.constant.summary", "field.summary",
-        "method.summary", NULL};
     int tag = dom_tag(element);
     if (tag == GUMBO_TAG_SECTION)
         return has_one_of(element, sections);
-    const xmlNode *anchor =
-        tag == GUMBO_TAG_LI && classes_has(element, "blockList")
-            ? dom_element_from(element->children)
-            : NULL;
-    if (!anchor || dom_tag(anchor) != GUMBO_TAG_A)
-        return false;
-    const char *name = dom_attribute(anchor, "id");
-    if (!name)
-        name = dom_attribute(anchor, "name");
-    for (size_t i = 0; name && anchors[i]; i++)
-        if (!strcmp(name, anchors[i]))
-            return true;
-    return false;
+    const xmlNode *anchor = NULL;
+    if (tag == GUMBO_TAG_TABLE)
+        anchor = dom_element_before(element);
+    else if (tag == GUMBO_TAG_LI && classes_has(element, "blockList"))
+        anchor = dom_element_from(element->children);
+    return anchor && is_anchor_of_summary(anchor);
 }
 
 /* From Java 16 on the first cells of all tables are called alike. */
@@ -443,6 +469,26 @@ bool makers_is_of_member(const xmlNode *cell)
     return dom_tag(box) == GUMBO_TAG_TABLE &&
            (classes_has(box, "providesSummary") ||
             classes_has(box, "usesSummary"));
+}
+
+/* Before Java 7 a table, below a link that skips it. */
+static bool is_javadoc_bar(const xmlNode *table)
+{
+    const xmlNode *link =
+        dom_tag(table) == GUMBO_TAG_TABLE ? dom_element_before(table) : NULL;
+    const char *url = link ? dom_attribute(link, "href") : NULL;
+    return url && slice_starts(slice_of(url), slice_of("#skip-navbar_"));
+}
+
+/* There its package stands above a class's name, within the heading. */
+static bool is_package_above(const xmlNode *font)
+{
+    const xmlNode *next = dom_tag(font) == GUMBO_TAG_FONT &&
+                                  dom_tag(font->parent) == GUMBO_TAG_H2 &&
+                                  !dom_element_before(font)
+                              ? dom_element_from(font->next)
+                              : NULL;
+    return next && dom_tag(next) == GUMBO_TAG_BR;
 }
 
 /* ---- Scaladoc: members are numbered, and say what they are for twice ---- */
@@ -659,12 +705,19 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         confluence(element, rule);
         if (is_of_sources(element))
             rules_skip(rule, "navigation");
-        if (is_javadoc_summary(element) || is_agogo_sidebar(element))
+        if (is_agogo_sidebar(element))
             rules_skip(rule, "contents");
         if (dom_tag(element) == GUMBO_TAG_DL)
             rule->index |= is_boost_index(element);
     }
     fpdoc(element, rule);
+    if ((element->properties || rule->part == PART_TABLE) &&
+        is_javadoc_summary(element))
+        rules_skip(rule, "contents");
+    if (is_javadoc_bar(element))
+        rules_skip(rule, "navigation");
+    if (is_package_above(element))
+        rules_skip(rule, "header");
     if (element->properties || heading)
         exdoc(element, rule);
     if (element->properties || heading || rule->part == PART_LIST)

@@ -59,11 +59,29 @@ static void test_listings(void **state)
                 false);
 }
 
+/* groovydoc and javadoc before Java 8. */
+static void test_summaries(void **state)
+{
+    (void)state;
+    expect("<h2>Class P</h2><p>a<ul class=blockList><li class=blockList><a "
+           "name=method_summary></a><h3>Methods Summary</h3><table><tr><td>"
+           "Closes.</table></ul><h3>Method Detail</h3><p>b",
+           "# Class P\nparagraph: a\n## Method Detail\nparagraph: b\n");
+    expect(
+        "<a href=#skip-navbar_top></a><table border=0><tr><td>Overview</table>"
+        "<h2><font size=-1>com.works</font><br>Class P</h2><p>a<a "
+        "name=constructor_summary></a><table border=1><tr><td>P()</table><a "
+        "name=methods_inherited></a><p>b<a name=methods_summary></a>"
+        "<table border=1><tr><td>c<td>d</table>",
+        "# Class P\nparagraph: a\nparagraph: b\ntable: c\\td\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_doxygen_headings),
         TEST(test_listings),
+        TEST(test_summaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
