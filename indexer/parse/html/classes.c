@@ -147,6 +147,7 @@ static const struct class_rule classes[] = {
     SKIP("menu-title", ON_ALL, "header"),
     SKIP("method-click-advice", ON_ALL, "control"), /* RDoc */
     SKIP("method-controls", ON_DIV, "control"),
+    SKIP("method-permalink", ON_INLINE, "permalink"), /* Crystal */
     SKIP("method-source-code", ON_DIV, "hidden"),
     {"method-toggle", ON_BLOCK, PART_SECTION, false, NULL},
     SKIP("mobile-hide", ON_INLINE, "control"), /* DocFX */

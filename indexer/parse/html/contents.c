@@ -51,6 +51,7 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_NAV, "td-sidebar-nav", CONTENTS_WHOLE},        /* Docsy */
     {GUMBO_TAG_P, "tocbody", CONTENTS_WHOLE},                 /* RoboHelp */
     {GUMBO_TAG_DIV, "book-summary", CONTENTS_WHOLE},          /* GitBook */
+    {GUMBO_TAG_DIV, "types-list", CONTENTS_WHOLE},            /* Crystal */
 };
 
 static const struct recogniser *recognise(const xmlNode *element)

@@ -491,6 +491,34 @@ static bool is_package_above(const xmlNode *font)
     return next && dom_tag(next) == GUMBO_TAG_BR;
 }
 
+/* ---- Crystal: what all pages have at the side, and what methods there are ---- */
+
+static bool is_crystal_list(const xmlNode *element)
+{
+    return element && dom_tag(element) == GUMBO_TAG_UL &&
+           classes_has(element, "list-summary");
+}
+
+static void crystal(const xmlNode *element, struct rule *rule)
+{
+    bool heading = rule->part == PART_HEADING;
+    const xmlNode *list = heading ? dom_element_from(element->next) : element;
+    if ((heading || rule->part == PART_LIST) && is_crystal_list(list))
+        rules_skip(rule, "contents");
+    const xmlNode *first = dom_tag(element) == GUMBO_TAG_DIV
+                               ? dom_element_from(element->children)
+                               : NULL;
+    if (!first)
+        return;
+    if (classes_has(element, "methods-inherited"))
+        rules_skip(rule, "contents");
+    else if (classes_has(element, "sidebar") &&
+             classes_has(first, "sidebar-header"))
+        rules_skip(rule, "navigation");
+    else if (classes_has(first, "view-source"))
+        rules_skip(rule, "control");
+}
+
 /* ---- Scaladoc: members are numbered, and say what they are for twice ---- */
 
 static bool is_shorter(const xmlNode *element)
@@ -720,6 +748,7 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "header");
     if (element->properties || heading)
         exdoc(element, rule);
+    crystal(element, rule);
     if (element->properties || heading || rule->part == PART_LIST)
         scaladoc(element, rule);
     if (heading && (is_docfx_label(element) || is_typedoc_label(element) ||

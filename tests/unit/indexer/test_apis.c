@@ -59,6 +59,32 @@ static void test_listings(void **state)
                 false);
 }
 
+static void test_crystal(void **state)
+{
+    (void)state;
+    expect(
+        "<title>Pump - Works 1.6</title><div class=sidebar><div "
+        "class=sidebar-header><h1 class=project-name>Works</h1></div><div "
+        "class=types-list><ul><li><a href=Pump.html>Pump</a><li><a "
+        "href=Valve.html>Valve</a></ul></div></div><div class=main-content><h1 "
+        "class=type-name><span class=kind>class</span> Pump</h1><p>It pumps."
+        "<h2>Instance Method Summary</h2><ul class=list-summary><li "
+        "class=entry-summary><a href=#s class=signature>#start</a><div "
+        "class=summary><p>Starts.</div></ul><div class=methods-inherited><h3>"
+        "Instance methods inherited from class Object</h3>to_s</div><h2>"
+        "Instance Method Detail</h2><div class=entry-detail "
+        "id='start(at)'><div "
+        "class=signature>def <strong>start</strong>(at) <a "
+        "class=method-permalink href=#start%28at%29>#</a></div><div class=doc>"
+        "<p>Starts it.</div><div>[<a class=view-source href=p.cr>View source"
+        "</a>]</div></div></div>",
+        "# class Pump\nparagraph: It pumps.\n## Instance Method Detail\n"
+        "##* def start(at) {start(at)}\nparagraph: Starts it.\n");
+    expect(
+        "<div class=sidebar><p>A note beside.</div><ul class=list><li>a</ul>",
+        "# \nparagraph: A note beside.\nlist: - a\n");
+}
+
 /* groovydoc and javadoc before Java 8. */
 static void test_summaries(void **state)
 {
@@ -81,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_doxygen_headings),
         TEST(test_listings),
+        TEST(test_crystal),
         TEST(test_summaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
