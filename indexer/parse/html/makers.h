@@ -1,5 +1,6 @@
 /* What single tools that make references write in ways of their own, where a class name
- * alone does not tell it: LDoc, Haddock, Natural Docs, DocFX, TypeDoc, JSDoc, MadCap Flare, LinuxDoc. */
+ * alone does not tell it: LDoc, Haddock, Natural Docs, DocFX, TypeDoc, JSDoc, Doxygen, ocamldoc,
+ * Crystal, Sandcastle, MadCap Flare, LinuxDoc... */
 #ifndef INDEXER_PARSE_HTML_MAKERS_H
 #define INDEXER_PARSE_HTML_MAKERS_H
 
@@ -31,6 +32,13 @@ bool makers_is_named(const xmlNode *meta, const char *maker);
 /* A link of a window that is opened beside the page, to choose what that shows: fpdoc's
  * lists of a class's members. */
 bool makers_is_pop_up(const xmlNode *link);
+
+/* The <meta> of a page that Sandcastle lists a class's members on. */
+bool makers_is_list_of_members(const xmlNode *meta);
+
+/* The page of the class, in the row of links above the text of what Sandcastle says of a
+ * member; NULL: it is another row. */
+const char *makers_above(const xmlNode *row);
 
 /* Where a member occurs, in Scaladoc's lists of all by letter. */
 bool makers_is_occurrence(const xmlNode *element);

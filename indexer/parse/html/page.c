@@ -195,7 +195,8 @@ static void read_meta(const xmlNode *element, struct page_facts *facts)
     if (name && content && !strcasecmp(name, "refresh") &&
         strcasestr(content, "url"))
         *(scripted ? &facts->refreshes_unscripted : &facts->refreshes) = true;
-    facts->lists |= makers_is_named(element, "c2html"); /* sources */
+    facts->lists |= makers_is_named(element, "c2html") || /* sources */
+                    makers_is_list_of_members(element);
     facts->manpage |= makers_is_named(element, "groff");
 }
 
@@ -294,7 +295,11 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_DIV:
             ret->lists |= makers_is_occurrence(at) || makers_is_listing(at);
             break;
-        case GUMBO_TAG_TR: ret->lists |= classes_has(at, "memlist"); break;
+        case GUMBO_TAG_TR:
+            ret->lists |= classes_has(at, "memlist");
+            if (makers_above(at))
+                set(&ret->up, makers_above(at));
+            break;
         default: break;
         }
     }

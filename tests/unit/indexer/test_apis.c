@@ -102,13 +102,37 @@ static void test_summaries(void **state)
         "# Class P\nparagraph: a\nparagraph: b\ntable: c\\td\n");
 }
 
+static void test_sandcastle(void **state)
+{
+    (void)state;
+    static const char page[] =
+        "<title>Open Method</title><meta name=file content=M_Works_Pump_Open>"
+        "<div id=header><table id=topTable><tr><td><span>Code: All</span></td>"
+        "</tr><tr id=headerTableRow2><td><span id=nsrTitle>Pump..::.Open Method"
+        "</span></td></tr><tr id=headerTableRow3><td><a href=T_Works_Pump.htm>"
+        "Pump Class</a> <a href=#s>See Also</a></td></tr></table></div><div "
+        "id=mainSection><p>Opens it.<h1 class=heading><span "
+        "onclick='ExpandCollapse(syntaxToggle)'><img src=c.gif>Syntax</span>"
+        "</h1><pre>void Open()</pre><h4 class=subHeading>Parameters</h4><p>none"
+        "</div>";
+    expect(page, "# Open Method\nparagraph: Opens it.\nparagraph: Syntax\n"
+                 "code: void Open()\nparagraph: Parameters\nparagraph: none\n");
+    struct tree *tree = parse(page);
+    assert_true(slice_is(tree->page.up, "T_Works_Pump.htm"));
+    tree_free(tree);
+    expect_made("<title>Pump Members</title><meta name=file "
+                "content=AllMembers_T_Works_Pump><p>a",
+                true);
+    expect_made("<meta name=file content=M_Works_Pump_Open><p>a", false);
+    expect("<div id=header><table><tr><td>a<td>b</table></div><h1>c</h1><p>d",
+           "# c\ntable: a\\tb\nparagraph: d\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_doxygen_headings),
-        TEST(test_listings),
-        TEST(test_crystal),
-        TEST(test_summaries),
+        TEST(test_doxygen_headings), TEST(test_listings),   TEST(test_crystal),
+        TEST(test_summaries),        TEST(test_sandcastle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
