@@ -376,7 +376,7 @@ static void run_title(struct tex *tex, const struct command *command,
     struct document *d = document_of(tex);
     struct tokens title = {0}, list = {0};
     (void)command;
-    tex_skip_before(tex, "o");
+    tex_skip_before(tex, "so"); /* Springer's classes have \title* */
     tex_read_argument(tex, &title);
     struct macro macro = {.body = title};
     tex->global = true;

@@ -69,6 +69,15 @@ static void expect_title(const char *text, const char *title)
     tree_free(tree);
 }
 
+/* Springer's classes have one with a star. */
+static void test_starred_title(void **state)
+{
+    (void)state;
+    expect_title("\\documentclass{svmult}\\title*{The Pump}\\begin{document}"
+                 "\\maketitle Text.\\end{document}",
+                 "The Pump");
+}
+
 /* A title page by hand. */
 static void test_large_titles(void **state)
 {
@@ -542,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_pages_referred_to),
+        cmocka_unit_test(test_starred_title),
         cmocka_unit_test(test_large_titles),
         cmocka_unit_test(test_index_style),
         cmocka_unit_test(test_blocks),
