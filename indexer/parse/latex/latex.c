@@ -49,6 +49,15 @@ static bool is_of_converter(struct slice text)
            memmem(text.data, text.size, "\\lthtml", 7);
 }
 
+/* A manual in Texinfo, whose first line is for TeX: another language than LaTeX. */
+static bool is_texinfo(struct slice text)
+{
+    static const char mark[] = "\\input texinfo";
+    const char *end = memchr(text.data, '\n', text.size);
+    size_t line = end ? (size_t)(end - text.data) : text.size;
+    return memmem(text.data, line, mark, sizeof mark - 1);
+}
+
 static void abandoned(struct tex *tex)
 {
     struct document *d = document_of(tex);
@@ -200,7 +209,8 @@ static int read_once(struct slice bytes, const struct latex_reader *reader,
     d->caution = caution;
     d->is_document = begins_document(main.transcoded.text);
     d->in.silent = d->is_document;
-    bool made = is_of_converter(main.transcoded.text);
+    bool made = is_of_converter(main.transcoded.text) ||
+                is_texinfo(main.transcoded.text);
     if (made)
         d->in.silent = true;
     else if (!d->is_document && dtx_is(main.transcoded.text))

@@ -78,6 +78,21 @@ static void test_starred_title(void **state)
                  "The Pump");
 }
 
+/* Texinfo is another language, whatever its file is called. */
+static void test_texinfo(void **state)
+{
+    (void)state;
+    struct tree *tree =
+        parse("\\input texinfo.tex @c -*-texinfo-*-\n@node Use\n@chapter Use\n"
+              "Open it.\n@bye\n",
+              NULL, NULL);
+    assert_int_equal(tree->page.role, PAGE_MADE);
+    tree_free(tree);
+    tree = parse("Text.\n\n\\input texinfo\n", NULL, NULL);
+    assert_int_equal(tree->page.role, PAGE_CONTENT);
+    tree_free(tree);
+}
+
 /* A title page by hand. */
 static void test_large_titles(void **state)
 {
@@ -552,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_pages_referred_to),
         cmocka_unit_test(test_starred_title),
+        cmocka_unit_test(test_texinfo),
         cmocka_unit_test(test_large_titles),
         cmocka_unit_test(test_index_style),
         cmocka_unit_test(test_blocks),
