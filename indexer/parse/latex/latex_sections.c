@@ -165,10 +165,11 @@ static void put_number(struct document *d, struct flow *flow, int level,
         buf_printf(&prefix, "%.*s %.*s. ", (int)what.size, what.data,
                    (int)number.size, number.data);
         buf_free(&macro);
-    } else if (number.size) {
+    } else if (number.size && number.data[0] != '-') {
+        /* Below zero it is counted to leave a summary out of the numbers. */
         buf_printf(&prefix, "%.*s ", (int)number.size, number.data);
     }
-    if (number.size)
+    if (number.size && prefix.size)
         writer_literal(&flow->writer, buf_slice(&prefix),
                        (struct span){call.from, call.to});
     buf_free(&prefix);

@@ -69,6 +69,17 @@ static void expect_title(const char *text, const char *title)
     tree_free(tree);
 }
 
+/* A counter that begins below zero numbers no heading. */
+static void test_numbers_below_zero(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\begin{document}"
+           "\\setcounter{section}{-2}\\section{Abstract}a\\section{Goals}b"
+           "\\section{Use}c\\end{document}",
+           "# Abstract | paragraph: a | # 0 Goals | paragraph: b | # 1 Use | "
+           "paragraph: c");
+}
+
 /* Springer's classes have one with a star. */
 static void test_starred_title(void **state)
 {
@@ -566,6 +577,7 @@ int main(void)
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_pages_referred_to),
+        cmocka_unit_test(test_numbers_below_zero),
         cmocka_unit_test(test_starred_title),
         cmocka_unit_test(test_texinfo),
         cmocka_unit_test(test_large_titles),
