@@ -333,12 +333,13 @@ static bool is_search_title(struct slice folded)
 }
 
 /* A field beside the text is that of the page where it has no heading of its own, but
- * "Search": Read the Docs' theme of Sphinx. */
+ * "Search" (Read the Docs' theme of Sphinx) or "Search results". */
 static bool asks(const struct page_facts *facts)
 {
     struct buf heading = {0};
     text_fold_compare(&heading, facts->first_heading);
-    bool own = heading.size && !slice_is(buf_slice(&heading), "search");
+    bool own = heading.size && !slice_is(buf_slice(&heading), "search") &&
+               !slice_is(buf_slice(&heading), "search results");
     buf_free(&heading);
     return facts->asks || (facts->asks_beside && !own);
 }

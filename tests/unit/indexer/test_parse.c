@@ -645,6 +645,9 @@ static void test_roles(void **state)
     expect_role("<title>Search — Pump 1.0</title><nav><input type=text></nav>"
                 "<p>Pump 1.0",
                 PAGE_SEARCH, 1);
+    expect_role("<title>Pump 1.0</title><header><input type=search></header>"
+                "<h1>Search Results</h1><p>None yet.",
+                PAGE_SEARCH, 1);
     expect_role("<title>Search tables</title><aside><div><input type=search>"
                 "</div></aside><h1>Search tables</h1><p>By a form.",
                 PAGE_CONTENT, 1);
