@@ -118,6 +118,12 @@ static bool is_passed(const struct source *source, const struct markup *tag)
     return hiding_is(&hiding) && !source->xml;
 }
 
+static bool is_named_as(struct slice name, struct slice other)
+{
+    return name.size == other.size &&
+           !strncasecmp(name.data, other.data, name.size);
+}
+
 /* Where the element ends that the tag opens; 0: not in the source. */
 static size_t element_end(const struct source *source, const struct markup *tag)
 {
@@ -131,13 +137,83 @@ static size_t element_end(const struct source *source, const struct markup *tag)
         at = is_unread(source, &markup)
                  ? lexer_raw_end(source, markup.to, source->size, markup.name)
                  : markup.to;
-        if (markup.name.size != tag->name.size ||
-            strncasecmp(markup.name.data, tag->name.data, tag->name.size))
+        if (!is_named_as(markup.name, tag->name))
             continue;
         depth += markup.kind == MARKUP_OPEN && !markup.closed;
         depth -= markup.kind == MARKUP_CLOSE;
         if (!depth)
             return at;
+    }
+    return 0;
+}
+
+/* ---- Elements whose end tag may be left out ---- */
+
+static bool is_one_of(struct slice name, const char *const *names)
+{
+    while (*names && !lexer_name_is(name, *names))
+        names++;
+    return *names != NULL;
+}
+
+static bool may_stay_open(struct slice name)
+{
+    static const char *const names[] = {"p",  "li", "dt", "dd",
+                                        "td", "th", "tr", NULL};
+    return is_one_of(name, names);
+}
+
+/* Does a tag of that name end what is open? */
+static bool ends(struct slice open, struct slice name)
+{
+    static const char *const blocks[] = {
+        "address", "article", "aside", "blockquote", "center", "dd",
+        "details", "dir",     "div",   "dl",         "dt",     "fieldset",
+        "figure",  "footer",  "form",  "h1",         "h2",     "h3",
+        "h4",      "h5",      "h6",    "header",     "hr",     "li",
+        "main",    "menu",    "nav",   "ol",         "p",      "pre",
+        "section", "summary", "table", "tbody",      "td",     "th",
+        "tr",      "ul",      NULL};
+    static const char *const terms[] = {"dt", "dd", NULL};
+    static const char *const cells[] = {"td", "th", "tr", "tbody", NULL};
+    static const char *const rows[] = {"tr", "tbody", NULL};
+    static const char *const items[] = {"li", NULL};
+    return is_one_of(name, lexer_name_is(open, "p")    ? blocks
+                           : lexer_name_is(open, "li") ? items
+                           : lexer_name_is(open, "tr") ? rows
+                           : open.data[0] == 'd' || open.data[0] == 'D'
+                               ? terms
+                               : cells);
+}
+
+/* As element_end, of such an element: its own end tag, what may not stand in it, or the
+ * end of what it stands in. */
+static size_t open_end(const struct source *source, const struct markup *tag)
+{
+    size_t depth = 0; /* of elements that must be ended */
+    bool paragraph = lexer_name_is(tag->name, "p");
+    for (size_t at = tag->to; at < source->size;) {
+        struct markup markup;
+        if (!lexer_markup(source, at, source->size, &markup)) {
+            at++;
+            continue;
+        }
+        struct slice name = markup.name;
+        bool open = markup.kind == MARKUP_OPEN, optional = may_stay_open(name);
+        bool here = !depth || paragraph;
+        if (open && here && ends(tag->name, name))
+            return at;
+        if (markup.kind == MARKUP_CLOSE) {
+            if (here && is_named_as(name, tag->name))
+                return markup.to;
+            if (!depth && !lexer_name_is(name, "p"))
+                return at;
+            depth -= !optional;
+        }
+        depth += open && !optional && !lexer_is_void(name);
+        at = is_unread(source, &markup)
+                 ? lexer_raw_end(source, markup.to, source->size, name)
+                 : markup.to;
     }
     return 0;
 }
@@ -153,7 +229,8 @@ static size_t read_markup(struct folding *f, const struct markup *markup)
     } else if (is_unread(source, markup)) {
         return lexer_raw_end(source, markup->to, source->size, markup->name);
     } else if (!f->unclosed && is_passed(source, markup)) {
-        size_t end = element_end(source, markup);
+        size_t end = may_stay_open(markup->name) ? open_end(source, markup)
+                                                 : element_end(source, markup);
         f->unclosed = !end;
         return end ? end : markup->to;
     }

@@ -86,6 +86,22 @@ static void test_hidden_within_sentences(void **state)
     check_spans(slice_of(html), 4);
 }
 
+/* Without its end tag such an element ends where its page has it end. */
+static void test_hidden_without_end(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<table><tr><td>a<td hidden>b<p>x</p><td>c <i hidden>d</i>e<tr hidden>"
+        "<td>f<tr><td>g<td>h</table>"
+        "<ul><li>a<li hidden>b<ul><li>x</ul><b>y</b><script>'<li>'</script>"
+        "<li>c <i hidden>d</i>e</ul>"
+        "<ul><li>a<p hidden>b<i>x<li>c <i hidden>d</i>e<li>f<P HIDDEN>g<div>h"
+        "</div><li>i</ul>";
+    expect(html, "# \ntable: a\\tc e\\ng\\th\nlist: - a\\n- c e\n"
+                 "list: - a\\n- c e\\n- f h\\n- i\n");
+    check_spans(slice_of(html), 3);
+}
+
 /* Who reads a part of a file does not know the sheets. */
 static void test_hidden_by_sheets(void **state)
 {
@@ -101,7 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_hidden_by_styles), TEST(test_menus),
         TEST(test_links_to_sources), TEST(test_hidden_within_sentences),
-        TEST(test_hidden_by_sheets),
+        TEST(test_hidden_by_sheets), TEST(test_hidden_without_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
