@@ -49,8 +49,8 @@ static const char *why(const char *reason)
         {"variant", "another layout of a document that is in the tree"},
         {"link", "a link out of the manual's folder, not followed: lectern "
                  "add --follow-links, if you trust it"},
-        {"lists",
-         "made besides the text: lists, uses, listings, a converter's files"},
+        {"lists", "made besides the text: lists, uses, listings, a converter's "
+                  "files, Texinfo"},
     };
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
         if (!strcmp(reason, sentences[i][0]))
