@@ -279,6 +279,7 @@ struct search {
     const struct dense *dense;
     const struct dense_query *query;
     const struct dots *dots;
+    uint32_t probes; /* lists that are looked through at most */
     struct scored *items;
     size_t count, capacity;
 };
@@ -372,15 +373,15 @@ static size_t take_nodes(struct search *search, struct dense_hit *hits)
 /* Of few accepted rows more lists hold as many: in proportion.  False: looking
  * at each of them costs less. */
 static bool choose_probes(const struct dense *dense, size_t rows,
-                          struct dense_trace *trace)
+                          uint32_t *ret_probes, struct dense_trace *trace)
 {
     const struct ivf *ivf = dense->index->ivf;
     double share =
         rows < dense->rows && rows ? (double)dense->rows / (double)rows : 1;
     double probes = ivf_probes(ivf) * share;
     trace->lists = ivf_lists(ivf);
-    trace->probes = probes < trace->lists ? (uint32_t)probes : trace->lists;
-    double seen = (double)dense->index->count * trace->probes / trace->lists;
+    *ret_probes = probes < trace->lists ? (uint32_t)probes : trace->lists;
+    double seen = (double)dense->index->count * *ret_probes / trace->lists;
     return (double)rows * SCAN_COST > seen;
 }
 
@@ -390,8 +391,11 @@ static size_t look(struct search *search, size_t max, struct dense_hit *hits,
 {
     const struct dense *dense = search->dense;
     struct near_row *rows = mem_alloc(max * sizeof *rows);
+    struct ivf_seen seen;
     size_t found = ivf_search(dense->index->ivf, search->query->vector,
-                              trace->probes, max, rows, &trace->seen);
+                              search->probes, max, rows, &seen);
+    trace->probes = seen.lists;
+    trace->seen = seen.rows;
     search->count = 0;
     for (size_t i = 0; i < found; i++)
         add_candidate(search, rows[i].row);
@@ -407,11 +411,12 @@ bool dense_search(const struct dense *dense, const struct dense_query *query,
                   struct dense_trace *ret_trace)
 {
     struct dense_trace trace = {0};
+    uint32_t probes;
     if (!dense->index || !query->max ||
         !hash_equal(query->policy, dense->policy) ||
-        !choose_probes(dense, query->rows, &trace))
+        !choose_probes(dense, query->rows, &probes, &trace))
         return false;
-    struct search search = {dense, query, dots_best(), NULL, 0, 0};
+    struct search search = {dense, query, dots_best(), probes, NULL, 0, 0};
     size_t max = query->max * CANDIDATES_A_NODE * dense->rows / query->rows;
     max += !max;
     for (*ret_count = 0; *ret_count < query->max; max *= MORE_CANDIDATES) {

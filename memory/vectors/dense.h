@@ -42,9 +42,10 @@ bool dense_is_due(const struct dense *dense);
 struct dense_state {
     size_t rows; /* of the policy that most have */
     bool indexed;
-    size_t added, gone; /* since the index was made */
-    uint32_t lists, probes;
-    size_t bytes; /* of the index */
+    size_t added, gone;     /* since the index was made */
+    uint32_t lists, probes; /* of the index: all, and those that a search looks
+                               through at most */
+    size_t bytes;           /* of the index */
 };
 void dense_state(const struct dense *dense, struct dense_state *ret);
 

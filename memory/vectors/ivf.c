@@ -3,7 +3,14 @@
 #include "base/mem.h"
 #include "memory/vectors/ivf_internal.h"
 
-enum { CHUNK = 256 /* rows scored at once */ };
+enum {
+    CHUNK = 256, /* rows scored at once */
+    /* A search ends behind a stretch of rows that has brought nothing: this part of
+     * all, of which so many would be among the best if they were like those before
+     * (docs/log/ann.md). */
+    IN_VAIN_PART = 32,
+    IN_VAIN_BEST = 40
+};
 
 void ivf_free(struct ivf *ivf)
 {
@@ -59,37 +66,50 @@ static void rise(struct best_rows *best, size_t at)
     best->items[at] = item;
 }
 
-static inline void keep(struct best_rows *best, uint32_t row, float score)
+static inline bool keep(struct best_rows *best, uint32_t row, float score)
 {
     if (best->count < best->max) {
         best->items[best->count] = (struct near_row){row, score};
         rise(best, best->count++);
-    } else if (score > best->items[0].score) {
-        best->items[0] = (struct near_row){row, score};
-        sink(best);
+        return true;
     }
+    if (!(score > best->items[0].score))
+        return false;
+    best->items[0] = (struct near_row){row, score};
+    sink(best);
+    return true;
 }
 
-void best_rows_of(struct best_rows *best, const struct ivf *ivf,
+bool best_rows_of(struct best_rows *best, const struct ivf *ivf,
                   const struct codes *codes, const uint32_t *names,
                   uint32_t from, uint32_t end, const struct coded_query *query)
 {
     int32_t products[CHUNK];
+    bool any = false;
     for (uint32_t at = from; at < end; at += CHUNK) {
         uint32_t count = end - at < CHUNK ? end - at : CHUNK;
         ivf->dots->bytes(query->values, codes->values + at * ivf->width, count,
                          ivf->width, products);
         for (uint32_t i = 0; i < count; i++)
-            keep(best, names ? names[at + i] : at + i,
-                 coded_score(query, products[i], codes->scales[at + i]));
+            any |= keep(best, names ? names[at + i] : at + i,
+                        coded_score(query, products[i], codes->scales[at + i]));
     }
+    return any;
+}
+
+static int nearest_first(const void *a, const void *b)
+{
+    const struct near_row *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
 }
 
 size_t ivf_search(const struct ivf *ivf, const float *query, uint32_t probes,
-                  size_t max, struct near_row *ret, size_t *ret_seen)
+                  size_t max, struct near_row *ret, struct ivf_seen *ret_seen)
 {
     struct best_rows best = {.items = ret, .max = max};
-    size_t seen = 0;
+    struct ivf_seen seen = {0};
     if (probes > ivf->lists)
         probes = ivf->lists;
     struct coded_query coded = {.values = mem_alloc(ivf->width)};
@@ -98,11 +118,18 @@ size_t ivf_search(const struct ivf *ivf, const float *query, uint32_t probes,
     coded_query_set(&coded, query, ivf->width);
     if (max && probes)
         best_rows_of(&lists, ivf, &ivf->centres, NULL, 0, ivf->lists, &coded);
-    for (size_t i = 0; i < lists.count; i++) {
-        uint32_t list = lists.items[i].row;
-        best_rows_of(&best, ivf, &ivf->codes, ivf->rows, ivf->first[list],
-                     ivf->first[list + 1], &coded);
-        seen += ivf->first[list + 1] - ivf->first[list];
+    if (lists.count)
+        qsort(lists.items, lists.count, sizeof *lists.items, nearest_first);
+    size_t in_vain = 0; /* rows since the last that was kept */
+    while (seen.lists < lists.count &&
+           (best.count < max || in_vain * IN_VAIN_PART < ivf->count ||
+            in_vain * max < IN_VAIN_BEST * (seen.rows - in_vain))) {
+        uint32_t list = lists.items[seen.lists++].row;
+        uint32_t from = ivf->first[list], end = ivf->first[list + 1];
+        bool any =
+            best_rows_of(&best, ivf, &ivf->codes, ivf->rows, from, end, &coded);
+        in_vain = any ? 0 : in_vain + (end - from);
+        seen.rows += end - from;
     }
     free(lists.items);
     free(coded.values);

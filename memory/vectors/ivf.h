@@ -4,9 +4,11 @@
  * query, at rows in 8 bits a value.  What it returns are candidates: the caller
  * scores them by the vectors themselves.
  *
- * How many lists are looked through is measured when the index is made: on
- * queries made from rows, as many as hold ivf_recall of the ten nearest.
- * Where rows have no structure that is all of them, and the search a scan.
+ * How many lists are looked through at most is measured when the index is made:
+ * on queries made from rows, as many as hold ivf_recall of the ten nearest.
+ * Where rows have no structure that is all of them, and the search a scan.  A
+ * search whose lists, the nearest first, bring nothing any more ends before
+ * (docs/log/ann.md).
  *
  * Immutable; any number of threads may search. */
 #ifndef MEMORY_VECTORS_IVF_H
@@ -32,7 +34,7 @@ int ivf_make(const float *const *rows, uint32_t count, size_t width,
 void ivf_free(struct ivf *ivf); /* NULL: ok */
 
 uint32_t ivf_lists(const struct ivf *ivf);
-/* Lists that a search looks through so that the recall is as promised. */
+/* Lists that a search looks through at most so that the recall is as promised. */
 uint32_t ivf_probes(const struct ivf *ivf);
 size_t ivf_bytes(const struct ivf *ivf);
 
@@ -41,9 +43,15 @@ struct near_row {
     float score; /* about its cosine with the query */
 };
 
-/* The `most` best rows of the `probes` nearest lists, in no order; ret [most].
- * Returns how many; *ret_seen (NULL: ok): the rows looked at. */
+/* What a search looked at. */
+struct ivf_seen {
+    uint32_t lists;
+    size_t rows; /* in them */
+};
+
+/* The `max` best rows of the `probes` nearest lists, at most, in no order; ret [max].
+ * Returns how many; ret_seen NULL: ok. */
 size_t ivf_search(const struct ivf *ivf, const float *query, uint32_t probes,
-                  size_t max, struct near_row *ret, size_t *ret_seen);
+                  size_t max, struct near_row *ret, struct ivf_seen *ret_seen);
 
 #endif

@@ -25,8 +25,8 @@ struct best_rows {
 };
 
 /* Scores the coded rows [from, end); those kept are named by `names` (NULL: by
- * their index). */
-void best_rows_of(struct best_rows *best, const struct ivf *ivf,
+ * their index).  Returns whether any is kept. */
+bool best_rows_of(struct best_rows *best, const struct ivf *ivf,
                   const struct codes *codes, const uint32_t *names,
                   uint32_t from, uint32_t end, const struct coded_query *query);
 

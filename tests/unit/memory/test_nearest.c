@@ -79,10 +79,12 @@ static size_t held(const struct fixture *f, const float *query)
 {
     struct near_row found[CANDIDATES];
     float scores[ROWS];
-    size_t hits = 0, seen = 0;
+    size_t hits = 0;
+    struct ivf_seen seen;
     size_t count =
         ivf_search(f->ivf, query, ivf_probes(f->ivf), CANDIDATES, found, &seen);
-    assert_true(count <= CANDIDATES && seen <= ROWS && count <= seen);
+    assert_true(count <= CANDIDATES && seen.rows <= ROWS &&
+                count <= seen.rows && seen.lists <= ivf_probes(f->ivf));
     for (size_t r = 0; r < ROWS; r++)
         scores[r] = dot(query, f->rows[r]);
     for (int n = 0; n < DEEP; n++) {
@@ -144,6 +146,28 @@ static void structure_saves_work(void **state)
     free_fixture(plain);
 }
 
+/* Near one of twenty centres, whose rows are in a few of the lists. */
+static void a_search_ends_where_lists_bring_nothing(void **state)
+{
+    (void)state;
+    uint64_t seed = 6;
+    float centres[20 * WIDTH], query[WIDTH];
+    for (size_t c = 0; c < 20; c++)
+        random_unit(&seed, centres + c * WIDTH);
+    struct fixture *f = make_fixture(&seed, centres, 20);
+    struct near_row found[CANDIDATES], all[ROWS];
+    for (int q = 0; q < QUERIES; q++) {
+        struct ivf_seen seen;
+        vector_near(&seed, centres, 20, query);
+        ivf_search(f->ivf, query, UINT32_MAX, CANDIDATES, found, &seen);
+        assert_true(seen.lists < ivf_lists(f->ivf) / 2);
+        assert_true(seen.rows >= CANDIDATES && seen.rows < ROWS / 2);
+        ivf_search(f->ivf, query, UINT32_MAX, ROWS, all, &seen);
+        assert_int_equal(seen.lists, ivf_lists(f->ivf));
+    }
+    free_fixture(f);
+}
+
 static void all_lists_hold_each_row_once(void **state)
 {
     (void)state;
@@ -152,11 +176,12 @@ static void all_lists_hold_each_row_once(void **state)
     struct near_row *found = mem_alloc(ROWS * sizeof *found);
     bool *met = mem_alloc(ROWS);
     float query[WIDTH];
-    size_t seen;
+    struct ivf_seen seen;
     random_unit(&seed, query);
     assert_int_equal(ivf_search(f->ivf, query, UINT32_MAX, ROWS, found, &seen),
                      ROWS);
-    assert_int_equal(seen, ROWS);
+    assert_int_equal(seen.rows, ROWS);
+    assert_int_equal(seen.lists, ivf_lists(f->ivf));
     for (size_t i = 0; i < ROWS; i++) {
         assert_true(found[i].row < ROWS && !met[found[i].row]);
         met[found[i].row] = true;
@@ -281,6 +306,7 @@ int main(void)
         cmocka_unit_test(recall_is_kept_on_rows_in_groups),
         cmocka_unit_test(recall_is_kept_on_rows_without_structure),
         cmocka_unit_test(structure_saves_work),
+        cmocka_unit_test(a_search_ends_where_lists_bring_nothing),
         cmocka_unit_test(all_lists_hold_each_row_once),
         cmocka_unit_test(the_same_rows_make_the_same_index),
         cmocka_unit_test(odd_rows_are_found),
