@@ -126,21 +126,34 @@ double lexical_bound(double information)
     return information * (K1 + 1);
 }
 
-void lexical_bounds(const struct query *query, double *ret)
+/* No text is shorter than one without words. */
+void lexical_bounds(const struct query *query, struct lexical_bounds *ret)
 {
-    for (size_t t = 0; t < query->count; t++)
-        ret[t] = lexical_bound(query->terms[t].weight * query->terms[t].idf);
+    for (size_t t = 0; t < query->count; t++) {
+        double information = query->terms[t].weight * query->terms[t].idf;
+        ret->of[t][0] = ret->of[t][LEXICAL_BOUNDS] = lexical_bound(information);
+        for (int n = 1; n < LEXICAL_BOUNDS; n++) {
+            double tf = n / (1 - B_BODY);
+            ret->of[t][n] = information * tf * (K1 + 1) / (K1 + tf);
+        }
+    }
 }
 
-double lexical_bound_found(const double *bounds, const struct matches *matches,
-                           uint32_t place)
+/* Title, path and text saturate together: at most what each adds by itself. */
+double lexical_bound_found(const struct lexical_bounds *bounds,
+                           const struct matches *matches, uint32_t place)
 {
     double bound = 0;
     for (uint64_t above = matches->nodes[place].above; above;
          above &= above - 1)
-        bound += bounds[__builtin_ctzll(above)];
+        bound += bounds->of[__builtin_ctzll(above)][0];
     for (uint32_t i = matches_first(matches, place);
-         i < matches->nodes[place].end; i++)
-        bound += bounds[matches->items[i].term];
+         i < matches->nodes[place].end; i++) {
+        const struct match *match = &matches->items[i].match;
+        bool named = match->title | match->defined | match->alias;
+        unsigned body =
+            match->body < LEXICAL_BOUNDS ? match->body : LEXICAL_BOUNDS;
+        bound += bounds->of[matches->items[i].term][named ? 0 : body];
+    }
     return bound;
 }

@@ -237,9 +237,16 @@ double lexical_score(const struct query *query, const struct view *view,
 
 /* Returns the score that no node exceeds which holds so much information. */
 double lexical_bound(double information);
-/* The same of each term, ret [query->count], and of the node of a place from that. */
-void lexical_bounds(const struct query *query, double *ret);
-double lexical_bound_found(const double *bounds, const struct matches *matches,
-                           uint32_t place);
+
+/* What a term adds at most: [0] wherever it stands, [n] in n places of the text alone, the
+ * last in as many or more. */
+enum { LEXICAL_BOUNDS = 7 };
+struct lexical_bounds {
+    double of[QUERY_MAX_TERMS][LEXICAL_BOUNDS + 1];
+};
+void lexical_bounds(const struct query *query, struct lexical_bounds *ret);
+/* The score that the node of a place does not exceed. */
+double lexical_bound_found(const struct lexical_bounds *bounds,
+                           const struct matches *matches, uint32_t place);
 
 #endif

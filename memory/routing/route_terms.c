@@ -192,15 +192,15 @@ static bool may_score(const struct scope *scope, uint32_t place)
 /* Most nodes hold a common word or two, and are scored only if that could matter. */
 static void bound_own(struct routing *routing)
 {
-    double bounds[QUERY_MAX_TERMS];
-    lexical_bounds(&routing->query, bounds);
+    struct lexical_bounds bounds;
+    lexical_bounds(&routing->query, &bounds);
     for (size_t s = 0; s < routing->scope_count; s++) {
         struct scope *scope = &routing->scopes[s];
         scope->own = mem_alloc(scope->matches.count * sizeof *scope->own);
         for (uint32_t p = 0; p < scope->matches.count; p++)
             if (may_score(scope, p))
                 scope->own[p] =
-                    -lexical_bound_found(bounds, &scope->matches, p);
+                    -lexical_bound_found(&bounds, &scope->matches, p);
     }
 }
 

@@ -274,8 +274,8 @@ static void compare(const struct book *book, const struct view *view,
         count(book, asked[t], &query.terms[t].nodes, &owners);
     CHECK(view->owners == owners);
     query_weigh(&query, owners, view->mean_words);
-    double bounds[QUERY_MAX_TERMS];
-    lexical_bounds(&query, bounds);
+    struct lexical_bounds bounds;
+    lexical_bounds(&query, &bounds);
     for (uint32_t n = 1; n <= book->count; n++) {
         const struct section *s = &book->sections[n];
         struct match_row found = matches_row(&matches, n);
@@ -291,7 +291,7 @@ static void compare(const struct book *book, const struct view *view,
               fabs(lexical_score(&query, view, n, row) - mine) < 1e-6);
         CHECK(
             !matches_has(&matches, n) ||
-            lexical_bound_found(bounds, &matches, matches_from(&matches, n)) >=
+            lexical_bound_found(&bounds, &matches, matches_from(&matches, n)) >=
                 lexical_score(&query, view, n, row));
         CHECK((matches_has(&matches, n)
                    ? lexical_score_found(&query, view, &matches,
