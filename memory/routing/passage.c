@@ -114,16 +114,71 @@ static double score_of(const struct picking *picking,
     return score;
 }
 
+static bool may_follow(const struct picking *picking,
+                       const struct passage_text *text)
+{
+    return !picking->chosen_count ||
+           (!is_chosen(picking, text) && says_more(picking, text));
+}
+
+static term_set identifiers_of(const struct query *query)
+{
+    term_set identifiers = 0;
+    for (size_t t = 0; t < query->count; t++)
+        if (query->terms[t].term[0] == '=' && query->terms[t].weight > 0)
+            identifiers |= (term_set)1 << t;
+    return identifiers;
+}
+
+/* "What do set -e and set -u do": what of the question's identifiers nothing chosen
+ * tells. */
+static term_set find_untold(const struct picking *picking)
+{
+    term_set left = identifiers_of(picking->choosing->reader.query);
+    left &= picking->chosen_count ? ~picking->texts->title : 0;
+    for (size_t i = 0; i < picking->chosen_count; i++)
+        left &= ~(picking->chosen[i]->terms | picking->chosen[i]->head);
+    return left;
+}
+
+/* The next text is to tell some of these, where they are defined if they are. */
+struct wanted {
+    term_set terms, heads; /* those that some text has */
+};
+
+static struct wanted find_wanted(const struct picking *picking)
+{
+    const struct passage_texts *texts = picking->texts;
+    term_set untold = find_untold(picking);
+    struct wanted wanted = {0};
+    for (size_t i = 0; i < texts->count && untold; i++) {
+        const struct passage_text *text = &texts->items[i];
+        if (!may_follow(picking, text))
+            continue;
+        wanted.terms |= untold & text->terms;
+        wanted.heads |= untold & text->head;
+    }
+    return wanted;
+}
+
+static bool is_wanted(const struct wanted *wanted,
+                      const struct passage_text *text)
+{
+    return wanted->heads   ? wanted->heads & text->head
+           : wanted->terms ? wanted->terms & text->terms
+                           : true;
+}
+
 /* NULL: none. */
 static const struct passage_text *pick(const struct picking *picking,
                                        double *ret_score)
 {
     const struct passage_text *best = NULL;
+    struct wanted wanted = find_wanted(picking);
     double order = 0;
     for (size_t i = 0; i < picking->texts->count; i++) {
         const struct passage_text *text = &picking->texts->items[i];
-        if (picking->chosen_count &&
-            (is_chosen(picking, text) || !says_more(picking, text)))
+        if (!may_follow(picking, text) || !is_wanted(&wanted, text))
             continue;
         double score = score_of(picking, text) - order;
         if (order < MAX_ORDER)

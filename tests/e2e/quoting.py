@@ -165,6 +165,20 @@ def both_parts_of_a_question_are_answered():
 
 
 @test
+def each_identifier_is_told_where_it_is_defined():
+    says = {"e": "With -e set the shell ends where a command of a list fails, but for those behind if and while.",
+            "f": "Names are not expanded; what -e does is done all the same, and so is what others do.",
+            "n": "Commands are read and not run, so that what -e and set -e do cannot be seen at all.",
+            "u": "A variable without a value is taken for a mistake and is said to be one.",
+            "x": "Commands are shown before they are done, so that set -e and what it does can be seen."}
+    rows = "".join(f"<dt>-{c}</dt><dd>{text}</dd>" for c, text in says.items())
+    with house() as h:
+        found = quotes(h, f"<dl><dt>set</dt><dd>{PADDING}<dl>{rows}</dl></dd></dl>", "what do set -e and set -u do")
+        check(any(says["e"] in text for text in found[:2]), found)
+        check(any(says["u"] in text for text in found[:2]), found)
+
+
+@test
 def two_items_of_one_list_are_quoted():
     rows = "".join(f"<dt>-{c}</dt><dd>Sets what {word} does in such a case, and nothing else.</dd>"
                    for c, word in zip("abcdefgh", ("asp", "bat", "cat", "dog", "elk", "fox", "gnu", "hen")))
