@@ -480,6 +480,12 @@ static bool is_javadoc_bar(const xmlNode *table)
     return url && slice_starts(slice_of(url), slice_of("#skip-navbar_"));
 }
 
+static bool is_name(const xmlNode *text)
+{
+    return text &&
+           (dom_is_element(text) || !text_is_blank(dom_text(text)->text));
+}
+
 /* There its package stands above a class's name, within the heading. */
 static bool is_package_above(const xmlNode *font)
 {
@@ -488,7 +494,7 @@ static bool is_package_above(const xmlNode *font)
                                   !dom_element_before(font)
                               ? dom_element_from(font->next)
                               : NULL;
-    return next && dom_tag(next) == GUMBO_TAG_BR;
+    return next && dom_tag(next) == GUMBO_TAG_BR && is_name(next->next);
 }
 
 /* ---- Crystal: what all pages have at the side, and what methods there are ---- */

@@ -100,6 +100,8 @@ static void test_summaries(void **state)
         "name=methods_inherited></a><p>b<a name=methods_summary></a>"
         "<table border=1><tr><td>c<td>d</table>",
         "# Class P\nparagraph: a\nparagraph: b\ntable: c\\td\n");
+    expect("<h2><font color=red>Pumps</font><br> </h2><p>a",
+           "# Pumps\nparagraph: a\n");
 }
 
 static void test_sandcastle(void **state)
