@@ -8,7 +8,7 @@
 
 enum {
     WAYS = 2, /* slots of a place, of one line of memory */
-    PLACES = 1 << 16,
+    PLACES = 1 << 17,
     PARTS = 3, /* of a slot's ids */
     ID_BITS = 16,
     IN_PART = 64 / ID_BITS,

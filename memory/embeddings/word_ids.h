@@ -9,7 +9,7 @@
 
 struct word_ids;
 
-/* Takes 4 MB; keeps words that came last, of at most eleven ids below 65,536: the others
+/* Takes 8 MB; keeps words that came last, of at most eleven ids below 65,536: the others
  * are tokenized each time. */
 struct word_ids *word_ids_new(void);
 void word_ids_free(struct word_ids *words); /* NULL: ok */
