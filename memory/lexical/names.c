@@ -328,3 +328,46 @@ enum name_match name_of_node(const struct name *name,
     *ret_same = match != NAME_OTHER;
     return *ret_same ? match : lower;
 }
+
+/* ---- Classes ---- */
+
+/* "HashMap" of "java.util.HashMap<K,V>", of "HashMap(int)". */
+static struct slice plain_name(struct slice text)
+{
+    struct slice name = last_word(before(before(text, "("), "<"));
+    size_t from = name.size;
+    while (from && !strchr(PART_SIGNS, name.data[from - 1]))
+        from--;
+    return behind(name, from);
+}
+
+/* The kind of class that the word is, from its first byte on; 0: none. */
+static size_t kind_size(struct slice text)
+{
+    static const char *const kinds[] = {"annotation ", "class ",     "enum ",
+                                        "exception ",  "interface ", "record ",
+                                        "struct ",     "trait "};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (text.size > strlen(kinds[i]) &&
+            !strncasecmp(text.data, kinds[i], strlen(kinds[i])))
+            return strlen(kinds[i]);
+    return 0;
+}
+
+/* Empty: the title is of no class. */
+static struct slice class_of(struct slice title)
+{
+    if (kind_size(title))
+        return plain_name(title);
+    if (slice_is(last_word(title), "Reference")) /* Doxygen */
+        for (size_t at = 1; at < title.size; at++)
+            if (title.data[at - 1] == ' ' && kind_size(behind(title, at)))
+                return plain_name((struct slice){title.data, at - 1});
+    return (struct slice){"", 0};
+}
+
+bool name_is_of_class(const struct node *entry, const struct node *above)
+{
+    struct slice name = class_of(above->title);
+    return name.size && slice_equal(plain_name(entry->title), name);
+}

@@ -28,4 +28,8 @@ void name_free(struct name *name);
 enum name_match name_of_node(const struct name *name,
                              const struct node *outlined, bool *ret_same);
 
+/* Is the entry called as the class is that the section above it is about: "HashMap(int)"
+ * below "Class HashMap<K,V>" or "HashMap Class Reference"? */
+bool name_is_of_class(const struct node *entry, const struct node *above);
+
 #endif

@@ -13,7 +13,12 @@ static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
  * question asks about. */
 static const double NAMED_WITHIN = 1, NAMED_WITHIN_PART = 0.9,
                     NAMED_SUBJECT = 2;
-enum { LONGEST_NAME = 200, MAX_NAMES = 18, MIN_NAME = 3 };
+enum {
+    LONGEST_NAME = 200,
+    MAX_NAMES = 18,
+    MIN_NAME = 3,
+    CLASS_ABOVE = 3 /* titles above a constructor, among which its class is */
+};
 static const double TELLING = 3; /* information of an identifier */
 
 /* What a manual that the question names adds to its sections' fused scores: by a word of
@@ -151,6 +156,35 @@ static void add_subject(struct naming *naming, const struct query *query,
     buf_free(&subject);
 }
 
+/* TREE_NONE: it is no constructor. */
+static uint32_t class_above(const struct tree *outline, uint32_t node)
+{
+    const struct node *nodes = outline->nodes;
+    uint32_t above = nodes[node].parent;
+    for (int i = 0; i < CLASS_ABOVE && nodes[node].entry && above != TREE_NONE;
+         i++, above = nodes[above].parent)
+        if (name_is_of_class(&nodes[node], &nodes[above]))
+            return above;
+    return TREE_NONE;
+}
+
+/* A class comes before its constructors, which alone are called as it is to the
+ * letter. */
+static void lift_classes(const struct naming *naming, struct fused *fused,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct scope *scope = &naming->routing->scopes[fused[i].scope];
+        uint32_t above = class_above(scope->view->outline, fused[i].node);
+        if (above == TREE_NONE || named(naming, &fused[i]) < NAMED_SUBJECT)
+            continue;
+        for (size_t j = 0; j < count; j++)
+            if (fused[j].scope == fused[i].scope && fused[j].node == above &&
+                fused[j].score < fused[i].score + NAMED)
+                fused[j].score = fused[i].score + NAMED;
+    }
+}
+
 void prefer_named(const struct routing *routing, struct fused *fused,
                   size_t count)
 {
@@ -164,6 +198,7 @@ void prefer_named(const struct routing *routing, struct fused *fused,
     add_identifiers(&naming, &routing->query);
     add_subject(&naming, &routing->query, question);
     rankings_add(fused, count, named, &naming);
+    lift_classes(&naming, fused, count);
     for (size_t i = 0; i < naming.count; i++)
         name_free(&naming.names[i]);
 }

@@ -35,6 +35,25 @@ def questions_are_answered_with_citations():
 
 
 @test
+def a_class_comes_before_its_constructors():
+    members = "".join(f"<li><section class=detail id='{name}'><h3>{title}</h3><div>{text}</div></section></li>"
+                      for name, title, text in (("&lt;init&gt;()", "Pump", "public Pump() Makes a pump of no size."),
+                                                ("&lt;init&gt;(int)", "Pump", "public Pump(int size) Makes a pump of a size."),
+                                                ("open()", "open", "void open() Opens the Pump.")))
+    with house() as h:
+        h.write("m/Pump.html", page("Class Pump<K>".replace("<", "&lt;"), "<p>A pump moves water from one place to another, and is safe "
+                                    "for several threads.</p><section class=constructor-details><h2>Constructor Details</h2>"
+                                    f"<ul class=member-list>{members}</ul></section>"))
+        h.write("m/Tank.html", page("Class Tank", "<p>A tank holds water.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for question in ("Pump", "what does Pump do", "Pump()"):
+            hits = [hit["path"][-1] for hit in h.json("search", question)["results"]]
+            check(hits[0].startswith("Class Pump") and "Pump" in hits[1:], (question, hits))
+        hits = [hit["path"][-1] for hit in h.json("search", "open")["results"]]
+        check(hits[0] == "open", hits)
+
+
+@test
 def modes_and_filters():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")

@@ -355,6 +355,34 @@ static void numbers_of_chapters_are_no_names(void **state)
                      NAME_OTHER);
 }
 
+/* A constructor has its class's name, other members and sections have not. */
+static void constructors_are_told_by_their_class(void **state)
+{
+    static const struct {
+        const char *entry, *above;
+        bool is;
+    } cases[] = {{"HashMap", "Class HashMap<K,V>", true},
+                 {"HashMap(int size)", "Class HashMap<K,V>", true},
+                 {"Entry", "Interface Map.Entry<K,V>", true},
+                 {"TimeUnit", "Enum Class TimeUnit", true},
+                 {"QwtPlot::QwtPlot (int n)", "QwtPlot Class Reference", true},
+                 {"Pool", "std::Pool< T > Class Template Reference", true},
+                 {"clone", "Class HashMap<K,V>", false},
+                 {"hashmap", "Class HashMap<K,V>", false},
+                 {"HashMap", "Using HashMap", false},
+                 {"HashMap", "HashMap", false},
+                 {"Reference", "Class Reference", true},
+                 {"Module", "Module Reference", false},
+                 {"Class", "Class", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct node entry = {.title = slice_of(cases[i].entry), .entry = true};
+        struct node above = {.title = slice_of(cases[i].above)};
+        if (name_is_of_class(&entry, &above) != cases[i].is)
+            fail_msg("%s, %s", cases[i].entry, cases[i].above);
+    }
+}
+
 static enum name_match compare_entry(const char *question, const char *title)
 {
     bool same;
@@ -396,6 +424,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_chapters_are_no_names),
         cmocka_unit_test(names_with_signs_are_whole_and_in_parts),
+        cmocka_unit_test(constructors_are_told_by_their_class),
         cmocka_unit_test(entries_are_called_by_their_names),
         cmocka_unit_test(words_become_stems),
         cmocka_unit_test(identifiers_stay_whole_and_in_parts),
