@@ -163,22 +163,33 @@ static bool may_stay_open(struct slice name)
     return is_one_of(name, names);
 }
 
-/* Does a tag of that name end what is open? */
+/* What is ended in so many words, and ends a paragraph. */
+static bool is_box(struct slice name)
+{
+    static const char *const names[] = {
+        "address", "article", "aside",   "blockquote", "center", "details",
+        "dir",     "div",     "dl",      "fieldset",   "figure", "footer",
+        "form",    "h1",      "h2",      "h3",         "h4",     "h5",
+        "h6",      "header",  "main",    "menu",       "nav",    "ol",
+        "pre",     "section", "summary", "table",      "ul",     NULL};
+    return is_one_of(name, names);
+}
+
+/* Does a tag of that name end what is open, unless it stands in a list or table that
+ * does, too? */
 static bool ends(struct slice open, struct slice name)
 {
-    static const char *const blocks[] = {
-        "address", "article", "aside", "blockquote", "center", "dd",
-        "details", "dir",     "div",   "dl",         "dt",     "fieldset",
-        "figure",  "footer",  "form",  "h1",         "h2",     "h3",
-        "h4",      "h5",      "h6",    "header",     "hr",     "li",
-        "main",    "menu",    "nav",   "ol",         "p",      "pre",
-        "section", "summary", "table", "tbody",      "td",     "th",
-        "tr",      "ul",      NULL};
+    static const char *const others[] = {"dd", "dt",    "hr",    "li",
+                                         "p",  "tbody", "tfoot", "td",
+                                         "th", "thead", "tr",    NULL};
     static const char *const terms[] = {"dt", "dd", NULL};
-    static const char *const cells[] = {"td", "th", "tr", "tbody", NULL};
-    static const char *const rows[] = {"tr", "tbody", NULL};
+    static const char *const cells[] = {"td",    "th",    "tr", "tbody",
+                                        "tfoot", "thead", NULL};
+    static const char *const rows[] = {"tr", "tbody", "tfoot", "thead", NULL};
     static const char *const items[] = {"li", NULL};
-    return is_one_of(name, lexer_name_is(open, "p")    ? blocks
+    bool paragraph = lexer_name_is(open, "p");
+    return (paragraph && is_box(name)) ||
+           is_one_of(name, paragraph                   ? others
                            : lexer_name_is(open, "li") ? items
                            : lexer_name_is(open, "tr") ? rows
                            : open.data[0] == 'd' || open.data[0] == 'D'
@@ -186,12 +197,24 @@ static bool ends(struct slice open, struct slice name)
                                : cells);
 }
 
+/* May what has that name hold elements like the open one? */
+static bool holds(struct slice open, struct slice name)
+{
+    static const char *const lists[] = {"dir", "menu", "ol", "ul", NULL};
+    static const char *const terms[] = {"dl", NULL};
+    static const char *const tables[] = {"table", NULL};
+    return !lexer_name_is(open, "p") &&
+           is_one_of(name, lexer_name_is(open, "li") ? lists
+                           : open.data[0] == 'd' || open.data[0] == 'D'
+                               ? terms
+                               : tables);
+}
+
 /* As element_end, of such an element: its own end tag, what may not stand in it, or the
- * end of what it stands in. */
+ * end of what it stands in.  Elements within a line are not looked at. */
 static size_t open_end(const struct source *source, const struct markup *tag)
 {
-    size_t depth = 0; /* of elements that must be ended */
-    bool paragraph = lexer_name_is(tag->name, "p");
+    size_t holders = 0, boxes = 0; /* that are open in it */
     for (size_t at = tag->to; at < source->size;) {
         struct markup markup;
         if (!lexer_markup(source, at, source->size, &markup)) {
@@ -199,18 +222,21 @@ static size_t open_end(const struct source *source, const struct markup *tag)
             continue;
         }
         struct slice name = markup.name;
-        bool open = markup.kind == MARKUP_OPEN, optional = may_stay_open(name);
-        bool here = !depth || paragraph;
-        if (open && here && ends(tag->name, name))
+        bool opens = markup.kind == MARKUP_OPEN, own = !holders;
+        bool closes = markup.kind == MARKUP_CLOSE;
+        size_t *open = holds(tag->name, name) ? &holders
+                       : is_box(name)         ? &boxes
+                                              : NULL;
+        if (closes && own && is_named_as(name, tag->name))
+            return markup.to;
+        if ((opens || closes) && own && ends(tag->name, name))
             return at;
-        if (markup.kind == MARKUP_CLOSE) {
-            if (here && is_named_as(name, tag->name))
-                return markup.to;
-            if (!depth && !lexer_name_is(name, "p"))
-                return at;
-            depth -= !optional;
-        }
-        depth += open && !optional && !lexer_is_void(name);
+        if (closes && open && !*open && (own || open == &holders))
+            return at;
+        if (open && closes)
+            *open -= *open > 0;
+        else if (open && opens)
+            *open += !markup.closed;
         at = is_unread(source, &markup)
                  ? lexer_raw_end(source, markup.to, source->size, name)
                  : markup.to;

@@ -102,6 +102,22 @@ static void test_hidden_without_end(void **state)
     check_spans(slice_of(html), 3);
 }
 
+/* End tags within it, and what is never ended within a line. */
+static void test_hidden_with_ends_within(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<table><tr><td>a</td><td>c</td></tr><tr "
+        "hidden><td>x</td><td>y</td></tr>"
+        "<tr><td>b</td><td>d</td></tr></table>"
+        "<ul><li>a</li><li hidden><svg><path d=''/></svg>x</li><li>b</li>"
+        "<li hidden><b>x</li><li>c</li><li hidden><div>x</div>y</b>z</li></ul>"
+        "<ul><li>a<div><p hidden>b</i>x</div>c</ul>";
+    expect(html, "# \ntable: a\\tc\\nb\\td\nlist: - a\\n- b\\n- c\n"
+                 "list: - a c\n");
+    check_spans(slice_of(html), 3);
+}
+
 /* Who reads a part of a file does not know the sheets. */
 static void test_hidden_by_sheets(void **state)
 {
@@ -115,9 +131,10 @@ static void test_hidden_by_sheets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_hidden_by_styles), TEST(test_menus),
-        TEST(test_links_to_sources), TEST(test_hidden_within_sentences),
-        TEST(test_hidden_by_sheets), TEST(test_hidden_without_end),
+        TEST(test_hidden_by_styles),        TEST(test_menus),
+        TEST(test_links_to_sources),        TEST(test_hidden_within_sentences),
+        TEST(test_hidden_by_sheets),        TEST(test_hidden_without_end),
+        TEST(test_hidden_with_ends_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
