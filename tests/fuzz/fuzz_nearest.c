@@ -1,6 +1,7 @@
 /* Fuzz target: bytes as rows of a matrix and a query.  A search through all lists of an
- * inverted file finds what exact search does, as far as numbers of 8 bits can tell rows
- * apart; one through fewer lists finds nothing that is further than it says. */
+ * inverted file for all rows looks at each; what looks at each finds what exact search
+ * does, as far as numbers of 8 bits can tell rows apart; what looks at fewer finds nothing
+ * that is further than it says. */
 #include <math.h>
 
 #include "memory/vectors/ivf.h"
@@ -79,21 +80,20 @@ static float nth_best(const struct house *h, size_t n)
 }
 
 static void check_search(const struct house *h, const struct ivf *ivf,
-                         uint32_t probes)
+                         uint32_t probes, size_t max)
 {
-    struct near_row found[MAX_FOUND];
-    bool seen[MAX_ROWS] = {false};
-    size_t looked_at;
-    size_t count =
-        ivf_search(ivf, h->query, probes, MAX_FOUND, found, &looked_at);
-    bool all = probes == ivf_lists(ivf);
-    CHECK(count <= MAX_FOUND && looked_at <= h->count);
-    CHECK(count == (looked_at < MAX_FOUND ? looked_at : MAX_FOUND));
-    CHECK(!all || looked_at == h->count);
+    struct near_row found[MAX_ROWS];
+    bool met[MAX_ROWS] = {false};
+    struct ivf_seen seen;
+    size_t count = ivf_search(ivf, h->query, probes, max, found, &seen);
+    bool all = seen.rows == h->count;
+    CHECK(count <= max && seen.rows <= h->count && seen.lists <= probes);
+    CHECK(count == (seen.rows < max ? seen.rows : max));
+    CHECK(all || probes < ivf_lists(ivf) || max < h->count);
     float least = count ? nth_best(h, count) : 0;
     for (size_t i = 0; i < count; i++) {
-        CHECK(found[i].row < h->count && !seen[found[i].row]);
-        seen[found[i].row] = true;
+        CHECK(found[i].row < h->count && !met[found[i].row]);
+        met[found[i].row] = true;
         float exact = cosine(h->rows[found[i].row], h->query, h->width);
         CHECK(fabsf(exact - found[i].score) <= tolerance(h->width));
         CHECK(!all || exact >= least - 2 * tolerance(h->width));
@@ -116,9 +116,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(!ivf_make(h.pointers, h.count, h.width, NULL, &ivf, NULL));
     CHECK(ivf_lists(ivf) >= 1 && ivf_probes(ivf) >= 1 &&
           ivf_probes(ivf) <= ivf_lists(ivf));
-    check_search(&h, ivf, ivf_lists(ivf));
-    check_search(&h, ivf, ivf_probes(ivf));
-    check_search(&h, ivf, 1);
+    check_search(&h, ivf, ivf_lists(ivf), h.count);
+    check_search(&h, ivf, ivf_lists(ivf), MAX_FOUND);
+    check_search(&h, ivf, ivf_probes(ivf), MAX_FOUND);
+    check_search(&h, ivf, 1, MAX_FOUND);
     ivf_free(ivf);
     return 0;
 }

@@ -486,6 +486,17 @@ static bool is_name(const xmlNode *text)
            (dom_is_element(text) || !text_is_blank(dom_text(text)->text));
 }
 
+static bool is_one_word(const xmlNode *text)
+{
+    if (!text || dom_is_element(text) || text->next)
+        return false;
+    struct slice word = dom_text(text)->text;
+    size_t at = text_skip_space(word, 0);
+    while (at < word.size && !text_space(word.data, word.size, at))
+        at++;
+    return text_skip_space(word, at) >= word.size;
+}
+
 /* There its package stands above a class's name, within the heading. */
 static bool is_package_above(const xmlNode *font)
 {
@@ -494,15 +505,19 @@ static bool is_package_above(const xmlNode *font)
                                   !dom_element_before(font)
                               ? dom_element_from(font->next)
                               : NULL;
-    return next && dom_tag(next) == GUMBO_TAG_BR && is_name(next->next);
+    return next && dom_tag(next) == GUMBO_TAG_BR && is_name(next->next) &&
+           is_one_word(font->children);
 }
 
 /* ---- Crystal: what all pages have at the side, and what methods there are ---- */
 
 static bool is_crystal_list(const xmlNode *element)
 {
-    return element && dom_tag(element) == GUMBO_TAG_UL &&
-           classes_has(element, "list-summary");
+    const xmlNode *item = element && dom_tag(element) == GUMBO_TAG_UL &&
+                                  classes_has(element, "list-summary")
+                              ? dom_element_from(element->children)
+                              : NULL;
+    return item && classes_has(item, "entry-summary");
 }
 
 static void crystal(const xmlNode *element, struct rule *rule)
@@ -521,7 +536,8 @@ static void crystal(const xmlNode *element, struct rule *rule)
     else if (classes_has(element, "sidebar") &&
              classes_has(first, "sidebar-header"))
         rules_skip(rule, "navigation");
-    else if (classes_has(first, "view-source"))
+    else if (classes_has(first, "view-source") &&
+             !dom_element_from(first->next))
         rules_skip(rule, "control");
 }
 
@@ -535,12 +551,22 @@ static bool opens_part(const xmlNode *heading)
            slice_starts(slice_of(program), slice_of("ExpandCollapse("));
 }
 
+/* "Parameters", within the text of its page. */
+static bool is_sub_heading(const xmlNode *heading)
+{
+    const xmlNode *box = heading->parent;
+    if (dom_tag(heading) != GUMBO_TAG_H4 || !classes_has(heading, "subHeading"))
+        return false;
+    while (dom_is_element(box) && !has_id(box, "mainSection"))
+        box = box->parent;
+    return dom_is_element(box);
+}
+
 static void sandcastle(const xmlNode *element, struct rule *rule)
 {
     const xmlNode *first = dom_element_from(element->children);
     if (rule->part == PART_HEADING &&
-        (opens_part(element) || (dom_tag(element) == GUMBO_TAG_H4 &&
-                                 classes_has(element, "subHeading"))))
+        (opens_part(element) || is_sub_heading(element)))
         rule->part = PART_BLOCK; /* "Syntax", "Parameters" */
     else if (dom_tag(element) == GUMBO_TAG_DIV && has_id(element, "header") &&
              first && has_id(first, "topTable"))

@@ -102,6 +102,20 @@ static void test_summaries(void **state)
         "# Class P\nparagraph: a\nparagraph: b\ntable: c\\td\n");
     expect("<h2><font color=red>Pumps</font><br> </h2><p>a",
            "# Pumps\nparagraph: a\n");
+    expect("<h2><font color=red>All pumps</font><br>and tanks</h2><p>a",
+           "# All pumps and tanks\nparagraph: a\n");
+}
+
+/* What others may call so, too. */
+static void test_others(void **state)
+{
+    (void)state;
+    expect("<h1>A</h1><h4 class=subHeading>Installing</h4><p>b",
+           "# A\n## Installing\nparagraph: b\n");
+    expect("<h1>A</h1><div><a class=view-source href=s>c</a><p>b</div>",
+           "# A\nparagraph: c\nparagraph: b\n");
+    expect("<h1>A</h1><h2>B</h2><ul class=list-summary><li>c<li>d</ul>",
+           "# A\n## B\nlist: - c\\n- d\n");
 }
 
 static void test_sandcastle(void **state)
@@ -134,7 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_doxygen_headings), TEST(test_listings),   TEST(test_crystal),
-        TEST(test_summaries),        TEST(test_sandcastle),
+        TEST(test_summaries),        TEST(test_sandcastle), TEST(test_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
