@@ -22,7 +22,8 @@ static void set_nobody(struct daemon *daemon, bool differ, const char *answers)
         atomic_store(&daemon->nobody_answers, differ);
 }
 
-/* On the CPU: its rows are read once. */
+/* On the CPU: its rows are read once.  No verb changes its model, so that question_pieces
+ * holds no reference to it. */
 static int start_pieces(struct engine **ret, struct err *err)
 {
     struct buf folder = {0};

@@ -331,17 +331,22 @@ enum name_match name_of_node(const struct name *name,
 
 /* ---- Classes ---- */
 
-/* "HashMap" of "java.util.HashMap<K,V>", of "HashMap(int)". */
-static struct slice plain_name(struct slice text)
+/* "java.util.HashMap" of "java.util.HashMap<K,V>", of "HashMap(int)". */
+static struct slice bare_name(struct slice text)
 {
-    struct slice name = last_word(before(before(text, "("), "<"));
+    return before(before(text, "("), "<");
+}
+
+/* "HashMap" of "java.util.HashMap". */
+static struct slice last_part(struct slice name)
+{
     size_t from = name.size;
     while (from && !strchr(PART_SIGNS, name.data[from - 1]))
         from--;
     return behind(name, from);
 }
 
-/* The kind of class that the word is, from its first byte on; 0: none. */
+/* The kind of class that the text begins with, with the space behind it; 0: none. */
 static size_t kind_size(struct slice text)
 {
     static const char *const kinds[] = {"annotation ", "class ",     "enum ",
@@ -354,20 +359,37 @@ static size_t kind_size(struct slice text)
     return 0;
 }
 
+/* One word, and none of a sentence: "Class loading" is of no class. */
+static bool is_class_name(struct slice name)
+{
+    bool telling = has_sign(name, PART_SIGNS) || has_sign(name, "_");
+    for (size_t i = 0; i < name.size; i++)
+        telling |= isupper((unsigned char)name.data[i]) != 0;
+    return telling && !has_sign(name, " ");
+}
+
 /* Empty: the title is of no class. */
 static struct slice class_of(struct slice title)
 {
-    if (kind_size(title))
-        return plain_name(title);
-    if (slice_is(last_word(title), "Reference")) /* Doxygen */
-        for (size_t at = 1; at < title.size; at++)
-            if (title.data[at - 1] == ' ' && kind_size(behind(title, at)))
-                return plain_name((struct slice){title.data, at - 1});
-    return (struct slice){"", 0};
+    struct slice name = title;
+    size_t at = 1, kind;
+    while ((kind = kind_size(name)))
+        name = behind(name, kind);
+    if (name.size == title.size && slice_is(last_word(title), "Reference")) {
+        while (at < title.size &&
+               !(title.data[at - 1] == ' ' && kind_size(behind(title, at))))
+            at++; /* Doxygen */
+        name.size = at < title.size ? at - 1 : title.size;
+    }
+    bool told = name.size < title.size;
+    name = bare_name(name);
+    return told && is_class_name(name) ? last_part(name)
+                                       : (struct slice){"", 0};
 }
 
 bool name_is_of_class(const struct node *entry, const struct node *above)
 {
     struct slice name = class_of(above->title);
-    return name.size && slice_equal(plain_name(entry->title), name);
+    return name.size &&
+           slice_equal(last_part(last_word(bare_name(entry->title))), name);
 }

@@ -13,6 +13,9 @@ static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
  * question asks about. */
 static const double NAMED_WITHIN = 1, NAMED_WITHIN_PART = 0.9,
                     NAMED_SUBJECT = 2;
+/* How far a class stands above its constructors: by more than what is near the question
+ * moves, so little that these are quoted, too. */
+static const double ABOVE_OWN = 1.5;
 enum {
     LONGEST_NAME = 200,
     MAX_NAMES = 18,
@@ -168,20 +171,22 @@ static uint32_t class_above(const struct tree *outline, uint32_t node)
     return TREE_NONE;
 }
 
-/* A class comes before its constructors, which alone are called as it is to the
- * letter. */
+/* A class comes before its constructors, which alone are called as it is to the letter;
+ * not before one that the question names with its arguments. */
 static void lift_classes(const struct naming *naming, struct fused *fused,
                          size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    const struct buf *asked = &naming->names[0].text;
+    bool called = asked->size && memchr(asked->data, '(', asked->size);
+    for (size_t i = 0; i < count && !called; i++) {
         const struct scope *scope = &naming->routing->scopes[fused[i].scope];
         uint32_t above = class_above(scope->view->outline, fused[i].node);
         if (above == TREE_NONE || named(naming, &fused[i]) < NAMED_SUBJECT)
             continue;
         for (size_t j = 0; j < count; j++)
             if (fused[j].scope == fused[i].scope && fused[j].node == above &&
-                fused[j].score < fused[i].score + NAMED)
-                fused[j].score = fused[i].score + NAMED;
+                fused[j].score < fused[i].score + ABOVE_OWN)
+                fused[j].score = fused[i].score + ABOVE_OWN;
     }
 }
 

@@ -150,8 +150,6 @@ int table_put(struct store_txn *txn, int table, struct slice key,
 int table_get(struct store_txn *txn, int table, struct slice key,
               struct slice *ret_value, struct err *err);
 
-/* Whether there is a value, which is not looked at. */
-
 /* The same; a value without its sum is empty, its data NULL. */
 int table_get_lenient(struct store_txn *txn, int table, struct slice key,
                       struct slice *ret_value, struct err *err);

@@ -149,6 +149,14 @@ static bool is_numbered(struct document *d, int level)
             (level > CHAPTER && !d->all_unnumbered));
 }
 
+static bool is_below_zero(struct slice number)
+{
+    size_t at = 1;
+    while (at < number.size && strchr("0123456789.", number.data[at]))
+        at++;
+    return number.data[0] == '-' && at > 1 && at == number.size;
+}
+
 static void put_number(struct document *d, struct flow *flow, int level,
                        struct token call)
 {
@@ -165,7 +173,7 @@ static void put_number(struct document *d, struct flow *flow, int level,
         buf_printf(&prefix, "%.*s %.*s. ", (int)what.size, what.data,
                    (int)number.size, number.data);
         buf_free(&macro);
-    } else if (number.size && number.data[0] != '-') {
+    } else if (number.size && !is_below_zero(number)) {
         /* Below zero it is counted to leave a summary out of the numbers. */
         buf_printf(&prefix, "%.*s ", (int)number.size, number.data);
     }

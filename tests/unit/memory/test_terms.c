@@ -373,6 +373,8 @@ static void constructors_are_told_by_their_class(void **state)
                  {"HashMap", "HashMap", false},
                  {"Reference", "Class Reference", true},
                  {"Module", "Module Reference", false},
+                 {"Linking", "Class Loading and Linking", false},
+                 {"type", "Record type", false},
                  {"Class", "Class", false}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
