@@ -22,6 +22,7 @@ struct parse {
     struct query *query;
     bool stop_words; /* take them too */
     bool sentence;   /* it is one, not a phrase or keywords */
+    bool difference; /* the last word was that */
     uint32_t within; /* wholes of the identifier that is being read */
     uint8_t part;    /* a bit for the part of the question that is being read */
     double share;    /* of the terms that it adds */
@@ -49,10 +50,18 @@ static unsigned frequency_of(const struct term_at *at)
     return at->whole || at->part || at->capitals ? 0 : word_frequency(at->word);
 }
 
+/* "Difference between a pump and a tank" asks, if shortly. */
+static void note_difference(struct parse *parse, struct slice word)
+{
+    parse->sentence |= parse->difference && slice_is(word, "between");
+    parse->difference = slice_is(word, "difference");
+}
+
 static void take_term(void *context, const struct term_at *at)
 {
     struct parse *parse = context;
     struct query *query = parse->query;
+    note_difference(parse, at->word);
     if (at->whole && !at->part)
         parse->within = 0;
     if (is_excluded(parse, at)) {

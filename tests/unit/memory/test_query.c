@@ -59,6 +59,29 @@ static void words_of_a_phrase_are_all_meant(void **state)
     query_free(&query);
 }
 
+/* "Difference between" asks; a "time difference" is a thing. */
+static void a_difference_is_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool counts;
+    } cases[] = {{"difference between pump and tank", false},
+                 {"difference of pump and tank", true},
+                 {"time difference pump", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct query query;
+        query_parse(cases[i].text, &query);
+        for (size_t t = 0; t < query.count; t++)
+            if (slice_starts(slice_of(query.terms[t].word),
+                             slice_of("difference")))
+                assert_int_equal(query.terms[t].frequency == 0,
+                                 cases[i].counts);
+        assert_true(query.count >= 3);
+        query_free(&query);
+    }
+}
+
 static void capitals_are_no_conversation(void **state)
 {
     (void)state;
@@ -357,6 +380,7 @@ static void what_stands_in_counts_less_and_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_difference_is_asked_for),
         cmocka_unit_test(conversation_counts_less_than_the_subject),
         cmocka_unit_test(words_of_a_phrase_are_all_meant),
         cmocka_unit_test(capitals_are_no_conversation),
