@@ -15,6 +15,8 @@ enum {
     MAX_LED = 400, /* bytes of definitions below a lead-in, and a last one */
     MAX_FOLLOWING = 2500, /* bytes that follow a unit, and a last one */
     UNITS_A_PASSAGE = 2 * UNITS_AROUND,
+    MAX_CALLS = 8,     /* blocks before what an entry is */
+    MAX_SUMMARY = 160, /* bytes of that */
     MAX_FULL = 30000, /* bytes of the best section, if all of it is asked for */
     MAX_FULL_BLOCKS = 300
 };
@@ -409,6 +411,29 @@ static bool put_first_lines(const struct cutting *cutting)
     return true;
 }
 
+static bool is_summary(const struct block *block)
+{
+    return block->kind == BLOCK_PARAGRAPH && block->text.size &&
+           block->text.size <= MAX_SUMMARY &&
+           block->text.data[block->text.size - 1] == '.';
+}
+
+/* What an entry is, whatever of it is asked for: its first paragraph, if that is a short
+ * one, behind the lines that show how it is called. */
+static bool put_definition(const struct cutting *cutting)
+{
+    const struct node *node = cutting->content->node;
+    uint32_t b = 0;
+    while (b < node->block_count && b < MAX_CALLS &&
+           node->blocks[b].kind == BLOCK_CODE)
+        b++;
+    if (!node->entry || cutting->extent == EXTENT_BRIEF ||
+        b == node->block_count || !is_summary(&node->blocks[b]))
+        return false;
+    put_around(cutting, b, 0, 0);
+    return true;
+}
+
 static void cut(const struct cutting *cutting, bool best)
 {
     int64_t index = index_of_block(cutting);
@@ -418,7 +443,8 @@ static void cut(const struct cutting *cutting, bool best)
     }
     if (best && cut_whole(cutting))
         return;
-    bool defined = best && put_first_lines(cutting);
+    bool defined =
+        best && (put_first_lines(cutting) || put_definition(cutting));
     if (!defined || cutting->extent != EXTENT_BRIEF ||
         cutting->passage->about < NAMED || !cutting->ret->count)
         put_around(cutting, (uint32_t)index, cutting->passage->at,

@@ -179,6 +179,20 @@ def each_identifier_is_told_where_it_is_defined():
 
 
 @test
+def what_an_entry_is_stands_before_what_is_said_of_it():
+    detail = "The option Limit is the number of turns after which the search is given up; it is 40 if nothing is said."
+    with house() as h:
+        entry = ("<div class=top><p class=src><a id=v:prime class=def>prime</a> :: Pump</p><div class=doc>{}" + PADDING +
+                 f"<p>{detail}</p></div></div>")
+        found = quotes(h, entry.format("<p>Fills a casing.</p>"), "after how many turns is the search given up")
+        check(found[0] == "Fills a casing." and detail in found, found)
+        h.json("rm", "m")
+        long = "Fills a casing. " + "It does so again and again until somebody comes and tells it not to. " * 3
+        found = quotes(h, entry.format(f"<p>{long}</p>"), "after how many turns is the search given up")
+        check(found[0] == detail, found)
+
+
+@test
 def two_items_of_one_list_are_quoted():
     rows = "".join(f"<dt>-{c}</dt><dd>Sets what {word} does in such a case, and nothing else.</dd>"
                    for c, word in zip("abcdefgh", ("asp", "bat", "cat", "dog", "elk", "fox", "gnu", "hen")))
