@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/names.h"
+#include "memory/lexical/parts.h"
 #include "memory/routing/route_internal.h"
 
 /* A section or entry that is called as the question is comes before all others,
@@ -124,12 +125,15 @@ static struct slice last_word(struct slice text)
 }
 
 /* "timeout client" of "What does timeout client do in HAProxy?": what is left without
- * the words around it; empty: all of the question, or nothing. */
+ * the words around it, of a question of several parts in the first; empty: all of the
+ * question, or nothing. */
 static void put_subject(const struct query *query, const char *question,
                         struct buf *ret)
 {
     struct buf folded = {0};
-    text_fold_space(&folded, slice_of(question));
+    struct slice parts[QUESTION_MAX_PARTS];
+    question_parts(slice_of(question), parts);
+    text_fold_space(&folded, parts[0]);
     struct slice left = buf_slice(&folded), word;
     while (left.size && (strchr(" ?.!,", left.data[left.size - 1]) ||
                          is_around(query, last_word(left))))

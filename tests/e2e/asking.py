@@ -55,6 +55,18 @@ def a_class_comes_before_its_constructors():
 
 
 @test
+def what_the_first_part_of_a_question_asks_about_is_a_name():
+    with house() as h:
+        h.write("m/a.html", page("Pumps", "<h2>Vent mode (quiet)</h2><p>A pump can be vented, which lets air go.</p>"
+                                 "<h2>Hosting</h2><p>What does vent mode protect against? Vent mode protects the casing against air: "
+                                 "who hosts a pump in vent mode protects it. Vent mode protects against much.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for question in ("what is vent mode", "what is vent mode and what does it protect against"):
+            hits = [hit["path"][-1] for hit in h.json("search", question)["results"]]
+            check(hits[0] == "Vent mode (quiet)", (question, hits))
+
+
+@test
 def modes_and_filters():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")
