@@ -46,16 +46,30 @@ static bool is_cancelled(const struct choosing *choosing)
     return cancel && atomic_load(cancel);
 }
 
-/* Share of the query's information that the terms hold. */
-static double share_of(const struct query *query, term_set terms)
+/* Share of the information of a part of the query, a bit, that the terms hold; what no
+ * part has is of each. */
+static double share_of(const struct query *query, unsigned part, term_set terms)
 {
     double sum = 0, all = 0;
     for (size_t t = 0; t < query->count; t++) {
         double information = query->terms[t].weight * query->terms[t].idf;
+        if (query->terms[t].parts && !(query->terms[t].parts & part))
+            continue;
         all += information;
         sum += terms >> t & 1 ? information : 0;
     }
     return all > 0 ? sum / all : 0;
+}
+
+/* The greatest share of a part that they hold. */
+static double about_of(const struct query *query, term_set terms)
+{
+    double about = 0;
+    for (unsigned p = 0; p < query->parts; p++) {
+        double share = share_of(query, 1U << p, terms);
+        about = share > about ? share : about;
+    }
+    return about;
 }
 
 /* ---- The best text ---- */
@@ -233,7 +247,7 @@ static void add_passage(const struct picking *picking,
         .encoding = content->page->encoding,
         .score = score,
         .share = choosing->best_hit > 0 ? hit->score / choosing->best_hit : 1,
-        .about = share_of(choosing->reader.query, picking->texts->title)};
+        .about = about_of(choosing->reader.query, picking->texts->title)};
     passage.block.file = content_file(content, hit->view, hit->node, block);
     passages->items[passages->count++] = passage;
 }

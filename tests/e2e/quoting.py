@@ -179,6 +179,16 @@ def each_identifier_is_told_where_it_is_defined():
 
 
 @test
+def a_section_called_as_a_part_of_the_question_is_quoted_from_its_start():
+    first = "A pump can be told to let air go, so that nothing of the water in it is lost."
+    with house() as h:
+        found = quotes(h, f"<h2>Vent mode (quiet)</h2><p>{first}</p>{PADDING}<p>Vent mode protects against much that happens in a "
+                          "casing, and against what happens outside of it.</p>",
+                       "what is vent mode and what does it protect against")
+        check(found[0] == first and any("protects against much" in text for text in found), found)
+
+
+@test
 def what_an_entry_is_stands_before_what_is_said_of_it():
     detail = "The option Limit is the number of turns after which the search is given up; it is 40 if nothing is said."
     with house() as h:
