@@ -21,9 +21,7 @@ struct passage {
     int encoding;        /* of the file: enum encoding */
     double score;
     double share; /* of the best hit's score, its section's */
-    double
-        about; /* share of the question, of its part that has the most, that its
-                     section's title holds */
+    double about; /* greatest share of a part of the question in its title */
     unsigned cut; /* enum passage_cut, of units; 0: nowhere */
 };
 
