@@ -310,25 +310,6 @@ static enum name_match compare_node(struct slice asked, const struct node *node,
     return best;
 }
 
-enum name_match name_of_node(const struct name *name,
-                             const struct node *outlined, bool *ret_same)
-{
-    struct slice asked = buf_slice(&name->text);
-    *ret_same = false;
-    if (!asked.size)
-        return NAME_OTHER;
-    *ret_same = true;
-    if (is_anchor(asked, outlined))
-        return NAME_WHOLE;
-    /* What is called so as written is so in lower case, too: most are not. */
-    enum name_match lower =
-        compare_node(buf_slice(&name->lower), outlined, true);
-    enum name_match match =
-        lower == NAME_OTHER ? NAME_OTHER : compare_node(asked, outlined, false);
-    *ret_same = match != NAME_OTHER;
-    return *ret_same ? match : lower;
-}
-
 /* ---- Classes ---- */
 
 /* "java.util.HashMap" of "java.util.HashMap<K,V>", of "HashMap(int)". */
@@ -387,9 +368,39 @@ static struct slice class_of(struct slice title)
                                        : (struct slice){"", 0};
 }
 
+/* "Class HashMap<K,V>" is called HashMap. */
+static bool is_class(struct slice asked, const struct node *node)
+{
+    struct slice title = node->title;
+    return !node->entry && title.size > asked.size &&
+           memmem(title.data, title.size, asked.data, asked.size) &&
+           slice_equal(class_of(title), asked);
+}
+
 bool name_is_of_class(const struct node *entry, const struct node *above)
 {
     struct slice name = class_of(above->title);
     return name.size &&
            slice_equal(last_part(last_word(bare_name(entry->title))), name);
+}
+
+/* ---- Nodes ---- */
+
+enum name_match name_of_node(const struct name *name,
+                             const struct node *outlined, bool *ret_same)
+{
+    struct slice asked = buf_slice(&name->text);
+    *ret_same = false;
+    if (!asked.size)
+        return NAME_OTHER;
+    *ret_same = true;
+    if (is_anchor(asked, outlined) || is_class(asked, outlined))
+        return NAME_WHOLE;
+    /* What is called so as written is so in lower case, too: most are not. */
+    enum name_match lower =
+        compare_node(buf_slice(&name->lower), outlined, true);
+    enum name_match match =
+        lower == NAME_OTHER ? NAME_OTHER : compare_node(asked, outlined, false);
+    *ret_same = match != NAME_OTHER;
+    return *ret_same ? match : lower;
 }

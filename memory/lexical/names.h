@@ -10,7 +10,7 @@ enum name_match {
     NAME_PART, /* its last part is: DictReader of csv.DictReader, or it is the
                   question's last part; or an entry of the manual's index is */
     NAME_WHOLE /* it is, but for its number, signature or what a dash explains;
-                  or an anchor of the node is */
+                  or an anchor of the node is, or the class that it is about */
 };
 
 /* A question as names are compared: white space folded, without "()" at its end. */

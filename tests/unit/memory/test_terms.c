@@ -355,6 +355,18 @@ static void numbers_of_chapters_are_no_names(void **state)
                      NAME_OTHER);
 }
 
+/* As it is written: "class" and "pattern" are words, too. */
+static void sections_of_classes_are_called_as_these(void **state)
+{
+    (void)state;
+    assert_int_equal(compare_name("Pattern", "Class Pattern"), NAME_WHOLE);
+    assert_int_equal(compare_name("Entry", "Interface Map.Entry<K,V>"),
+                     NAME_WHOLE);
+    assert_int_equal(compare_name("pattern", "Class Pattern"), NAME_OTHER);
+    assert_int_equal(compare_name("Linking", "Class Loading and Linking"),
+                     NAME_OTHER);
+}
+
 /* A constructor has its class's name, other members and sections have not. */
 static void constructors_are_told_by_their_class(void **state)
 {
@@ -427,6 +439,7 @@ int main(void)
         cmocka_unit_test(numbers_of_chapters_are_no_names),
         cmocka_unit_test(names_with_signs_are_whole_and_in_parts),
         cmocka_unit_test(constructors_are_told_by_their_class),
+        cmocka_unit_test(sections_of_classes_are_called_as_these),
         cmocka_unit_test(entries_are_called_by_their_names),
         cmocka_unit_test(words_become_stems),
         cmocka_unit_test(identifiers_stay_whole_and_in_parts),
