@@ -118,12 +118,6 @@ static bool is_passed(const struct source *source, const struct markup *tag)
     return hiding_is(&hiding) && !source->xml;
 }
 
-static bool is_named_as(struct slice name, struct slice other)
-{
-    return name.size == other.size &&
-           !strncasecmp(name.data, other.data, name.size);
-}
-
 /* Where the element ends that the tag opens; 0: not in the source. */
 static size_t element_end(const struct source *source, const struct markup *tag)
 {
@@ -137,7 +131,8 @@ static size_t element_end(const struct source *source, const struct markup *tag)
         at = is_unread(source, &markup)
                  ? lexer_raw_end(source, markup.to, source->size, markup.name)
                  : markup.to;
-        if (!is_named_as(markup.name, tag->name))
+        if (markup.name.size != tag->name.size ||
+            strncasecmp(markup.name.data, tag->name.data, tag->name.size))
             continue;
         depth += markup.kind == MARKUP_OPEN && !markup.closed;
         depth -= markup.kind == MARKUP_CLOSE;
@@ -156,13 +151,6 @@ static bool is_one_of(struct slice name, const char *const *names)
     return *names != NULL;
 }
 
-static bool may_stay_open(struct slice name)
-{
-    static const char *const names[] = {"p",  "li", "dt", "dd",
-                                        "td", "th", "tr", NULL};
-    return is_one_of(name, names);
-}
-
 /* What is ended in so many words, and ends a paragraph. */
 static bool is_box(struct slice name)
 {
@@ -175,44 +163,48 @@ static bool is_box(struct slice name)
     return is_one_of(name, names);
 }
 
-/* Does a tag of that name end what is open, unless it stands in a list or table that
- * does, too? */
-static bool ends(struct slice open, struct slice name)
+static const char *const nothing[] = {NULL};
+static const char *const lists[] = {"dir", "menu", "ol", "ul", NULL};
+static const char *const items[] = {"li", NULL};
+static const char *const glossaries[] = {"dl", NULL};
+static const char *const terms[] = {"dt", "dd", NULL};
+static const char *const tables[] = {"table", NULL};
+static const char *const rows[] = {"tr", "tbody", "tfoot", "thead", NULL};
+static const char *const cells[] = {"td",    "th",    "tr", "tbody",
+                                    "tfoot", "thead", NULL};
+static const char *const parts[] = {"dd",    "dt",    "hr", "li", "p",  "tbody",
+                                    "tfoot", "thead", "td", "th", "tr", NULL};
+
+static const struct optional {
+    const char *name;
+    const char *const *enders;  /* tags that end it, */
+    const char *const *holders; /* but not within these in it */
+    bool boxes;                 /* all boxes end it, too */
+} optional[] = {
+    {"p", parts, nothing, true},      {"li", items, lists, false},
+    {"dt", terms, glossaries, false}, {"dd", terms, glossaries, false},
+    {"td", cells, tables, false},     {"th", cells, tables, false},
+    {"tr", rows, tables, false},
+};
+
+/* NULL: its end tag must be there. */
+static const struct optional *optional_of(struct slice name)
 {
-    static const char *const others[] = {"dd", "dt",    "hr",    "li",
-                                         "p",  "tbody", "tfoot", "td",
-                                         "th", "thead", "tr",    NULL};
-    static const char *const terms[] = {"dt", "dd", NULL};
-    static const char *const cells[] = {"td",    "th",    "tr", "tbody",
-                                        "tfoot", "thead", NULL};
-    static const char *const rows[] = {"tr", "tbody", "tfoot", "thead", NULL};
-    static const char *const items[] = {"li", NULL};
-    bool paragraph = lexer_name_is(open, "p");
-    return (paragraph && is_box(name)) ||
-           is_one_of(name, paragraph                   ? others
-                           : lexer_name_is(open, "li") ? items
-                           : lexer_name_is(open, "tr") ? rows
-                           : open.data[0] == 'd' || open.data[0] == 'D'
-                               ? terms
-                               : cells);
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
+        if (lexer_name_is(name, optional[i].name))
+            return &optional[i];
+    return NULL;
 }
 
-/* May what has that name hold elements like the open one? */
-static bool holds(struct slice open, struct slice name)
+static bool ends(const struct optional *of, struct slice name)
 {
-    static const char *const lists[] = {"dir", "menu", "ol", "ul", NULL};
-    static const char *const terms[] = {"dl", NULL};
-    static const char *const tables[] = {"table", NULL};
-    return !lexer_name_is(open, "p") &&
-           is_one_of(name, lexer_name_is(open, "li") ? lists
-                           : open.data[0] == 'd' || open.data[0] == 'D'
-                               ? terms
-                               : tables);
+    return is_one_of(name, of->enders) || (of->boxes && is_box(name));
 }
 
 /* As element_end, of such an element: its own end tag, what may not stand in it, or the
  * end of what it stands in.  Elements within a line are not looked at. */
-static size_t open_end(const struct source *source, const struct markup *tag)
+static size_t open_end(const struct source *source, const struct markup *tag,
+                       const struct optional *of)
 {
     size_t holders = 0, boxes = 0; /* that are open in it */
     for (size_t at = tag->to; at < source->size;) {
@@ -224,12 +216,12 @@ static size_t open_end(const struct source *source, const struct markup *tag)
         struct slice name = markup.name;
         bool opens = markup.kind == MARKUP_OPEN, own = !holders;
         bool closes = markup.kind == MARKUP_CLOSE;
-        size_t *open = holds(tag->name, name) ? &holders
-                       : is_box(name)         ? &boxes
-                                              : NULL;
-        if (closes && own && is_named_as(name, tag->name))
+        size_t *open = is_one_of(name, of->holders) ? &holders
+                       : is_box(name)               ? &boxes
+                                                    : NULL;
+        if (closes && own && lexer_name_is(name, of->name))
             return markup.to;
-        if ((opens || closes) && own && ends(tag->name, name))
+        if ((opens || closes) && own && ends(of, name))
             return at;
         if (closes && open && !*open && (own || open == &holders))
             return at;
@@ -255,8 +247,9 @@ static size_t read_markup(struct folding *f, const struct markup *markup)
     } else if (is_unread(source, markup)) {
         return lexer_raw_end(source, markup->to, source->size, markup->name);
     } else if (!f->unclosed && is_passed(source, markup)) {
-        size_t end = may_stay_open(markup->name) ? open_end(source, markup)
-                                                 : element_end(source, markup);
+        const struct optional *of = optional_of(markup->name);
+        size_t end =
+            of ? open_end(source, markup, of) : element_end(source, markup);
         f->unclosed = !end;
         return end ? end : markup->to;
     }
