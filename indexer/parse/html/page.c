@@ -295,11 +295,13 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_DIV:
             ret->lists |= makers_is_occurrence(at) || makers_is_listing(at);
             break;
-        case GUMBO_TAG_TR:
+        case GUMBO_TAG_TR: {
+            const char *above = makers_above(at);
             ret->lists |= classes_has(at, "memlist");
-            if (makers_above(at))
-                set(&ret->up, makers_above(at));
+            if (above)
+                set(&ret->up, above);
             break;
+        }
         default: break;
         }
     }
