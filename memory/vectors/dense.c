@@ -373,15 +373,15 @@ static size_t take_nodes(struct search *search, struct dense_hit *hits)
 /* Of few accepted rows more lists hold as many: in proportion.  False: looking
  * at each of them costs less. */
 static bool choose_probes(const struct dense *dense, size_t rows,
-                          uint32_t *ret_probes, struct dense_trace *trace)
+                          uint32_t *ret_probes)
 {
     const struct ivf *ivf = dense->index->ivf;
     double share =
         rows < dense->rows && rows ? (double)dense->rows / (double)rows : 1;
     double probes = ivf_probes(ivf) * share;
-    trace->lists = ivf_lists(ivf);
-    *ret_probes = probes < trace->lists ? (uint32_t)probes : trace->lists;
-    double seen = (double)dense->index->count * *ret_probes / trace->lists;
+    uint32_t lists = ivf_lists(ivf);
+    *ret_probes = probes < lists ? (uint32_t)probes : lists;
+    double seen = (double)dense->index->count * *ret_probes / lists;
     return (double)rows * SCAN_COST > seen;
 }
 
@@ -394,13 +394,14 @@ static size_t look(struct search *search, size_t max, struct dense_hit *hits,
     struct ivf_seen seen;
     size_t found = ivf_search(dense->index->ivf, search->query->vector,
                               search->probes, max, rows, &seen);
-    trace->probes = seen.lists;
-    trace->seen = seen.rows;
+    *trace = (struct dense_trace){.lists = ivf_lists(dense->index->ivf),
+                                  .probes = seen.lists,
+                                  .seen = seen.rows,
+                                  .added = dense->added_count};
     search->count = 0;
     for (size_t i = 0; i < found; i++)
         add_candidate(search, rows[i].row);
     add_added(search);
-    trace->added = dense->added_count;
     free(rows);
     return take_nodes(search, hits);
 }
@@ -414,7 +415,7 @@ bool dense_search(const struct dense *dense, const struct dense_query *query,
     uint32_t probes;
     if (!dense->index || !query->max ||
         !hash_equal(query->policy, dense->policy) ||
-        !choose_probes(dense, query->rows, &probes, &trace))
+        !choose_probes(dense, query->rows, &probes))
         return false;
     struct search search = {dense, query, dots_best(), probes, NULL, 0, 0};
     size_t max = query->max * CANDIDATES_A_NODE * dense->rows / query->rows;
