@@ -2,13 +2,6 @@
 
 /* References that tools make of a program's source. */
 
-static void expect_made(const char *html, bool made)
-{
-    struct tree *tree = parse(html);
-    assert_int_equal(tree->page.role, made ? PAGE_MADE : PAGE_CONTENT);
-    tree_free(tree);
-}
-
 /* Headings in what is said of a member part it neither from its words nor from those
  * that follow; those of a group's text stand below "Detailed Description". */
 static void test_doxygen_headings(void **state)
@@ -41,22 +34,22 @@ static void test_listings(void **state)
     struct buf page = {0};
     buf_printf(&page, "<div class=title>a.h</div><div class=contents>%s</div>",
                line);
-    expect_made(page.data, true);
+    expect_role(page.data, PAGE_MADE);
     buf_clear(&page);
     buf_printf(&page, "<div class=contents><div class=textblock>%s</div></div>",
                line);
-    expect_made(page.data, false);
+    expect_role(page.data, PAGE_CONTENT);
     buf_free(&page);
-    expect_made("<body>\n<code class=code><span class=keyword>sig</span> <span "
+    expect_role("<body>\n<code class=code><span class=keyword>sig</span> <span "
                 "class=keyword>val</span> a : int <span class=keyword>end"
                 "</span></code></body>",
-                true); /* ocamldoc */
-    expect_made("<body>\n<code class=code>int <span class=keywordsign>-&gt;"
+                PAGE_MADE); /* ocamldoc */
+    expect_role("<body>\n<code class=code>int <span class=keywordsign>-&gt;"
                 "</span> int</code></body>",
-                true);
-    expect_made("<body>\n<code class=code><span class=keyword>val</span></code>"
+                PAGE_MADE);
+    expect_role("<body>\n<code class=code><span class=keyword>val</span></code>"
                 "<p>It pumps.</body>",
-                false);
+                PAGE_CONTENT);
 }
 
 static void test_crystal(void **state)
@@ -136,10 +129,10 @@ static void test_sandcastle(void **state)
     struct tree *tree = parse(page);
     assert_true(slice_is(tree->page.up, "T_Works_Pump.htm"));
     tree_free(tree);
-    expect_made("<title>Pump Members</title><meta name=file "
+    expect_role("<title>Pump Members</title><meta name=file "
                 "content=AllMembers_T_Works_Pump><p>a",
-                true);
-    expect_made("<meta name=file content=M_Works_Pump_Open><p>a", false);
+                PAGE_MADE);
+    expect_role("<meta name=file content=M_Works_Pump_Open><p>a", PAGE_CONTENT);
     expect("<div id=header><table><tr><td>a<td>b</table></div><h1>c</h1><p>d",
            "# c\ntable: a\\tb\nparagraph: d\n");
 }

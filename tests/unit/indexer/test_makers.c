@@ -382,13 +382,6 @@ static void test_trails(void **state)
                  "up.html", false);
 }
 
-static void expect_role(const char *html, int role)
-{
-    struct tree *tree = parse(html);
-    assert_int_equal(tree->page.role, role);
-    tree_free(tree);
-}
-
 /* The frame in which Flare's program shows its topics, and what else is no page. */
 static void test_pages_made(void **state)
 {

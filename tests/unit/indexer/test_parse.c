@@ -606,7 +606,7 @@ static void test_dropped(void **state)
     tree_free(tree);
 }
 
-static void expect_role(const char *html, int role, uint32_t nodes)
+static void expect_page(const char *html, int role, uint32_t nodes)
 {
     struct tree *tree = parse(html);
     assert_int_equal(tree->page.role, role);
@@ -619,36 +619,36 @@ static void expect_role(const char *html, int role, uint32_t nodes)
 static void test_roles(void **state)
 {
     (void)state;
-    expect_role("<title>Index</title><div class=index><h1>Index</h1>"
+    expect_page("<title>Index</title><div class=index><h1>Index</h1>"
                 "<div class=indexdiv><h3>A</h3><dl><dt>abort, "
                 "<a href=x>ABORT</a></dl></div></div>",
                 PAGE_INDEX, 2);
-    expect_role("<h1>Concept Index</h1><a href=#a>A</a><a href=#b>B</a>"
+    expect_page("<h1>Concept Index</h1><a href=#a>A</a><a href=#b>B</a>"
                 "<a href=#c>C</a><a href=#d>D</a><a href=#e>E</a>"
                 "<p><a href=x>apple and pear</a>",
                 PAGE_INDEX, 1);
-    expect_role("<title>Index</title><h1>Index</h1><p>Indexes are structures "
+    expect_page("<title>Index</title><h1>Index</h1><p>Indexes are structures "
                 "that make searches fast.",
                 PAGE_CONTENT, 1);
-    expect_role("<meta http-equiv=refresh content='0; url=a.html'>Moved.",
+    expect_page("<meta http-equiv=refresh content='0; url=a.html'>Moved.",
                 PAGE_REDIRECT, 1);
     /* LibreOffice: only browsers without scripts are sent away. */
-    expect_role("<head><noscript><meta http-equiv=refresh content='0; "
+    expect_page("<head><noscript><meta http-equiv=refresh content='0; "
                 "url=a.html'></noscript></head><h1>Status Bar</h1><p>Shows it.",
                 PAGE_CONTENT, 1);
-    expect_role("<head><script>location = 'a.html'</script><noscript><meta "
+    expect_page("<head><script>location = 'a.html'</script><noscript><meta "
                 "http-equiv=refresh content='0; url=a.html'></noscript></head>"
                 "<p>Moved.",
                 PAGE_REDIRECT, 1);
-    expect_role("<title>Search</title><h1>Search</h1><form><input></form>",
+    expect_page("<title>Search</title><h1>Search</h1><form><input></form>",
                 PAGE_SEARCH, 1);
-    expect_role("<title>Search — Pump 1.0</title><nav><input type=text></nav>"
+    expect_page("<title>Search — Pump 1.0</title><nav><input type=text></nav>"
                 "<p>Pump 1.0",
                 PAGE_SEARCH, 1);
-    expect_role("<title>Pump 1.0</title><header><input type=search></header>"
+    expect_page("<title>Pump 1.0</title><header><input type=search></header>"
                 "<h1>Search Results</h1><p>None yet.",
                 PAGE_SEARCH, 1);
-    expect_role("<title>Search tables</title><aside><div><input type=search>"
+    expect_page("<title>Search tables</title><aside><div><input type=search>"
                 "</div></aside><h1>Search tables</h1><p>By a form.",
                 PAGE_CONTENT, 1);
 }

@@ -108,6 +108,13 @@ static inline void expect(const char *html, const char *shown)
     tree_free(tree);
 }
 
+static inline void expect_role(const char *html, int role)
+{
+    struct tree *tree = parse(html);
+    assert_int_equal(tree->page.role, role);
+    tree_free(tree);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 #endif
