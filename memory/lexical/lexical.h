@@ -83,6 +83,7 @@ struct query_term {
     double trust;    /* 0..1: that `term` is meant; 1: as it is written */
     double share;    /* 0..1: 1: of the question; less: of one before it */
     bool whole;      /* an identifier, or a name in one */
+    bool own;        /* such a whole: own_values.h */
     bool capitals;   /* written in capitals */
     bool manual;     /* names one of the manuals asked, and only that */
     uint32_t within; /* a bit for each whole of the query it is a part of */
@@ -114,6 +115,9 @@ void query_carry(struct query *query, const char *before, double share);
 
 void query_free(struct query *query);
 
+/* Is the word of a value of the asker's own that says little of it? */
+bool query_is_of_own(const struct query *query, const struct query_term *term);
+
 /* Index of a term in the query, -1: not in it. */
 int query_find(const struct query *query, struct slice term);
 
@@ -124,8 +128,8 @@ struct sought_terms query_sought(const struct query *query);
 double idf_of(double owners, double nodes);
 
 /* idf and weights, from the terms' `nodes`, of `owners` nodes with content of
- * `mean_words` words.  A part counts less where the whole is known; a common
- * word less where the manuals have it more rarely than English has: a question
+ * `mean_words` words.  A part counts less where the whole is known, or is a value of
+ * the asker's own; a common word less where the manuals have it more rarely than English has: a question
  * may hold it whatever it is about. */
 void query_weigh(struct query *query, double owners, double mean_words);
 
@@ -136,7 +140,8 @@ int query_complete(struct query *query, const char *typed,
                    struct store_txn *txn, const struct view *const *views,
                    size_t count, struct err *err);
 
-/* Terms that no node of these volumes holds become the nearest that one does:
+/* Terms that no node of these volumes holds, but no values of the asker's own, become
+ * the nearest that one does:
  * one edit away (4 letters or more) or two (8 or more; with the same first
  * letter). */
 int query_correct(struct query *query, struct store_txn *txn,

@@ -5,9 +5,11 @@
 #include "base/text.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/lexical.h"
+#include "memory/lexical/own_values.h"
 #include "memory/lexical/parts.h"
 
-/* What a part of an identifier counts that is known as a whole. */
+/* What a part of an identifier counts that is known as a whole, or of a value of the
+ * asker's own. */
 static const double PART_OF_WHOLE = 0.3;
 /* A common word counts in full where it is in TIMES as many nodes as English
  * would have it in, else the less, but not less than LEAST.  Set on questions
@@ -81,9 +83,13 @@ static void take_term(void *context, const struct term_at *at)
             .within = at->part && !at->signs ? parse->within : 0,
             .frequency = frequency_of(at),
             .weight = at->part ? PART_OF_WHOLE : 1};
+        struct query_term *term = &query->terms[index];
+        term->own = term->whole && is_own_value(term->word + 1);
     }
     if (index >= 0)
         query->terms[index].parts |= parse->part;
+    if (index >= 0 && !at->part) /* it stands by itself, too */
+        query->terms[index].within = 0;
     if (at->whole && index >= 0)
         parse->within |= (uint32_t)1 << index;
 }
@@ -143,12 +149,32 @@ struct sought_terms query_sought(const struct query *query)
     return sought;
 }
 
+bool query_is_of_own(const struct query *query, const struct query_term *term)
+{
+    for (size_t t = 0; t < query->count; t++) {
+        const struct query_term *whole = &query->terms[t];
+        if (term->within >> t & 1 && whole->own &&
+            !own_value_tells(whole->word + 1, term->word))
+            return true;
+    }
+    return false;
+}
+
 static bool whole_is_known(const struct query *query, uint32_t within)
 {
     for (size_t t = 0; t < query->count; t++)
         if (within >> t & 1 && query->terms[t].nodes)
             return true;
     return false;
+}
+
+/* Is it told by the whole that it is of, or by nothing that a manual knows? */
+static bool says_little(const struct query *query,
+                        const struct query_term *term)
+{
+    return whole_is_known(query, term->within) ||
+           query_is_of_own(query, term) ||
+           (term->own && is_example_value(term->word + 1));
 }
 
 static double common_weight(const struct query_term *term, double owners,
@@ -191,7 +217,7 @@ void query_weigh(struct query *query, double owners, double mean_words)
         if (term->most > 0 && term->most < term->idf)
             term->idf = term->most;
         term->weight = term->trust * term->share;
-        if (whole_is_known(query, term->within))
+        if (says_little(query, term))
             term->weight *= PART_OF_WHOLE;
         if (term->frequency)
             term->weight *= common_weight(term, owners, mean_words);

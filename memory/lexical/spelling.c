@@ -361,11 +361,14 @@ int query_correct(struct query *query, struct store_txn *txn,
                             .maker = analyzer_new(),
                             .err = err};
     size_t missing = 0;
-    for (size_t t = 0; t < query->count && missing < MAX_WORDS; t++)
-        if (is_missing(&search, &query->terms[t])) {
-            correct(query, &search, &query->terms[t]);
+    for (size_t t = 0; t < query->count && missing < MAX_WORDS; t++) {
+        struct query_term *term = &query->terms[t];
+        if (!term->own && !query_is_of_own(query, term) &&
+            is_missing(&search, term)) {
+            correct(query, &search, term);
             missing++;
         }
+    }
     analyzer_free(search.maker);
     return search.code;
 }

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "memory/lexical/own_values.h"
 #include "memory/routing/route_internal.h"
 #include "memory/snapshot/content.h"
 
@@ -32,7 +33,7 @@ static bool is_single_name(const char *term)
 }
 
 /* What says nothing about whether the manuals know the subject: the name of one,
- * numbers, and what is joined by signs and occurs nowhere as a whole (its words
+ * numbers, amounts, and what is joined by signs and occurs nowhere as a whole (its words
  * speak for it), unless it is a name. */
 static bool is_incidental(const struct query_term *term)
 {
@@ -40,7 +41,7 @@ static bool is_incidental(const struct query_term *term)
         return true;
     if (term->whole && !term->nodes)
         return !is_single_name(term->term + 1); /* behind "=" */
-    return term->term[strspn(term->term, "0123456789")] == '\0';
+    return is_quantity(term->word);
 }
 
 static bool is_found(const struct match *match)

@@ -1,0 +1,142 @@
+#include "memory/lexical/own_values.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char digits[] = "0123456789";
+
+/* ---- Paths and hosts ---- */
+
+static bool is_path(const char *text)
+{
+    static const char *const starts[] = {"/", "~/", "./", "../"};
+    bool drive = text[0] >= 'a' && text[0] <= 'z' && text[1] == ':' &&
+                 text[2] == '\\' && text[3];
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        size_t size = strlen(starts[i]);
+        if (!strncmp(text, starts[i], size) && strchr(text + size, '/'))
+            return true;
+    }
+    return drive;
+}
+
+/* The bytes of a host's name at the beginning. */
+static size_t host_size(const char *text)
+{
+    return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+}
+
+static bool ends_in(const char *text, size_t size, const char *end)
+{
+    size_t tail = strlen(end);
+    return size > tail && !memcmp(text + size - tail, end, tail);
+}
+
+static bool is_host(const char *text)
+{
+    static const char *const domains[] = {".com", ".example", ".internal",
+                                          ".lan", ".local",   ".localdomain",
+                                          ".net", ".org"};
+    size_t size = host_size(text);
+    if (text[size] && !strchr("/:#[", text[size]))
+        return false;
+    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
+        if (ends_in(text, size, domains[i]))
+            return true;
+    return false;
+}
+
+static bool is_example_host(const char *text)
+{
+    static const char *const domains[] = {"example.com", "example.net",
+                                          "example.org"};
+    size_t size = host_size(text);
+    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) {
+        size_t tail = strlen(domains[i]);
+        if (size >= tail && !memcmp(text + size - tail, domains[i], tail) &&
+            (size == tail || text[size - tail - 1] == '.'))
+            return true;
+    }
+    return false;
+}
+
+static bool is_mail(const char *text)
+{
+    const char *at = strchr(text, '@');
+    return at && at > text && host_size(at + 1) > 0;
+}
+
+/* ---- Numbers and processes ---- */
+
+static bool is_process(const char *text)
+{
+    const char *bracket = strchr(text, '[');
+    if (!bracket || bracket == text)
+        return false;
+    size_t number = strspn(bracket + 1, digits);
+    return number && (!bracket[1 + number] ||
+                      (bracket[1 + number] == ']' && !bracket[2 + number]));
+}
+
+/* "192.168.1.17", "2024-03-04", "10:11:12", "198.51.100.7#51324", "2024-03-04t10:11:12z".
+ */
+static bool is_numbers(const char *text)
+{
+    size_t all = strlen(text), size = strspn(text, "0123456789.:/#,+-");
+    bool timed = size && text[size] == 't' && text[size + 1] &&
+                 strchr(digits, text[size + 1]);
+    return strpbrk(text, digits) && (size == all || timed);
+}
+
+/* "10.0.0.5", "192.168.1.17:80". */
+static bool is_private_address(const char *text)
+{
+    static const char *const networks[] = {"10.", "192.168.", "192.0.2.",
+                                           "198.51.100.", "203.0.113."};
+    size_t size = strspn(text, "0123456789."), dots = 0;
+    for (size_t i = 0; i < size; i++)
+        dots += text[i] == '.';
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+        if (dots == 3 && !strncmp(text, networks[i], strlen(networks[i])))
+            return true;
+    return false;
+}
+
+bool is_example_value(const char *text)
+{
+    return is_mail(text) || is_private_address(text) || is_example_host(text);
+}
+
+bool is_own_value(const char *text)
+{
+    return is_path(text) || strstr(text, "://") || is_mail(text) ||
+           is_host(text) || is_process(text) || is_numbers(text);
+}
+
+bool own_value_tells(const char *value, const char *word)
+{
+    const char *last = strrchr(value, '/');
+    const char *scheme = strstr(value, "://");
+    bool named = is_path(value) || (scheme && last > scheme + 2);
+    if (!strstr(value, word))
+        return true;
+    if (!word[strspn(word, digits)])
+        return false;
+    return is_process(value) || (named && strstr(last ? last : value, word));
+}
+
+bool is_quantity(const char *word)
+{
+    static const char *const units[] = {"",  "b",  "k",  "kb", "m",  "mb",
+                                        "g", "gb", "ms", "us", "ns", "s"};
+    size_t number = strspn(word, digits);
+    const char *unit = word + number;
+    if (!number)
+        return false;
+    if (*unit == 'x')
+        return unit[1] && !unit[1 + strspn(unit + 1, "0123456789abcdefx")];
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!strcmp(unit, units[i]))
+            return true;
+    return false;
+}
