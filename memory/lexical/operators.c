@@ -17,7 +17,8 @@ struct reading {
     void *context;
     struct query_operators *operators;
     struct buf words,
-        outside; /* outside: what is neither quoted nor excluded */
+        outside;  /* outside: what is neither quoted nor excluded */
+    bool message; /* "error:" or "named[812]:" is outside */
 };
 
 /* One word or quotation of the query. */
@@ -299,7 +300,9 @@ static void take_outside(struct reading *reading, const struct piece *piece,
     (void)alone;
     if (piece->quoted || (piece->dashed && is_plain(piece->text)))
         return;
-    buf_put_slice(&reading->outside, piece->all);
+    struct slice word = piece->all;
+    reading->message |= word.size > 1 && word.data[word.size - 1] == ':';
+    buf_put_slice(&reading->outside, word);
     buf_put_byte(&reading->outside, ' ');
 }
 
@@ -321,7 +324,8 @@ void operators_read(const char *query, operators_known *known, void *context,
     each_piece(&reading, false, take_outside);
     struct counting outside = count_words(buf_slice(&reading.outside));
     ret->question = outside.sentence;
-    ret->joined = outside.sentence || outside.joints >= MIN_JOINTS;
+    ret->joined =
+        outside.sentence || reading.message || outside.joints >= MIN_JOINTS;
     each_piece(&reading, !outside.words, take_piece);
     if (!count_words(buf_slice(&reading.words)).words) {
         drop_all(ret); /* what it excludes is all that it has */

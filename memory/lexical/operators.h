@@ -31,8 +31,9 @@ struct query_operators {
     struct query_operator items[OPERATORS_MAX];
     size_t count;
     bool question; /* words of sentences are in it */
-    bool joined;   /* these, or three that join words: "in", "the", "for" */
-    bool loose;    /* set by the caller: phrases are looked for, not demanded */
+    bool joined; /* these, three that join words ("in", "the", "for"), or a word
+                      with a colon, as a message begins ("error:") */
+    bool loose;  /* set by the caller: phrases are looked for, not demanded */
 };
 
 /* Have the manuals asked the option: "=-exec" as it is indexed, "-exec" as it is

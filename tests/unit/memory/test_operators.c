@@ -112,6 +112,7 @@ static void sentences_are_told_from_keywords(void **state)
     } cases[] = {
         {"how is a \"partial index\" made", true},
         {"keep \"no such name\" answers in the cache for a minute", true},
+        {"httpd[31]: \"GET / HTTP/1.1\" 503", true},
         {"create \"partial index\" on a table", false},
         {"\"at least a minute of the cache\"", false},
         {"\"partial index\" unique", false},
