@@ -92,6 +92,7 @@ struct query_term {
                             for; 0: it is of the question itself */
     unsigned frequency; /* word_frequency; 0: it counts in full */
     uint8_t parts;      /* a bit for each part of the question that has it */
+    uint8_t sides;      /* and for each side of what it compares */
     double most; /* idf is not more, if that is not 0: of what names a manual */
     /* From query_weigh. */
     uint32_t nodes; /* that own content and hold it */

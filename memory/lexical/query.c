@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "memory/lexical/common_words.h"
+#include "memory/lexical/comparison.h"
 #include "memory/lexical/lexical.h"
 #include "memory/lexical/own_values.h"
 #include "memory/lexical/parts.h"
@@ -94,6 +95,31 @@ static void take_term(void *context, const struct term_at *at)
         parse->within |= (uint32_t)1 << index;
 }
 
+/* One side of a comparison. */
+struct side {
+    struct query *query;
+    uint8_t bit;
+};
+
+static void note_side(void *context, const struct term_at *at)
+{
+    struct side *side = context;
+    int t = query_find(side->query, at->term);
+    if (t >= 0)
+        side->query->terms[t].sides |= side->bit;
+}
+
+static void note_sides(struct query *query, struct analyzer *maker,
+                       const char *text)
+{
+    struct slice sides[COMPARISON_MAX_SIDES];
+    size_t count = comparison_sides(slice_of(text), sides);
+    for (size_t i = 0; i < count; i++) {
+        struct side side = {query, (uint8_t)(1 << i)};
+        analyze(maker, sides[i], note_side, &side);
+    }
+}
+
 void query_parse(const char *text, struct query *ret_query)
 {
     struct analyzer *maker = analyzer_new();
@@ -112,6 +138,7 @@ void query_parse(const char *text, struct query *ret_query)
     parse.stop_words = true;
     if (!ret_query->count)
         analyze(maker, slice_of(text), take_term, &parse);
+    note_sides(ret_query, maker, text);
     analyzer_free(maker);
 }
 

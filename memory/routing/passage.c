@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "memory/lexical/comparison.h"
 #include "memory/snapshot/content.h"
 #include "memory/routing/passage_texts.h"
 
@@ -135,20 +136,38 @@ static bool may_follow(const struct picking *picking,
            (!is_chosen(picking, text) && says_more(picking, text));
 }
 
-static term_set identifiers_of(const struct query *query)
+/* What tells most of one side of a comparison that no other side has: "hot" of "hot
+ * standby vs warm standby"; 0: nothing does. */
+static term_set telling_of(const struct query *query, unsigned side)
 {
-    term_set identifiers = 0;
-    for (size_t t = 0; t < query->count; t++)
-        if (query->terms[t].term[0] == '=' && query->terms[t].weight > 0)
-            identifiers |= (term_set)1 << t;
-    return identifiers;
+    term_set telling = 0;
+    double most = 0;
+    for (size_t t = 0; t < query->count; t++) {
+        double information = query->terms[t].weight * query->terms[t].idf;
+        if (query->terms[t].sides != side || information < most)
+            continue;
+        most = information;
+        telling = information > 0 ? (term_set)1 << t : 0;
+    }
+    return telling;
 }
 
-/* "What do set -e and set -u do": what of the question's identifiers nothing chosen
- * tells. */
+/* What must each be told: identifiers, and the sides of a comparison. */
+static term_set names_of(const struct query *query)
+{
+    term_set names = 0;
+    for (size_t t = 0; t < query->count; t++)
+        if (query->terms[t].term[0] == '=' && query->terms[t].weight > 0)
+            names |= (term_set)1 << t;
+    for (unsigned s = 0; s < COMPARISON_MAX_SIDES; s++)
+        names |= telling_of(query, 1U << s);
+    return names;
+}
+
+/* "What do set -e and set -u do": what of these nothing chosen tells. */
 static term_set find_untold(const struct picking *picking)
 {
-    term_set left = identifiers_of(picking->choosing->reader.query);
+    term_set left = names_of(picking->choosing->reader.query);
     left &= picking->chosen_count ? ~picking->texts->title : 0;
     for (size_t i = 0; i < picking->chosen_count; i++)
         left &= ~(picking->chosen[i]->terms | picking->chosen[i]->head);
@@ -314,7 +333,8 @@ static struct query query_of(const struct route_result *route)
             .idf = route->terms[t].idf,
             .weight = route->terms[t].instead_of ? 0 : route->terms[t].weight,
             .instead_of = route->terms[t].instead_of,
-            .parts = route->terms[t].parts};
+            .parts = route->terms[t].parts,
+            .sides = route->terms[t].sides};
     return query;
 }
 

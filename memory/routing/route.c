@@ -409,7 +409,8 @@ static struct route_term give_term(const struct query_term *term)
         .weight = term->weight,
         .common = term->frequency > 0,
         .instead_of = term->instead_of,
-        .parts = term->parts};
+        .parts = term->parts,
+        .sides = term->sides};
 }
 
 static void give_terms(struct routing *routing)

@@ -144,6 +144,7 @@ struct route_term {
     uint32_t instead_of; /* a bit for each of the terms that it may stand for;
                             0: it is of the question itself */
     uint8_t parts;       /* a bit for each part of the question that has it */
+    uint8_t sides;       /* and for each side of what it compares */
 };
 
 /* What became of an operator of the query. */

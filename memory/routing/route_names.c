@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "memory/lexical/common_words.h"
+#include "memory/lexical/comparison.h"
 #include "memory/lexical/names.h"
 #include "memory/lexical/parts.h"
 #include "memory/routing/route_internal.h"
@@ -14,6 +15,9 @@ static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
  * question asks about. */
 static const double NAMED_WITHIN = 1, NAMED_WITHIN_PART = 0.9,
                     NAMED_SUBJECT = 2;
+/* What is called as one side of a comparison ("bagof vs setof"), if the same manual has
+ * another. */
+static const double NAMED_SIDE = 0.5;
 /* How far a class stands above its constructors: by more than what is near the question
  * moves, so little that these are quoted, too. */
 static const double ABOVE_OWN = 1.5;
@@ -37,6 +41,8 @@ struct naming {
     size_t count;
     bool subject; /* the last: what it asks about ... */
     bool manual;  /* ... of a manual that it names */
+    struct name sides[COMPARISON_MAX_SIDES]; /* [side_count] */
+    size_t side_count;
 };
 
 static double named(const void *context, const struct fused *item)
@@ -125,15 +131,12 @@ static struct slice last_word(struct slice text)
 }
 
 /* "timeout client" of "What does timeout client do in HAProxy?": what is left without
- * the words around it, of a question of several parts in the first; empty: all of the
- * question, or nothing. */
-static void put_subject(const struct query *query, const char *question,
+ * the words around it, maybe nothing.  Returns whether there were any. */
+static bool put_subject(const struct query *query, struct slice text,
                         struct buf *ret)
 {
     struct buf folded = {0};
-    struct slice parts[QUESTION_MAX_PARTS];
-    question_parts(slice_of(question), parts);
-    text_fold_space(&folded, parts[0]);
+    text_fold_space(&folded, text);
     struct slice left = buf_slice(&folded), word;
     while (left.size && (strchr(" ?.!,", left.data[left.size - 1]) ||
                          is_around(query, last_word(left))))
@@ -144,24 +147,80 @@ static void put_subject(const struct query *query, const char *question,
         size_t size = word.size + (word.size < left.size);
         left = (struct slice){left.data + size, left.size - size};
     }
-    if (left.size < folded.size && left.size <= LONGEST_NAME)
+    if (left.size <= LONGEST_NAME)
         buf_put_slice(ret, left);
     buf_put(ret, "", 0);
+    bool around = left.size < folded.size;
     buf_free(&folded);
+    return around;
 }
 
+/* Of a question of several parts that of the first; none where it is all of it. */
 static void add_subject(struct naming *naming, const struct query *query,
                         const char *question)
 {
     struct buf subject = {0};
-    put_subject(query, question, &subject);
-    naming->subject = subject.size > 0;
+    struct slice parts[QUESTION_MAX_PARTS];
+    question_parts(slice_of(question), parts);
+    naming->subject =
+        put_subject(query, parts[0], &subject) && subject.size > 0;
     for (size_t s = 0; s < naming->routing->scope_count; s++)
         naming->manual |= naming->routing->scopes[s].names != 0;
     if (naming->subject)
         naming->names[naming->count++] = name_of(subject.data);
     buf_free(&subject);
 }
+
+/* ---- Comparisons ---- */
+
+static void add_sides(struct naming *naming, const struct query *query,
+                      const char *question)
+{
+    struct slice sides[COMPARISON_MAX_SIDES];
+    size_t count = comparison_sides(slice_of(question), sides);
+    for (size_t i = 0; i < count; i++) {
+        struct buf side = {0};
+        put_subject(query, sides[i], &side);
+        if (side.size)
+            naming->sides[naming->side_count++] = name_of(side.data);
+        buf_free(&side);
+    }
+}
+
+/* A bit for each side that the section is called as. */
+static unsigned sides_of(const struct naming *naming, const struct fused *item)
+{
+    const struct node *node = fused_node(naming->routing, item);
+    unsigned sides = 0;
+    for (size_t i = 0; i < naming->side_count; i++) {
+        bool same;
+        if (name_of_node(&naming->sides[i], node, &same) == NAME_WHOLE)
+            sides |= 1U << i;
+    }
+    return sides;
+}
+
+/* What is called as a side is meant where the other side stands beside it. */
+static void prefer_sides(const struct naming *naming, struct fused *fused,
+                         size_t count)
+{
+    if (naming->side_count < 2)
+        return;
+    size_t scopes = naming->routing->scope_count;
+    unsigned *found = mem_alloc(scopes * sizeof *found);
+    unsigned *of = mem_alloc(count * sizeof *of);
+    for (size_t i = 0; i < count; i++) {
+        of[i] = sides_of(naming, &fused[i]);
+        found[fused[i].scope] |= of[i];
+    }
+    for (size_t i = 0; i < count; i++)
+        if (of[i] && found[fused[i].scope] & ~of[i])
+            fused[i].score += NAMED_SIDE;
+    free(of);
+    free(found);
+}
+
+/* ---- Classes ---- */
 
 /* TREE_NONE: it is no constructor. */
 static uint32_t class_above(const struct tree *outline, uint32_t node)
@@ -206,10 +265,14 @@ void prefer_named(const struct routing *routing, struct fused *fused,
         name_of(strlen(question) <= LONGEST_NAME ? question : "");
     add_identifiers(&naming, &routing->query);
     add_subject(&naming, &routing->query, question);
+    add_sides(&naming, &routing->query, question);
     rankings_add(fused, count, named, &naming);
+    prefer_sides(&naming, fused, count);
     lift_classes(&naming, fused, count);
     for (size_t i = 0; i < naming.count; i++)
         name_free(&naming.names[i]);
+    for (size_t i = 0; i < naming.side_count; i++)
+        name_free(&naming.sides[i]);
 }
 
 /* ---- Manuals ---- */

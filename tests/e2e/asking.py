@@ -35,6 +35,19 @@ def questions_are_answered_with_citations():
 
 
 @test
+def sides_of_a_comparison_come_first():
+    """Entries that are called so, where a manual has more than one; another may say both names more often."""
+    both = "It begins when intake delay ends, not before intake delay or outlet delay, see intake delay and outlet delay."
+    with house() as h:
+        h.write("m/a.html", page("Delays", f"<h2>transfer delay</h2><p>{both}</p><h2>intake delay</h2><p>How long water waits.</p>"
+                                           "<h2>outlet delay</h2><p>How long steam waits.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for question in ("intake delay vs outlet delay", "what is the difference between intake delay and outlet delay?"):
+            found = [hit["path"][-1] for hit in h.json("search", question)["results"]]
+            check(set(found[:2]) == {"intake delay", "outlet delay"}, found)
+
+
+@test
 def a_class_comes_before_its_constructors():
     members = "".join(f"<li><section class=detail id='{name}'><h3>{title}</h3><div>{text}</div></section></li>"
                       for name, title, text in (("&lt;init&gt;()", "Pump", "public Pump() Makes a pump of no size."),

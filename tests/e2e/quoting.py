@@ -179,6 +179,17 @@ def each_identifier_is_told_where_it_is_defined():
 
 
 @test
+def both_sides_of_a_comparison_are_told():
+    says = {"drain": "The water is given to the tank below, and the casing stays full of what was in it, drain or not.",
+            "feed": "Feed is what most pumps do: feed is of use where much is to feed, and a pump can feed what it will.",
+            "vent": "Air is let go, and nothing of the water with it is lost."}
+    rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in says.items())
+    with house() as h:
+        found = quotes(h, f"<dl><dt>mode</dt><dd>{PADDING}<dl>{rows}</dl></dd></dl>", "mode feed vs vent")
+        check(any(says["feed"] in text for text in found[:2]) and any(says["vent"] in text for text in found[:2]), found)
+
+
+@test
 def a_section_called_as_a_part_of_the_question_is_quoted_from_its_start():
     first = "A pump can be told to let air go, so that nothing of the water in it is lost."
     with house() as h:
