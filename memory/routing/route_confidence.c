@@ -127,14 +127,17 @@ static bool is_acronym(const struct routing *routing, const struct view *view,
     return known && !acronym.word;
 }
 
-/* What a single word tells may be about something else: "the world cup" in a manual
- * of CUPS. */
+/* What another manual says than the one that is asked for by its name, and what a
+ * single word tells, may be about something else: "the world cup" in a manual of
+ * CUPS. */
 static bool is_evidence(const struct routing *routing,
                         const struct scope *scope, uint32_t node,
                         const struct match *row)
 {
     const struct query *query = &routing->query;
     int subject = single_subject(query, row);
+    if (routing->calls && !scope->called)
+        return false;
     return subject < 0 || query->terms[subject].capitals ||
            coverage(query, row, true) >= DOUBTFUL ||
            !is_acronym(routing, scope->view, node, &query->terms[subject]);

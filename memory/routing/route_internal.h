@@ -14,6 +14,7 @@ struct scope {
     uint32_t from, end;    /* nodes that may be found: [from, end) */
     uint32_t file;         /* only of this file; TREE_NONE: any */
     uint64_t names;        /* a bit for each term that it alone is called */
+    bool called;           /* the question says all of its name, and it alone */
     const kind_set *kinds; /* [outline->count]; NULL: any will do */
     kind_set wanted;       /* of these */
     bool *refused; /* [outline->count] by the query's operators; NULL: none */
@@ -36,6 +37,7 @@ struct routing {
     struct sought_terms sought; /* all of its terms; score_terms makes it */
     struct scope *scopes;       /* [scope_count] */
     size_t scope_count;
+    bool calls; /* some scope is called */
     struct route_result *result;
     size_t step_capacity;
 };

@@ -310,25 +310,6 @@ static uint64_t naming_terms(const struct query *query)
     return terms;
 }
 
-/* Of several manuals that are called so a term names none. */
-void find_named_manuals(struct routing *routing)
-{
-    struct query *query = &routing->query;
-    struct analyzer *maker = analyzer_new();
-    uint64_t naming = naming_terms(query), some = 0, several = 0;
-    for (size_t s = 0; s < routing->scope_count; s++) {
-        struct scope *scope = &routing->scopes[s];
-        scope->names = naming & terms_called(maker, query, scope->view);
-        several |= some & scope->names;
-        some |= scope->names;
-    }
-    for (size_t s = 0; s < routing->scope_count; s++)
-        routing->scopes[s].names &= ~several;
-    for (size_t t = 0; t < query->count; t++)
-        query->terms[t].manual = (some & ~several) >> t & 1;
-    analyzer_free(maker);
-}
-
 /* The words of a manual's name that a question says. */
 struct saying {
     const struct query *query;
@@ -349,34 +330,46 @@ static void look_for_word(void *context, const struct term_at *at)
                    !word_frequency(at->word);
 }
 
-static double manual_bonus(struct analyzer *maker, const struct query *query,
-                           const struct scope *scope)
+static bool is_called(struct analyzer *maker, const struct query *query,
+                      const struct scope *scope)
 {
     struct saying saying = {query, false, true};
-    if (!scope->names)
-        return 0;
     analyze(maker, slice_of(scope->view->manual.name), look_for_word, &saying);
-    return saying.some && saying.all ? NAMED_MANUAL_WHOLE : NAMED_MANUAL;
+    return scope->names && saying.some && saying.all;
+}
+
+/* Of several manuals that are called so a term names none. */
+void find_named_manuals(struct routing *routing)
+{
+    struct query *query = &routing->query;
+    struct analyzer *maker = analyzer_new();
+    uint64_t naming = naming_terms(query), some = 0, several = 0;
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        struct scope *scope = &routing->scopes[s];
+        scope->names = naming & terms_called(maker, query, scope->view);
+        several |= some & scope->names;
+        some |= scope->names;
+    }
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        struct scope *scope = &routing->scopes[s];
+        scope->names &= ~several;
+        scope->called = is_called(maker, query, scope);
+        routing->calls |= scope->called;
+    }
+    for (size_t t = 0; t < query->count; t++)
+        query->terms[t].manual = (some & ~several) >> t & 1;
+    analyzer_free(maker);
 }
 
 static double of_named(const void *context, const struct fused *item)
 {
-    return ((const double *)context)[item->scope];
+    const struct routing *routing = context;
+    const struct scope *scope = &routing->scopes[item->scope];
+    return scope->called ? NAMED_MANUAL_WHOLE : scope->names ? NAMED_MANUAL : 0;
 }
 
 void prefer_manual(const struct routing *routing, struct fused *fused,
                    size_t count)
 {
-    bool any = false;
-    for (size_t s = 0; s < routing->scope_count; s++)
-        any |= routing->scopes[s].names != 0;
-    if (!any)
-        return;
-    struct analyzer *maker = analyzer_new();
-    double *bonus = mem_alloc(routing->scope_count * sizeof *bonus);
-    for (size_t s = 0; s < routing->scope_count; s++)
-        bonus[s] = manual_bonus(maker, &routing->query, &routing->scopes[s]);
-    rankings_add(fused, count, of_named, bonus);
-    free(bonus);
-    analyzer_free(maker);
+    rankings_add(fused, count, of_named, routing);
 }

@@ -35,6 +35,21 @@ def questions_are_answered_with_citations():
 
 
 @test
+def another_manual_than_the_one_named_is_no_answer():
+    with house() as h:
+        h.write("osier/a.html", page("Osier", "<h2>Limit of the intake</h2><p>The intake of a turbine is limited to ten litres by "
+                                              "its governor.</p>"))
+        h.write("sedge/a.html", page("Sedge", "<h2>Baskets</h2><p>Of sedge and reeds that were dried for a year.</p>"))
+        for name in ("osier", "sedge"):
+            h.json("add", os.path.join(h.path, name), "-c", name, "--wait")
+        question = "how is the intake of a turbine limited"
+        check("ten litres" in h.json("ask", question)["answer"], "refused")
+        check("ten litres" in h.json("ask", question + " in osier")["answer"], "refused where it is said")
+        refused = h.json("ask", question + " in sedge", code=1)
+        check(refused["kind"] == "none", refused)
+
+
+@test
 def sides_of_a_comparison_come_first():
     """Entries that are called so, where a manual has more than one; another may say both names more often."""
     both = "It begins when intake delay ends, not before intake delay or outlet delay, see intake delay and outlet delay."
