@@ -15,6 +15,8 @@ static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
  * question asks about. */
 static const double NAMED_WITHIN = 1, NAMED_WITHIN_PART = 0.9,
                     NAMED_SUBJECT = 2;
+/* More, where both are written with capitals: "what is a Pattern" asks for the class. */
+static const double NAMED_SUBJECT_SAME = 0.5;
 /* What is called as one side of a comparison ("bagof vs setof"), if the same manual has
  * another. */
 static const double NAMED_SIDE = 0.5;
@@ -39,8 +41,9 @@ struct naming {
     const struct routing *routing;
     struct name names[MAX_NAMES]; /* [count]; the first: the whole question */
     size_t count;
-    bool subject; /* the last: what it asks about ... */
-    bool manual;  /* ... of a manual that it names */
+    bool subject;  /* the last: what it asks about ... */
+    bool manual;   /* ... of a manual that it names, */
+    bool capitals; /* with one */
     struct name sides[COMPARISON_MAX_SIDES]; /* [side_count] */
     size_t side_count;
 };
@@ -60,7 +63,8 @@ static double named(const void *context, const struct fused *item)
     if (naming->subject && meant)
         match = name_of_node(&naming->names[within], node, &same);
     if (match == NAME_WHOLE)
-        return NAMED_SUBJECT;
+        return NAMED_SUBJECT +
+               (naming->capitals && same ? NAMED_SUBJECT_SAME : 0);
     for (size_t i = 1; i < within && match != NAME_WHOLE; i++) {
         enum name_match one = name_of_node(&naming->names[i], node, &same);
         match = one > match ? one : match;
@@ -166,6 +170,8 @@ static void add_subject(struct naming *naming, const struct query *query,
         put_subject(query, parts[0], &subject) && subject.size > 0;
     for (size_t s = 0; s < naming->routing->scope_count; s++)
         naming->manual |= naming->routing->scopes[s].names != 0;
+    for (size_t i = 0; i < subject.size; i++)
+        naming->capitals |= subject.data[i] >= 'A' && subject.data[i] <= 'Z';
     if (naming->subject)
         naming->names[naming->count++] = name_of(subject.data);
     buf_free(&subject);

@@ -83,6 +83,18 @@ def a_class_comes_before_its_constructors():
 
 
 @test
+def a_name_with_capitals_is_asked_for_as_it_is_written():
+    fields = "".join(f"<h3>pattern</h3><p>The pattern of seal {n}, one of many that a pattern may be.</p>" for n in range(2))
+    with house() as h:
+        h.write("m/Pattern.html", page("Class Pattern", "<p>How a seal is cut, as it is given to whoever cuts it.</p>"))
+        h.write("m/Seal.html", page("Class Seal", f"<p>A seal keeps water in.</p><h2>Field Details</h2>{fields}"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for question, first in (("what is a Pattern", "Class Pattern"), ("what is a pattern", "pattern")):
+            found = [hit["path"][-1] for hit in h.json("search", question)["results"]]
+            check(found[0] == first, (question, found))
+
+
+@test
 def what_the_first_part_of_a_question_asks_about_is_a_name():
     with house() as h:
         h.write("m/a.html", page("Pumps", "<h2>Vent mode (quiet)</h2><p>A pump can be vented, which lets air go.</p>"
