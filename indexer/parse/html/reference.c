@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
@@ -88,7 +89,7 @@ bool reference_is_signatures(const xmlNode *list)
     return term &&
            (has_any_class(list, texinfo) || has_class_like(list, "def") ||
             has_class_like(list, "first-def") || is_signature(term) ||
-            makers_is_signatures(list, term));
+            makers_is_signatures(list, term) || apis_is_signatures(list, term));
 }
 
 bool reference_is_anchored(const xmlNode *list)
@@ -354,7 +355,8 @@ static const struct head heads[] = {
     {GUMBO_TAG_H3, NULL, "detail"},        /* javadoc */
     {GUMBO_TAG_H4, NULL, "blockList"},     /* javadoc */
     {GUMBO_TAG_H4, NULL, "blockListLast"},
-    {GUMBO_TAG_H4, "func-head", NULL}, /* erl_docgen */
+    {GUMBO_TAG_H4, "func-head", NULL},   /* erl_docgen */
+    {GUMBO_TAG_H3, NULL, "method-item"}, /* Doctum */
 };
 
 /* Does it hold an anchor whose name begins so? */
@@ -427,8 +429,9 @@ static const xmlNode *child_of_class(const xmlNode *element, const char *name)
 
 const xmlNode *reference_name_in(const xmlNode *box)
 {
-    if (dom_tag(box) != GUMBO_TAG_DIV || !box->properties)
-        return NULL;
+    const xmlNode *name = box->properties ? apis_name_in(box) : NULL;
+    if (name || dom_tag(box) != GUMBO_TAG_DIV || !box->properties)
+        return name;
     if (classes_has(box, "top")) /* Haddock */
         return child_of_class(box, "src");
     if (classes_has(box, "entry-detail")) /* Crystal */

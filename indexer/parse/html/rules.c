@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/controls.h"
 #include "indexer/parse/html/hidden.h"
@@ -340,6 +341,7 @@ struct rule rules_of(const xmlNode *element)
     else if (rule.part == PART_HEADING && is_above_h1(element))
         rules_skip(&rule, "label");
     makers_apply(element, &rule);
+    apis_apply(element, &rule);
     if ((!element->properties && !dom_element(element)->hidden) ||
         tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
         return rule;
