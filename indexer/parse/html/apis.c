@@ -136,18 +136,12 @@ static void doctum(const xmlNode *element, struct rule *rule)
 
 /* ---- dartdoc: what scripts fill at both sides, and the source ---- */
 
-static bool has_id(const xmlNode *element, const char *id)
-{
-    const char *own = dom_attribute(element, "id");
-    return own && !strcmp(own, id);
-}
-
 /* The page's name once more, between signs that are words of a font of icons. */
 static bool is_dartdoc_top(const xmlNode *header)
 {
     const xmlNode *first = dom_element_from(header->children);
     return first && dom_tag(header) == GUMBO_TAG_HEADER &&
-           has_id(first, "sidenav-left-toggle");
+           dom_has_id(first, "sidenav-left-toggle");
 }
 
 static bool is_parameters(const xmlNode *list)
@@ -200,10 +194,10 @@ static void nim(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "contents");
     else if (tag == GUMBO_TAG_SPAN && classes_has(element, "pragmawrap"))
         rules_skip(rule, "hidden"); /* shown by the dots before it */
-    else if (tag == GUMBO_TAG_DIV && has_id(element, "global-links"))
+    else if (tag == GUMBO_TAG_DIV && dom_has_id(element, "global-links"))
         rules_skip(rule, "navigation");
     else if (tag == GUMBO_TAG_DIV &&
-             (has_id(element, "searchInputDiv") ||
+             (dom_has_id(element, "searchInputDiv") ||
               classes_has(element, "theme-switch-wrapper")))
         rules_skip(rule, "control");
 }

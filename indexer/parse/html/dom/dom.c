@@ -231,6 +231,12 @@ const char *dom_attribute(const xmlNode *element, const char *name)
     return NULL;
 }
 
+bool dom_has_id(const xmlNode *element, const char *id)
+{
+    const char *own = dom_attribute(element, "id");
+    return own && !strcmp(own, id);
+}
+
 /* What a section of raw text reads; 0: it is no such section, or empty. */
 static size_t cdata_size(const struct dom *dom, const struct markup *markup,
                          enum text_mode mode)
