@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
 
@@ -69,8 +70,11 @@ static const struct recogniser *recognise(const xmlNode *element)
                                            CONTENTS_BELOW};
     static const struct recogniser topic = {GUMBO_TAG_OBJECT, NULL,
                                             CONTENTS_WHOLE};
+    static const struct recogniser list = {GUMBO_TAG_UL, NULL, CONTENTS_WHOLE};
     if (is_topic(element))
         return &topic;
+    if (dom_is_element(element) && helps_is_contents(element))
+        return &list;
     if (dom_is_element(element) && makers_is_contents(element))
         return &made;
     if (!dom_is_element(element) || !element->properties)

@@ -6,6 +6,7 @@
 #include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/controls.h"
+#include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/hidden.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/paragraph_styles.h"
@@ -342,6 +343,7 @@ struct rule rules_of(const xmlNode *element)
         rules_skip(&rule, "label");
     makers_apply(element, &rule);
     apis_apply(element, &rule);
+    helps_apply(element, &rule);
     if ((!element->properties && !dom_element(element)->hidden) ||
         tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
         return rule;

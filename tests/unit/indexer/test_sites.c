@@ -279,6 +279,63 @@ static void test_gitbook(void **state)
                   titles);
 }
 
+/* Above and below each topic of HelpNDoc and Help & Manual. */
+static void test_help_programs(void **state)
+{
+    (void)state;
+    static const char text[] = "# Pumps\nparagraph: a\n";
+    expect("<title>Pumps</title><div id=topic_header><div "
+           "id=topic_header_content><h1>Pumps</h1></div></div><div "
+           "class=c><h1>Pumps</h1><p>a<p><span>Created with the "
+           "Personal Edition of HelpNDoc: </span><a "
+           "href=https://www.helpndoc.com/x>Easy help</a></div><div "
+           "id=topic_footer><div id=topic_footer_content>Works</div></div>",
+           text);
+    static const char helpndoc[] =
+        "<title>Pumps</title><header class=headroom><button class='hnd-toggle "
+        "btn'></button><h1>Works Guide</h1></header><div class=navigation><ol "
+        "class=breadcrumb><li><a href=use.html>Use</a><li><a "
+        "href=parts.html>Parts</a></ol><div class=nav-arrows><a class=btn "
+        "href=b.html><span "
+        "class=bi-chevron-right></span></a></div></div><h3>Pumps</h3><p>a<div "
+        "id=hndModal><h4>Title</h4>"
+        "</div>";
+    expect(helpndoc, text);
+    static const char manual[] =
+        "<title>Guide &gt; Use &gt; Pumps</title><div id=printheader><h1>Pumps"
+        "</h1></div><div id=idheader><table><tr><td class=topichead><p "
+        "class=sync-toc>&lt;&lt; <a href=index.html>Contents</a></p><p "
+        "class=crumbs><b>Navigation:</b> <a href=guide.html>Guide</a> &gt; <a "
+        "href=use.html>Use</a> &gt;</p><h1>Pumps</h1><td><a title=Next "
+        "href=c.html><span class=hmbtnnext></span></a></table></div><p>a";
+    expect(manual, "# Pumps {idheader}\nparagraph: a\n");
+    struct tree *tree = parse(helpndoc);
+    assert_true(slice_is(tree->page.up, "parts.html"));
+    assert_true(slice_is(tree->page.next, "b.html"));
+    tree_free(tree);
+    tree = parse(manual);
+    assert_true(slice_is(tree->page.up, "use.html"));
+    assert_true(slice_is(tree->page.next, "c.html"));
+    tree_free(tree);
+    tree = parse("<div id=topic_header><div id=topic_header_content><h1>P</h1>"
+                 "<div id=topic_breadcrumb><a href=use.html>Use</a> ››</div>"
+                 "</div><a href=d.html><img src=img/arrow_right.png></a></div>"
+                 "<h1>P</h1><p>a");
+    assert_true(slice_is(tree->page.up, "use.html"));
+    assert_true(slice_is(tree->page.next, "d.html"));
+    tree_free(tree);
+    tree =
+        parse("<div id=tab-toc><ul id=toc><li><a href=a.html>A</a><ul><li><a "
+              "href=b.html>B</a></ul></ul></div>");
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 2);
+    tree_free(tree);
+    expect("<div id=printheader><h1>A</h1></div><p class=crumbs>b<p><span>"
+           "Created with the pump: </span><a href=https://works.com/>c</a>",
+           "# A {printheader}\nparagraph: b\n"
+           "paragraph: Created with the pump: c\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +351,7 @@ int main(void)
         TEST(test_confluence),
         TEST(test_exdoc),
         TEST(test_notes),
+        TEST(test_help_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
