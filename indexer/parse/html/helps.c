@@ -110,7 +110,43 @@ static void help_and_manual(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "navigation");
 }
 
-/* ---- Both ---- */
+/* ---- Scilab ---- */
+
+static bool is_scilab_bar(const xmlNode *box)
+{
+    return dom_tag(box) == GUMBO_TAG_DIV && classes_has(box, "manualnavbar");
+}
+
+/* "Scilab Help >> Functions > Search > find", below the bar. */
+static bool is_scilab_trail(const xmlNode *line)
+{
+    const xmlNode *bar =
+        dom_tag(line) == GUMBO_TAG_SPAN && classes_has(line, "path")
+            ? dom_element_before(line)
+            : NULL;
+    return bar && is_scilab_bar(bar);
+}
+
+static bool is_scilab_next(const xmlNode *link)
+{
+    return dom_tag(link->parent) == GUMBO_TAG_SPAN &&
+           classes_has(link->parent, "next") &&
+           dom_tag(link->parent->parent) == GUMBO_TAG_TD;
+}
+
+/* ---- PeakRDL: what its program shows pages of registers in ---- */
+
+static bool is_peakrdl_frame(const xmlNode *box)
+{
+    static const char *const ids[] = {"_HelpOverlay", "_MobiTitlebar",
+                                      "_SBTitlebox"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (dom_has_id(box, ids[i]))
+            return true;
+    return false;
+}
+
+/* ---- All of them ---- */
 
 void helps_apply(const xmlNode *element, struct rule *rule)
 {
@@ -120,6 +156,10 @@ void helps_apply(const xmlNode *element, struct rule *rule)
         return;
     helpndoc(element, rule);
     help_and_manual(element, rule);
+    if (is_scilab_bar(element) || is_scilab_trail(element))
+        rules_skip(rule, "navigation");
+    if (is_peakrdl_frame(element))
+        rules_skip(rule, "control");
 }
 
 bool helps_is_trail(const xmlNode *element)
@@ -127,6 +167,11 @@ bool helps_is_trail(const xmlNode *element)
     return element->properties &&
            (is_helpndoc_trail(element) || is_helpndoc_line(element) ||
             is_manual_trail(element));
+}
+
+bool helps_is_trail_to(const xmlNode *element)
+{
+    return element->properties && is_scilab_trail(element);
 }
 
 bool helps_is_contents(const xmlNode *element)
@@ -137,6 +182,7 @@ bool helps_is_contents(const xmlNode *element)
 bool helps_is_next(const xmlNode *link)
 {
     const xmlNode *sign = dom_element_from(link->children);
-    return sign && sign->properties &&
-           (classes_has(sign, "hmbtnnext") || is_helpndoc_next(sign));
+    return (sign && sign->properties &&
+            (classes_has(sign, "hmbtnnext") || is_helpndoc_next(sign))) ||
+           is_scilab_next(link);
 }

@@ -89,6 +89,8 @@ static enum trail trail_of(const xmlNode *element)
     if (helps_is_trail(element) ||
         (id && !strcmp(id, "breadcrumbs"))) /* Confluence */
         return TRAIL_ABOVE;
+    if (helps_is_trail_to(element))
+        return TRAIL_TO_PAGE;
     if (label && !strncasecmp(label, "breadcrumb", strlen("breadcrumb")))
         return TRAIL_TO_PAGE;
     const char *rest = dom_attribute(element, "class");

@@ -336,6 +336,30 @@ static void test_help_programs(void **state)
            "paragraph: Created with the pump: c\n");
 }
 
+/* Scilab's pages are called as the function is; PeakRDL's frame has no text. */
+static void test_help_of_tools(void **state)
+{
+    (void)state;
+    static const char scilab[] =
+        "<div class=manualnavbar><table><tr><td><span class=top><a "
+        "href=search.html>Search</a></span></td><td class=next><span "
+        "class=next><a href=gsort.html>gsort &gt;&gt;</a></span></td></table>"
+        "</div><span class=path><a href=index.html>Help</a> &gt;&gt; <a "
+        "href=search.html>Search</a> &gt; find</span><br><div "
+        "class=refnamediv><h1 class=refname>find</h1><p class=refpurpose>gives "
+        "the indices</div><p>a";
+    expect(scilab, "# find\nparagraph: gives the indices\nparagraph: a\n");
+    struct tree *tree = parse(scilab);
+    assert_true(slice_is(tree->page.up, "search.html"));
+    assert_true(slice_is(tree->page.next, "gsort.html"));
+    tree_free(tree);
+    expect("<h1>A</h1><span class=path>/etc/pump</span>",
+           "# A\nparagraph: /etc/pump\n");
+    expect("<title>Pump Registers</title><div id=_Content></div><div "
+           "id=_HelpOverlay><h1>Keyboard Shortcuts</h1><p>Ctrl</div>",
+           "# Pump Registers\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +376,7 @@ int main(void)
         TEST(test_exdoc),
         TEST(test_notes),
         TEST(test_help_programs),
+        TEST(test_help_of_tools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
