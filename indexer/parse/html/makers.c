@@ -755,8 +755,17 @@ static bool is_list(const xmlNode *element)
     return element && rules_is_list(dom_tag(element));
 }
 
+/* pod2html's, above the first heading. */
+static bool is_pod_contents(const xmlNode *list)
+{
+    return dom_tag(list) == GUMBO_TAG_UL && dom_has_id(list, "index") &&
+           dom_tag(list->parent) == GUMBO_TAG_BODY && is_local(list);
+}
+
 static bool is_local_contents(const xmlNode *element, enum part part)
 {
+    if (is_pod_contents(element))
+        return true;
     if (part == PART_HEADING) {
         const xmlNode *list = dom_element_from(element->next);
         return is_list(list) && is_called_contents(element) && is_local(list);
@@ -767,6 +776,64 @@ static bool is_local_contents(const xmlNode *element, enum part part)
     int tag = heading ? dom_tag(heading) : GUMBO_TAG_LAST;
     return tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6 &&
            is_called_contents(heading) && is_local(element);
+}
+
+/* ---- Manual pages: mandoc's lines above and below, man2html's links ---- */
+
+static bool is_mandoc_line(const xmlNode *table)
+{
+    static const char *const lines[] = {"head", "foot", NULL};
+    static const char *const cells[] = {"head-ltitle", "foot-date", NULL};
+    const xmlNode *cell =
+        dom_tag(table) == GUMBO_TAG_TABLE && has_one_of(table, lines)
+            ? dom_find(table, GUMBO_TAG_TD)
+            : NULL;
+    return cell && has_one_of(cell, cells);
+}
+
+static bool leads_to(const xmlNode *link, const char *url)
+{
+    const char *own = link && dom_tag(link) == GUMBO_TAG_A
+                          ? dom_attribute(link, "href")
+                          : NULL;
+    return own && !strcmp(own, url);
+}
+
+/* "Index" and "Return to Main Contents" above a line. */
+static bool is_man2html_link(const xmlNode *link)
+{
+    const xmlNode *next = dom_element_from(link->next);
+    const xmlNode *first = leads_to(link, "#index") ? link
+                           : dom_tag(link) == GUMBO_TAG_A
+                               ? dom_element_before(link)
+                               : NULL;
+    const xmlNode *end =
+        first == link && next ? dom_element_from(next->next) : next;
+    return leads_to(first, "#index") && end && dom_tag(end) == GUMBO_TAG_HR;
+}
+
+/* <a name="index"><h2>Index</h2><dl>: of its own headings, without a word. */
+static bool is_man2html_contents(const xmlNode *list)
+{
+    const xmlNode *heading =
+        dom_tag(list) == GUMBO_TAG_DL ? dom_element_before(list) : NULL;
+    const xmlNode *anchor = heading && dom_tag(heading) == GUMBO_TAG_H2
+                                ? dom_element_before(heading)
+                                : NULL;
+    const char *name = anchor && dom_tag(anchor) == GUMBO_TAG_A
+                           ? dom_attribute(anchor, "name")
+                           : NULL;
+    return name && !strcmp(name, "index") && is_local(list);
+}
+
+static void manual_page(const xmlNode *element, struct rule *rule)
+{
+    if (is_mandoc_line(element))
+        rules_skip(rule, "header");
+    else if (is_man2html_link(element))
+        rules_skip(rule, "navigation");
+    else if (is_man2html_contents(element))
+        rules_skip(rule, "contents");
 }
 
 /* ---- ocamldoc: the signature of a module or class once more, without a word ---- */
@@ -813,6 +880,7 @@ void makers_apply(const xmlNode *element, struct rule *rule)
             rule->index |= is_boost_index(element);
     }
     fpdoc(element, rule);
+    manual_page(element, rule);
     if ((element->properties || rule->part == PART_TABLE) &&
         is_javadoc_summary(element))
         rules_skip(rule, "contents");

@@ -261,6 +261,43 @@ void reference_count_term(struct reference_counts *counts, const xmlNode *term)
     counts->term_words += reference_words(term);
 }
 
+/* The word that the term begins with. */
+static struct buf name_of(const xmlNode *term)
+{
+    struct buf name = {0};
+    for (const xmlNode *at = dom_next(term, term, false); at;
+         at = dom_next(at, term, false)) {
+        struct slice text = {"", 0};
+        if (!dom_is_element(at))
+            text = dom_text(at)->text;
+        for (size_t i = 0; i < text.size; i++) {
+            bool space = text_space(text.data, text.size, i) > 0;
+            if (space && name.size)
+                return name;
+            if (!space)
+                buf_put_byte(&name, text.data[i]);
+        }
+    }
+    return name;
+}
+
+bool reference_goes_on(const xmlNode *meaning)
+{
+    const xmlNode *term = dom_element_before(meaning),
+                  *next = dom_element_from(meaning->next);
+    if (!term || dom_tag(term) != GUMBO_TAG_DT || !next ||
+        dom_tag(next) != GUMBO_TAG_DT || !dom_attribute(term, "id") ||
+        !dom_attribute(next, "id") || meaning->properties ||
+        dom_element_from(meaning->children) ||
+        dom_holds(meaning, DOM_HOLDS_TEXT))
+        return false;
+    struct buf own = name_of(term), other = name_of(next);
+    bool same = own.size && slice_equal(buf_slice(&own), buf_slice(&other));
+    buf_free(&own);
+    buf_free(&other);
+    return same;
+}
+
 static struct reference_counts count_list(const xmlNode *list)
 {
     struct reference_counts counts = {0};
