@@ -341,6 +341,8 @@ struct rule rules_of(const xmlNode *element)
         rules_skip(&rule, "header");
     else if (rule.part == PART_HEADING && is_above_h1(element))
         rules_skip(&rule, "label");
+    if (dom_element(element)->heading)
+        rule.part = PART_HEADING;
     makers_apply(element, &rule);
     apis_apply(element, &rule);
     helps_apply(element, &rule);
@@ -409,6 +411,8 @@ static bool is_below_h4(const xmlNode *heading)
 
 int rules_level(const xmlNode *heading)
 {
+    if (dom_element(heading)->heading)
+        return dom_element(heading)->heading;
     int style = paragraph_styles_level(heading);
     if (style >= 0)
         return style;

@@ -360,6 +360,53 @@ static void test_help_of_tools(void **state)
            "# Pump Registers\n");
 }
 
+/* The lines that the outline of a PDF file names, on the printed pages that it leads to. */
+static void test_pdf_outline(void **state)
+{
+    (void)state;
+    static const char outline[] =
+        "<a name=outline></a><h1>Document Outline</h1><ul><li><a "
+        "href=p.html#2>Pumps</a><ul><li><a href=p.html#2>Start</a><li><a "
+        "href=p.html#3>Not there</a><li><a href=p.html#3>Stop</a></ul></ul>";
+    struct buf page = {0};
+    buf_printf(&page,
+               "<title>Works</title><a name=1></a><div id=page1-div><p>Pumps . "
+               ". 2</p></div><a name=2></a><div id=page2-div><p><b>1&#160;Pumps"
+               "</b></p><p>They pump.</p><p>A.1 Start</p><p>We do not Start"
+               "</p></div><a name=3></a><div id=page3-div><p>Start</p><p>"
+               "Stop</p><p>a</p></div>%s",
+               outline);
+    expect(page.data, "# 1 Pumps {page2-div}\nparagraph: Pumps . . 2\n"
+                      "paragraph: They pump.\n## A.1 Start\n"
+                      "paragraph: We do not Start\nparagraph: Start\n"
+                      "## Stop\nparagraph: a\n");
+    buf_clear(&page);
+    buf_printf(&page,
+               "<title>Works</title><a name=2></a><b>Chapter 1 Pumps</b><br>"
+               "They pump.<br><b>Start</b><br>a<hr>%s<hr>",
+               outline);
+    expect(page.data, "# Chapter 1 Pumps {2}\nparagraph: They pump.\n"
+                      "## Start\nparagraph: a\n");
+    /* What stands at the edge of most printed pages is no text. */
+    buf_clear(&page);
+    static const char *const ends[] = {"one", "two", "three"};
+    for (int i = 2; i < 5; i++)
+        buf_printf(
+            &page,
+            "<a name=%d></a><div id=page%d-div><p>Works Manual</p><p>%d / "
+            "4</p><p>Pumps</p><p>a%d</p><p>%s</p></div>",
+            i, i, i, i, ends[i - 2]);
+    buf_put_text(&page, outline);
+    expect(page.data, "# Pumps {page2-div}\nparagraph: a2\nparagraph: one\n"
+                      "paragraph: Pumps\nparagraph: a3\nparagraph: two\n"
+                      "paragraph: Pumps\nparagraph: a4\nparagraph: three\n");
+    buf_free(&page);
+    expect("<a name=2></a><p>Pumps<p>a<a name=outline></a><h1>Outline</h1><ul>"
+           "<li><a href=p.html#3>Pumps</a></ul>",
+           "# Outline\nparagraph: Pumps\nparagraph: a\n"
+           "list: - Pumps\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +424,7 @@ int main(void)
         TEST(test_notes),
         TEST(test_help_programs),
         TEST(test_help_of_tools),
+        TEST(test_pdf_outline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

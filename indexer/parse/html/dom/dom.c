@@ -6,6 +6,7 @@
 #include "indexer/parse/html/dom/dom_build.h"
 #include "indexer/parse/html/dom/scratch.h"
 #include "indexer/parse/html/dom/skeleton.h"
+#include "indexer/parse/html/dom/pdf_outline.h"
 #include "indexer/parse/html/dom/styles.h"
 
 struct level {
@@ -211,8 +212,10 @@ int dom_parse(const struct source *source, struct dom *ret, struct err *err)
     scratch_free(&copying->scratch);
     free(copying);
     skeleton_free(&skeleton);
-    if (!rc)
+    if (!rc) {
         styles_hide(ret);
+        pdf_outline_mark(ret);
+    }
     return rc;
 }
 

@@ -33,6 +33,7 @@ struct dom_element {
     bool foreign;      /* within <svg> or <math> */
     bool open;         /* no end tag closes it */
     bool hidden;       /* as a sheet or DocBook has it, not an attribute */
+    int heading;       /* its level, as a PDF file's outline has it; 0: none */
     unsigned holds;    /* enum dom_holds */
     uint32_t from, to; /* its start tag in the file; 0, 0: it has none */
 };
