@@ -112,6 +112,18 @@ static bool is_doctum_summary(const xmlNode *table)
     return false;
 }
 
+/* <h2 id="letterC">C</h2><dl id="indexC">: all names of that letter. */
+static bool is_doctum_index(const xmlNode *list)
+{
+    const xmlNode *letter = dom_element_before(list);
+    const char *id = dom_attribute(list, "id");
+    const char *above = letter ? dom_attribute(letter, "id") : NULL;
+    return id && above && dom_tag(letter) == GUMBO_TAG_H2 &&
+           slice_starts(slice_of(id), slice_of("index")) &&
+           slice_starts(slice_of(above), slice_of("letter")) &&
+           strlen(id) == 6 && !strcmp(id + 5, above + 6);
+}
+
 static bool is_doctum_label(const xmlNode *heading)
 {
     return dom_tag(heading) == GUMBO_TAG_H4 &&
@@ -124,6 +136,8 @@ static void doctum(const xmlNode *element, struct rule *rule)
 {
     bool heading = rule->part == PART_HEADING;
     const xmlNode *table = heading ? dom_element_from(element->next) : element;
+    if (dom_tag(element) == GUMBO_TAG_DL)
+        rule->index |= is_doctum_index(element);
     if (is_doctum_summary(table))
         rules_skip(rule, "contents");
     else if (heading && is_doctum_label(element))

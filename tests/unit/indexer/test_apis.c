@@ -197,6 +197,10 @@ static void test_doctum(void **state)
            "# Pump\nparagraph: It pumps.\n## Details\n"
            "##* bool start(int $at) {method_start}\nparagraph: Return Value\n"
            "paragraph: if it runs\n");
+    expect_role("<title>Index | Works</title><h1>Index</h1><h2 id=letterS>S"
+                "</h2><dl id=indexS><dt><a href=Pump.html#method_start>"
+                "Pump::start</a>()<dd>Starts it.</dl>",
+                PAGE_INDEX);
     expect("<h1>A</h1><h2>B</h2><div class=underlined><a href=#method_b>c</a>"
            "</div><div class=tags><h4>D</h4><p>e</div>",
            "# A\n## B\nparagraph: c\n### D\nparagraph: e\n");
