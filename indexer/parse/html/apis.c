@@ -222,6 +222,38 @@ bool apis_is_signatures(const xmlNode *list, const xmlNode *first_term)
     return classes_has(list, "item") && code && dom_tag(code) == GUMBO_TAG_PRE;
 }
 
+/* ---- FORD: how long a procedure is, what is on its page, and its source ---- */
+
+static bool is_ford_contents(const xmlNode *box)
+{
+    const xmlNode *heading =
+        dom_has_id(box, "sidebar") ? dom_element_from(box->children) : NULL;
+    const xmlNode *next = heading ? dom_element_from(heading->next) : NULL;
+    return next && dom_tag(heading) == GUMBO_TAG_H3 &&
+           classes_has(next, "card");
+}
+
+static bool is_ford_source(const xmlNode *section)
+{
+    const xmlNode *heading = dom_tag(section) == GUMBO_TAG_SECTION
+                                 ? dom_element_from(section->children)
+                                 : NULL;
+    const xmlNode *anchor = heading && dom_tag(heading) == GUMBO_TAG_H2
+                                ? dom_element_from(heading->children)
+                                : NULL;
+    return anchor && dom_has_id(anchor, "src") && classes_has(anchor, "anchor");
+}
+
+static void ford(const xmlNode *element, struct rule *rule)
+{
+    if (dom_has_id(element, "info-bar") && classes_has(element, "row"))
+        rules_skip(rule, "header");
+    else if (is_ford_contents(element))
+        rules_skip(rule, "contents");
+    else if (is_ford_source(element))
+        rules_skip(rule, "hidden");
+}
+
 /* ---- All of them ---- */
 
 void apis_apply(const xmlNode *element, struct rule *rule)
@@ -236,6 +268,7 @@ void apis_apply(const xmlNode *element, struct rule *rule)
         doctum(element, rule);
     dartdoc(element, rule);
     nim(element, rule);
+    ford(element, rule);
 }
 
 static const xmlNode *child_called(const xmlNode *box, const char *class)

@@ -249,6 +249,23 @@ static void test_nim(void **state)
            "# A\ndefinition: b\\n  c\n");
 }
 
+static void test_ford(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>start <small>Subroutine</small></h1><div class=row id=info-bar>"
+        "29 statements</div><div id=sidebar><h3>Contents</h3><div class=card>"
+        "<h3>Source Code</h3></div></div><div><h2>subroutine start(at)</h2>"
+        "<p>Starts it.<h3>Arguments</h3><table class='table varlist'><tr><td>"
+        "integer<td>at</table><section><h2><span class=anchor id=src></span>"
+        "Source Code</h2><pre>end subroutine</pre></section></div>",
+        "# start Subroutine\n## subroutine start(at)\nparagraph: Starts it.\n"
+        "### Arguments\ntable: integer\\tat\n");
+    expect("<h1>A</h1><div id=sidebar><h3>B</h3><p>c</div><section><h2><span "
+           "class=anchor></span>D</h2><pre>e</pre></section>",
+           "# A\n## B {sidebar}\nparagraph: c\n## D\ncode: e\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +280,7 @@ int main(void)
         TEST(test_doctum),
         TEST(test_dartdoc),
         TEST(test_nim),
+        TEST(test_ford),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
