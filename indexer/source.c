@@ -32,6 +32,7 @@ static const struct {
 } kinds[] = {
     {".html", PARSER_HTML, false, false},
     {".htm", PARSER_HTML, false, false},
+    {".hhc", PARSER_HTML, false, false}, /* contents of HTML Help */
     {".xhtml", PARSER_XML, false, false},
     {".xht", PARSER_XML, false, false},
     {".docbook", PARSER_XML, true, false},

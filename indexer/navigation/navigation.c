@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "indexer/navigation/navigation_internal.h"
 #include "indexer/repeated.h"
@@ -73,6 +74,14 @@ static bool is_robohelp_frame(const char *path)
                                         "whi",   "whl",    "whn",  "whp",
                                         "wht",   "whskin", "whst", NULL};
     return begins_with(navigation_name(path), names);
+}
+
+/* The contents of an HTML Help file, unpacked, which are no page of it: "toc.hhc". */
+static bool is_help_contents(const char *path)
+{
+    static const char ending[] = ".hhc";
+    size_t size = strlen(path), own = sizeof ending - 1;
+    return size > own && !strcasecmp(path + size - own, ending);
 }
 
 struct content_key {
@@ -210,6 +219,7 @@ static void look_at(struct navigation *p)
             : role == PAGE_MADE                         ? EXCLUDED_LISTS
             : is_listing(path)                          ? EXCLUDED_LISTS
             : is_webworks_frame(path)                   ? EXCLUDED_MENU
+            : is_help_contents(path)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU
             : javadoc && is_besides(path)               ? EXCLUDED_LISTS
             : is_besides_another(p, i, chapters, "_mj") ? EXCLUDED_VARIANT

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
 
@@ -54,10 +55,26 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_DIV, "types-list", CONTENTS_WHOLE},            /* Crystal */
 };
 
+/* Of the contents of an HTML Help file. */
+static bool is_topic(const xmlNode *element)
+{
+    const char *type = dom_tag(element) == GUMBO_TAG_OBJECT
+                           ? dom_attribute(element, "type")
+                           : NULL;
+    return type && !strcasecmp(type, "text/sitemap");
+}
+
 static const struct recogniser *recognise(const xmlNode *element)
 {
     static const struct recogniser made = {GUMBO_TAG_LAST, NULL,
                                            CONTENTS_BELOW};
+    static const struct recogniser topic = {GUMBO_TAG_OBJECT, NULL,
+                                            CONTENTS_WHOLE};
+    static const struct recogniser list = {GUMBO_TAG_UL, NULL, CONTENTS_WHOLE};
+    if (is_topic(element))
+        return &topic;
+    if (dom_is_element(element) && helps_is_contents(element))
+        return &list;
     if (dom_is_element(element) && makers_is_contents(element))
         return &made;
     if (!dom_is_element(element) || !element->properties)
@@ -337,6 +354,39 @@ static void read_lines(struct reading *r, const xmlNode *box)
     }
 }
 
+/* ---- Topics: the contents of an HTML Help file ---- */
+
+/* What a topic says of itself by that name, or NULL. */
+static const char *value_of(const xmlNode *topic, const char *name)
+{
+    for (const xmlNode *at = topic->children; at; at = at->next) {
+        const char *own =
+            dom_tag(at) == GUMBO_TAG_PARAM ? dom_attribute(at, "name") : NULL;
+        if (own && !strcasecmp(own, name))
+            return dom_attribute(at, "value");
+    }
+    return NULL;
+}
+
+/* Its paths are those of Windows.  A topic without one is a book of others. */
+static void read_topic(struct reading *r, const xmlNode *topic, uint32_t depth)
+{
+    const char *path = value_of(topic, "Local");
+    const char *name = value_of(topic, "Name");
+    struct buf text = {0};
+    if (path && *path) {
+        buf_put_text(&text, path);
+        for (size_t i = 0; i < text.size; i++)
+            if (text.data[i] == '\\')
+                text.data[i] = '/';
+        add_link(r, text.data, depth);
+    } else if (name && strlen(name) <= MAX_HEADING) {
+        text_fold_space(&text, slice_of(name));
+        add_heading(r, tree_copy_text(r->tree, buf_slice(&text)), depth);
+    }
+    buf_free(&text);
+}
+
 /* ---- Pages ---- */
 
 /* All lists that one kind of recogniser finds. */
@@ -349,7 +399,9 @@ static int read_marked(struct reading *r, const xmlNode *top)
         skip = found != NULL;
         if (!found || (kind && found->kind != kind))
             continue;
-        if (found->tag == GUMBO_TAG_P)
+        if (found->tag == GUMBO_TAG_OBJECT)
+            read_topic(r, at, depth_in(at, top));
+        else if (found->tag == GUMBO_TAG_P)
             read_lines(r, at);
         else if (found->kind == CONTENTS_WHOLE)
             read_menu(r, at);

@@ -132,7 +132,8 @@ static void read_part(struct entry *e, const xmlNode *part)
         break;
     case GUMBO_TAG_DD:
         walk_anchors(e->walk, part);
-        read_body(e, part);
+        if (!reference_goes_on(part))
+            read_body(e, part);
         break;
     case GUMBO_TAG_LAST:
         if (text_is_blank(dom_text(part)->text))

@@ -236,6 +236,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
 static const xmlNode *find_names(const struct walk *w, const xmlNode *heading)
 {
     if (!classes_has(heading->parent, "refnamediv") ||
+        classes_has(heading, "refname") || /* Scilab's are the name */
         outline_is_titled(w->outline))
         return NULL;
     for (const xmlNode *at = dom_next(heading, heading, false); at;

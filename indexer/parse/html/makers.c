@@ -6,12 +6,6 @@
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
 
-static bool has_id(const xmlNode *element, const char *id)
-{
-    const char *own = dom_attribute(element, "id");
-    return own && !strcmp(own, id);
-}
-
 static bool has_one_of(const xmlNode *element, const char *const *names)
 {
     while (*names && !classes_has(element, *names))
@@ -21,7 +15,7 @@ static bool has_one_of(const xmlNode *element, const char *const *names)
 
 static bool is_bare_div(const xmlNode *element, const char *id)
 {
-    return dom_tag(element) == GUMBO_TAG_DIV && has_id(element, id) &&
+    return dom_tag(element) == GUMBO_TAG_DIV && dom_has_id(element, id) &&
            !dom_attribute(element, "class");
 }
 
@@ -74,9 +68,9 @@ static void haddock(const xmlNode *element, struct rule *rule)
 {
     const xmlNode *around = element->parent;
     if (is_caption(element)) {
-        if (has_id(around, "module-header") || has_id(around, "index"))
+        if (dom_has_id(around, "module-header") || dom_has_id(around, "index"))
             rule->part = PART_HEADING;
-        else if (has_id(around, "description"))
+        else if (dom_has_id(around, "description"))
             rules_skip(rule, "label");
     } else if (dom_tag(element) == GUMBO_TAG_A &&
                classes_has(element, "link") && classes_has(around, "src")) {
@@ -84,7 +78,8 @@ static void haddock(const xmlNode *element, struct rule *rule)
     } else if (dom_tag(element) == GUMBO_TAG_A &&
                classes_has(element, "selflink") && classes_has(around, "src")) {
         rules_skip(rule, "permalink"); /* "#" */
-    } else if (dom_tag(element) == GUMBO_TAG_TABLE && has_id(around, "index")) {
+    } else if (dom_tag(element) == GUMBO_TAG_TABLE &&
+               dom_has_id(around, "index")) {
         const xmlNode *above = dom_element_before(element);
         rule->index = above && is_caption(above);
     } else if (is_bare_div(element, "package-header")) {
@@ -147,7 +142,7 @@ static bool is_docfx_label(const xmlNode *heading)
                   *first = dom_element_from(heading->children);
     if (tag == GUMBO_TAG_H5 && has_one_of(around, boxes))
         return true;
-    if (dom_tag(around) != GUMBO_TAG_ARTICLE || !has_id(around, "_content"))
+    if (dom_tag(around) != GUMBO_TAG_ARTICLE || !dom_has_id(around, "_content"))
         return false;
     const char *id = dom_attribute(heading, "id");
     return tag == GUMBO_TAG_H5
@@ -241,7 +236,7 @@ static bool is_pages_own(const xmlNode *element)
 
 static void confluence(const xmlNode *element, struct rule *rule)
 {
-    if (dom_tag(element) == GUMBO_TAG_OL && has_id(element, "breadcrumbs"))
+    if (dom_tag(element) == GUMBO_TAG_OL && dom_has_id(element, "breadcrumbs"))
         rules_skip(rule, "navigation");
     else if (dom_tag(element) != GUMBO_TAG_DIV)
         return;
@@ -262,8 +257,8 @@ static bool is_specs(const xmlNode *element)
 
 static void exdoc(const xmlNode *element, struct rule *rule)
 {
-    if (dom_tag(element) == GUMBO_TAG_SECTION && has_id(element, "summary") &&
-        classes_has(element, "details-list"))
+    if (dom_tag(element) == GUMBO_TAG_SECTION &&
+        dom_has_id(element, "summary") && classes_has(element, "details-list"))
         rules_skip(rule, "contents");
     else if (rule->part == PART_HEADING &&
              is_specs(dom_element_from(element->next)))
@@ -324,7 +319,8 @@ static bool is_doxygen_listing(const xmlNode *box)
     const xmlNode *anchor = line && classes_has(line, "line")
                                 ? dom_element_from(line->children)
                                 : NULL;
-    return anchor && dom_tag(anchor) == GUMBO_TAG_A && has_id(anchor, "l00001");
+    return anchor && dom_tag(anchor) == GUMBO_TAG_A &&
+           dom_has_id(anchor, "l00001");
 }
 
 /* The nearest box of that class around it, or NULL. */
@@ -557,7 +553,7 @@ static bool is_sub_heading(const xmlNode *heading)
     const xmlNode *box = heading->parent;
     if (dom_tag(heading) != GUMBO_TAG_H4 || !classes_has(heading, "subHeading"))
         return false;
-    while (dom_is_element(box) && !has_id(box, "mainSection"))
+    while (dom_is_element(box) && !dom_has_id(box, "mainSection"))
         box = box->parent;
     return dom_is_element(box);
 }
@@ -568,8 +564,9 @@ static void sandcastle(const xmlNode *element, struct rule *rule)
     if (rule->part == PART_HEADING &&
         (opens_part(element) || is_sub_heading(element)))
         rule->part = PART_BLOCK; /* "Syntax", "Parameters" */
-    else if (dom_tag(element) == GUMBO_TAG_DIV && has_id(element, "header") &&
-             first && has_id(first, "topTable"))
+    else if (dom_tag(element) == GUMBO_TAG_DIV &&
+             dom_has_id(element, "header") && first &&
+             dom_has_id(first, "topTable"))
         rules_skip(rule, "header");
 }
 
@@ -591,7 +588,7 @@ bool makers_is_list_of_members(const xmlNode *meta)
 const char *makers_above(const xmlNode *row)
 {
     const xmlNode *link =
-        has_id(row, "headerTableRow3") ? dom_find(row, GUMBO_TAG_A) : NULL;
+        dom_has_id(row, "headerTableRow3") ? dom_find(row, GUMBO_TAG_A) : NULL;
     const char *url = link ? dom_attribute(link, "href") : NULL;
     return url && slice_starts(slice_of(url), slice_of("T_")) ? url : NULL;
 }
@@ -624,7 +621,7 @@ static void scaladoc(const xmlNode *element, struct rule *rule)
     const xmlNode *first = dom_element_from(element->children);
     if (is_members(element) ||
         (tag == GUMBO_TAG_LI && is_members(element->parent)) ||
-        (tag == GUMBO_TAG_H4 && has_id(element, "signature")))
+        (tag == GUMBO_TAG_H4 && dom_has_id(element, "signature")))
         rule->part = PART_BLOCK;
     else if (is_shorter(element))
         rules_skip(rule, "contents");
@@ -633,10 +630,10 @@ static void scaladoc(const xmlNode *element, struct rule *rule)
     else if (tag == GUMBO_TAG_SPAN && classes_has(element, "permalink") &&
              dom_holds(element, DOM_HOLDS_IMAGE))
         rules_skip(rule, "permalink");
-    else if (tag == GUMBO_TAG_DIV && has_id(element, "mbrsel"))
+    else if (tag == GUMBO_TAG_DIV && dom_has_id(element, "mbrsel"))
         rules_skip(rule, "control");
-    else if (tag == GUMBO_TAG_DIV && (has_id(element, "inheritedMembers") ||
-                                      has_id(element, "groupedMembers")))
+    else if (tag == GUMBO_TAG_DIV && (dom_has_id(element, "inheritedMembers") ||
+                                      dom_has_id(element, "groupedMembers")))
         rules_skip(rule, "contents");
 }
 
@@ -758,8 +755,17 @@ static bool is_list(const xmlNode *element)
     return element && rules_is_list(dom_tag(element));
 }
 
+/* pod2html's, above the first heading. */
+static bool is_pod_contents(const xmlNode *list)
+{
+    return dom_tag(list) == GUMBO_TAG_UL && dom_has_id(list, "index") &&
+           dom_tag(list->parent) == GUMBO_TAG_BODY && is_local(list);
+}
+
 static bool is_local_contents(const xmlNode *element, enum part part)
 {
+    if (is_pod_contents(element))
+        return true;
     if (part == PART_HEADING) {
         const xmlNode *list = dom_element_from(element->next);
         return is_list(list) && is_called_contents(element) && is_local(list);
@@ -770,6 +776,64 @@ static bool is_local_contents(const xmlNode *element, enum part part)
     int tag = heading ? dom_tag(heading) : GUMBO_TAG_LAST;
     return tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6 &&
            is_called_contents(heading) && is_local(element);
+}
+
+/* ---- Manual pages: mandoc's lines above and below, man2html's links ---- */
+
+static bool is_mandoc_line(const xmlNode *table)
+{
+    static const char *const lines[] = {"head", "foot", NULL};
+    static const char *const cells[] = {"head-ltitle", "foot-date", NULL};
+    const xmlNode *cell =
+        dom_tag(table) == GUMBO_TAG_TABLE && has_one_of(table, lines)
+            ? dom_find(table, GUMBO_TAG_TD)
+            : NULL;
+    return cell && has_one_of(cell, cells);
+}
+
+static bool leads_to(const xmlNode *link, const char *url)
+{
+    const char *own = link && dom_tag(link) == GUMBO_TAG_A
+                          ? dom_attribute(link, "href")
+                          : NULL;
+    return own && !strcmp(own, url);
+}
+
+/* "Index" and "Return to Main Contents" above a line. */
+static bool is_man2html_link(const xmlNode *link)
+{
+    const xmlNode *next = dom_element_from(link->next);
+    const xmlNode *first = leads_to(link, "#index") ? link
+                           : dom_tag(link) == GUMBO_TAG_A
+                               ? dom_element_before(link)
+                               : NULL;
+    const xmlNode *end =
+        first == link && next ? dom_element_from(next->next) : next;
+    return leads_to(first, "#index") && end && dom_tag(end) == GUMBO_TAG_HR;
+}
+
+/* <a name="index"><h2>Index</h2><dl>: of its own headings, without a word. */
+static bool is_man2html_contents(const xmlNode *list)
+{
+    const xmlNode *heading =
+        dom_tag(list) == GUMBO_TAG_DL ? dom_element_before(list) : NULL;
+    const xmlNode *anchor = heading && dom_tag(heading) == GUMBO_TAG_H2
+                                ? dom_element_before(heading)
+                                : NULL;
+    const char *name = anchor && dom_tag(anchor) == GUMBO_TAG_A
+                           ? dom_attribute(anchor, "name")
+                           : NULL;
+    return name && !strcmp(name, "index") && is_local(list);
+}
+
+static void manual_page(const xmlNode *element, struct rule *rule)
+{
+    if (is_mandoc_line(element))
+        rules_skip(rule, "header");
+    else if (is_man2html_link(element))
+        rules_skip(rule, "navigation");
+    else if (is_man2html_contents(element))
+        rules_skip(rule, "contents");
 }
 
 /* ---- ocamldoc: the signature of a module or class once more, without a word ---- */
@@ -816,6 +880,7 @@ void makers_apply(const xmlNode *element, struct rule *rule)
             rule->index |= is_boost_index(element);
     }
     fpdoc(element, rule);
+    manual_page(element, rule);
     if ((element->properties || rule->part == PART_TABLE) &&
         is_javadoc_summary(element))
         rules_skip(rule, "contents");

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
+#include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
 #include "indexer/parse/outline/writer.h"
@@ -44,6 +45,8 @@ static void read_link(const xmlNode *element, struct page_facts *facts)
     const char *url = dom_attribute(element, "href");
     const char *rel = dom_attribute(element, "rel");
     const char *key = dom_attribute(element, "accesskey");
+    if (url && helps_is_next(element))
+        set(&facts->next, url);
     if (!url || (!rel && !key))
         return;
     if (has_word(rel, "prev") || has_word(rel, "previous") ||
@@ -72,7 +75,8 @@ static void read_name(const xmlNode *heading, struct page_facts *facts)
 
 enum trail { TRAIL_NONE, TRAIL_TO_PAGE, TRAIL_ABOVE };
 
-/* MediaWiki's has but the pages above, the others end with this one, which is no link. */
+/* MediaWiki's, Confluence's and some others have but the pages above, the rest end with
+ * this one, which is no link. */
 static enum trail trail_of(const xmlNode *element)
 {
     static const char *const classes[] = {
@@ -82,8 +86,11 @@ static enum trail trail_of(const xmlNode *element)
         "wy-breadcrumbs"};
     const char *label = dom_attribute(element, "aria-label");
     const char *id = dom_attribute(element, "id");
-    if (id && !strcmp(id, "breadcrumbs"))
-        return TRAIL_ABOVE; /* Confluence: without this page */
+    if (helps_is_trail(element) ||
+        (id && !strcmp(id, "breadcrumbs"))) /* Confluence */
+        return TRAIL_ABOVE;
+    if (helps_is_trail_to(element))
+        return TRAIL_TO_PAGE;
     if (label && !strncasecmp(label, "breadcrumb", strlen("breadcrumb")))
         return TRAIL_TO_PAGE;
     const char *rest = dom_attribute(element, "class");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
@@ -88,7 +89,7 @@ bool reference_is_signatures(const xmlNode *list)
     return term &&
            (has_any_class(list, texinfo) || has_class_like(list, "def") ||
             has_class_like(list, "first-def") || is_signature(term) ||
-            makers_is_signatures(list, term));
+            makers_is_signatures(list, term) || apis_is_signatures(list, term));
 }
 
 bool reference_is_anchored(const xmlNode *list)
@@ -260,6 +261,43 @@ void reference_count_term(struct reference_counts *counts, const xmlNode *term)
     counts->term_words += reference_words(term);
 }
 
+/* The word that the term begins with. */
+static struct buf name_of(const xmlNode *term)
+{
+    struct buf name = {0};
+    for (const xmlNode *at = dom_next(term, term, false); at;
+         at = dom_next(at, term, false)) {
+        struct slice text = {"", 0};
+        if (!dom_is_element(at))
+            text = dom_text(at)->text;
+        for (size_t i = 0; i < text.size; i++) {
+            bool space = text_space(text.data, text.size, i) > 0;
+            if (space && name.size)
+                return name;
+            if (!space)
+                buf_put_byte(&name, text.data[i]);
+        }
+    }
+    return name;
+}
+
+bool reference_goes_on(const xmlNode *meaning)
+{
+    const xmlNode *term = dom_element_before(meaning),
+                  *next = dom_element_from(meaning->next);
+    if (!term || dom_tag(term) != GUMBO_TAG_DT || !next ||
+        dom_tag(next) != GUMBO_TAG_DT || !dom_attribute(term, "id") ||
+        !dom_attribute(next, "id") || meaning->properties ||
+        dom_element_from(meaning->children) ||
+        dom_holds(meaning, DOM_HOLDS_TEXT))
+        return false;
+    struct buf own = name_of(term), other = name_of(next);
+    bool same = own.size && slice_equal(buf_slice(&own), buf_slice(&other));
+    buf_free(&own);
+    buf_free(&other);
+    return same;
+}
+
 static struct reference_counts count_list(const xmlNode *list)
 {
     struct reference_counts counts = {0};
@@ -354,7 +392,8 @@ static const struct head heads[] = {
     {GUMBO_TAG_H3, NULL, "detail"},        /* javadoc */
     {GUMBO_TAG_H4, NULL, "blockList"},     /* javadoc */
     {GUMBO_TAG_H4, NULL, "blockListLast"},
-    {GUMBO_TAG_H4, "func-head", NULL}, /* erl_docgen */
+    {GUMBO_TAG_H4, "func-head", NULL},   /* erl_docgen */
+    {GUMBO_TAG_H3, NULL, "method-item"}, /* Doctum */
 };
 
 /* Does it hold an anchor whose name begins so? */
@@ -427,8 +466,9 @@ static const xmlNode *child_of_class(const xmlNode *element, const char *name)
 
 const xmlNode *reference_name_in(const xmlNode *box)
 {
-    if (dom_tag(box) != GUMBO_TAG_DIV || !box->properties)
-        return NULL;
+    const xmlNode *name = box->properties ? apis_name_in(box) : NULL;
+    if (name || dom_tag(box) != GUMBO_TAG_DIV || !box->properties)
+        return name;
     if (classes_has(box, "top")) /* Haddock */
         return child_of_class(box, "src");
     if (classes_has(box, "entry-detail")) /* Crystal */

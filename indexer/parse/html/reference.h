@@ -20,6 +20,10 @@ struct reference_counts {
 
 void reference_count_term(struct reference_counts *counts, const xmlNode *term);
 
+/* Is it the empty meaning of a term with an id whose next is the same name in another
+ * form, as Perl's manuals have "abs VALUE" and "abs"? */
+bool reference_goes_on(const xmlNode *meaning);
+
 /* Is each term of these an entry, where they stand in no list? */
 bool reference_are_entries(const struct reference_counts *counts);
 

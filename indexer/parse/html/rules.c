@@ -3,8 +3,10 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/controls.h"
+#include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/hidden.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/paragraph_styles.h"
@@ -339,7 +341,11 @@ struct rule rules_of(const xmlNode *element)
         rules_skip(&rule, "header");
     else if (rule.part == PART_HEADING && is_above_h1(element))
         rules_skip(&rule, "label");
+    if (dom_element(element)->heading)
+        rule.part = PART_HEADING;
     makers_apply(element, &rule);
+    apis_apply(element, &rule);
+    helps_apply(element, &rule);
     if ((!element->properties && !dom_element(element)->hidden) ||
         tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
         return rule;
@@ -405,6 +411,8 @@ static bool is_below_h4(const xmlNode *heading)
 
 int rules_level(const xmlNode *heading)
 {
+    if (dom_element(heading)->heading)
+        return dom_element(heading)->heading;
     int style = paragraph_styles_level(heading);
     if (style >= 0)
         return style;

@@ -137,11 +137,150 @@ static void test_sandcastle(void **state)
            "# c\ntable: a\\tb\nparagraph: d\n");
 }
 
+/* The source of each member stands in its box. */
+static void test_pdoc(void **state)
+{
+    (void)state;
+    expect(
+        "<nav class=pdoc><ul><li>Pump</ul></nav><main class=pdoc><section "
+        "class=module-info><h1 class=modulename>works</h1><div class=docstring>"
+        "<p>All.</div></section><section id=Pump><div class='attr class'><span "
+        "class=def>class</span> <span class=name>Pump</span>: <label "
+        "class=view-source-button><span>View Source</span></label></div><div "
+        "class='pdoc-code codehilite'><pre>class Pump: pass</pre></div><div "
+        "class=docstring><p>It pumps.</div><div id=Pump.start class=classattr>"
+        "<div class='attr function'><span class=def>def</span> <span "
+        "class=name>"
+        "start</span><span class='signature pdoc-code'>(at)</span>:</div><div "
+        "class=docstring><p>Starts it.</div></div></section></main>",
+        "# works\nparagraph: All.\n#* class Pump: {Pump}\nparagraph: It "
+        "pumps.\n"
+        "##* def start(at): {Pump.start}\nparagraph: Starts it.\n");
+    expect("<h1>A</h1><section id=b><div class=attr>c</div><p>d</section>",
+           "# A\nparagraph: c\nparagraph: d\n");
+}
+
+static void test_jazzy(void **state)
+{
+    (void)state;
+    expect(
+        "<header class=header><p class='header-col header-col--primary'>Works "
+        "(96% documented)</header><h1>Pump</h1><p>It pumps.<ul "
+        "class=item-container><li class=item><div><code><a name=start></a><a "
+        "class=token href=#start>start(at:)</a></code></div><div><section "
+        "class=section><div class=abstract><p>Starts it.<div class='aside "
+        "aside-note'><p class=aside-title>Note</p>Once.</div></div><div "
+        "class=declaration><h4>Declaration</h4><div class=language><p "
+        "class=aside-title>Swift</p><pre>func start(at: Int)</pre></div></div>"
+        "<div><h4>Parameters</h4><p>at: when</div></section></div><li "
+        "class=item><div><code>Valve</code></div><div class=abstract><p>Shuts."
+        "</p><a class=slightly-smaller href=Valve.html>See more</a></div></ul>",
+        "# Pump\nparagraph: It pumps.\n#* start(at:) {start}\nparagraph: "
+        "Starts "
+        "it.\nnote(note): Once.\ncode: func start(at: Int)\nparagraph: "
+        "Parameters\nparagraph: at: when\n");
+    expect("<h1>A</h1><ul><li class=item><div>b</div><h4>c</h4></ul>",
+           "# A\nlist: - b\n## c\n");
+}
+
+static void test_doctum(void **state)
+{
+    (void)state;
+    expect("<h1>Pump</h1><p>It pumps.<h2>Methods</h2><div "
+           "class='container-fluid underlined'><div class=row><a "
+           "href=#method_start>start</a>(int $at)</div></div><h2>Details</h2>"
+           "<div class=method-item><h3 id=method_start><div class=location>at "
+           "<a href=s>line 7</a></div><code>bool <strong>start</strong>(int "
+           "$at)</code></h3><div class=details><div class=method-description>"
+           "<p class=no-description>No description</div><div class=tags><h4>"
+           "Return Value</h4><p>if it runs</div></div></div>",
+           "# Pump\nparagraph: It pumps.\n## Details\n"
+           "##* bool start(int $at) {method_start}\nparagraph: Return Value\n"
+           "paragraph: if it runs\n");
+    expect_role("<title>Index | Works</title><h1>Index</h1><h2 id=letterS>S"
+                "</h2><dl id=indexS><dt><a href=Pump.html#method_start>"
+                "Pump::start</a>()<dd>Starts it.</dl>",
+                PAGE_INDEX);
+    expect("<h1>A</h1><h2>B</h2><div class=underlined><a href=#method_b>c</a>"
+           "</div><div class=tags><h4>D</h4><p>e</div>",
+           "# A\n## B\nparagraph: c\n### D\nparagraph: e\n");
+}
+
+static void test_dartdoc(void **state)
+{
+    (void)state;
+    expect(
+        "<header id=title><span id=sidenav-left-toggle>menu</span>works "
+        "dark_mode</header><div id=dartdoc-main-content><h1>start method</h1>"
+        "<section class=multi-line-signature>start(<ol "
+        "class=parameter-list><li>int at</ol>)</section><p>Starts it."
+        "<section class='summary source-code' id=source><h2>Implementation"
+        "</h2><pre>void start() {}</pre></section></div><div "
+        "id=dartdoc-sidebar-left><h5>Pump class</h5></div>",
+        "# start method {dartdoc-main-content}\nparagraph: start(int at)\n"
+        "paragraph: Starts it.\n");
+    expect("<header id=title><span>a</span></header><h1>B</h1><section "
+           "class=source-code><pre>c</pre></section><ol><li>d</ol>",
+           "# B\nparagraph: a\ncode: c\nlist: 1. d\n");
+}
+
+static void test_nim(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>pumps</h1><div id=global-links><ul><li>Manual</ul></div><div "
+        "id=searchInputDiv>Search:</div><ul class='simple simple-toc'><li><a "
+        "href=#7>Procs</a></ul><h2>Procs</h2><dl class=item><div "
+        "id='start,int'><dt><pre>proc start(at: int) {.<span "
+        "class=pragmadots>...</span><span class=pragmawrap>raises: []</span>"
+        ".}</pre></dt><dd>Starts it. <a class=link-seesrc href=s>Source</a>"
+        "</dd></div></dl>",
+        "# pumps\n## Procs\n##* proc start(at: int) {.....} {start,int}\n"
+        "paragraph: Starts it.\n");
+    static const char index[] =
+        "<title>Index</title><h1>Index</h1><dl><dt><a name=start "
+        "href=#start>start:</a></dt><dd><ul class=simple><li><a "
+        "href=pumps.html#s>pumps: start</a></ul></dd></dl>";
+    expect_role(index, PAGE_INDEX);
+    expect_role("<title>Index</title><h1>Index</h1><dl><dt><a name=start "
+                "href=#s>start:</a></dt><dd><ul class=simple><li>a</ul></dl>",
+                PAGE_CONTENT);
+    expect("<h1>A</h1><dl class=item><dt>b<dd>c</dl>",
+           "# A\ndefinition: b\\n  c\n");
+}
+
+static void test_ford(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>start <small>Subroutine</small></h1><div class=row id=info-bar>"
+        "29 statements</div><div id=sidebar><h3>Contents</h3><div class=card>"
+        "<h3>Source Code</h3></div></div><div><h2>subroutine start(at)</h2>"
+        "<p>Starts it.<h3>Arguments</h3><table class='table varlist'><tr><td>"
+        "integer<td>at</table><section><h2><span class=anchor id=src></span>"
+        "Source Code</h2><pre>end subroutine</pre></section></div>",
+        "# start Subroutine\n## subroutine start(at)\nparagraph: Starts it.\n"
+        "### Arguments\ntable: integer\\tat\n");
+    expect("<h1>A</h1><div id=sidebar><h3>B</h3><p>c</div><section><h2><span "
+           "class=anchor></span>D</h2><pre>e</pre></section>",
+           "# A\n## B {sidebar}\nparagraph: c\n## D\ncode: e\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_doxygen_headings), TEST(test_listings),   TEST(test_crystal),
-        TEST(test_summaries),        TEST(test_sandcastle), TEST(test_others),
+        TEST(test_doxygen_headings),
+        TEST(test_listings),
+        TEST(test_crystal),
+        TEST(test_summaries),
+        TEST(test_sandcastle),
+        TEST(test_others),
+        TEST(test_pdoc),
+        TEST(test_jazzy),
+        TEST(test_doctum),
+        TEST(test_dartdoc),
+        TEST(test_nim),
+        TEST(test_ford),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

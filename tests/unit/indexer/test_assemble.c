@@ -782,6 +782,20 @@ static void help_frames_are_left_out(void **state)
     assert_shape(others, "M(A(Notes),X(Notes))");
 }
 
+/* The contents of HTML Help say where pages stand, and are none. */
+static void help_contents_are_read(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"html/pump.htm", "Pump", "", "", 0, 0, ""},
+        {"html/start.htm", "Start", "", "", 0, 0, ""},
+        {"html/when.htm", "When", "", "", 0, 0, ""},
+        {"toc.hhc", "toc.hhc", "", "", 0, CONTENTS_WHOLE,
+         "html/start.htm =Use >html/when.htm >>html/pump.htm"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Start(Notes),Use(When(Notes,Pump(Notes))))");
+}
+
 /* A list by hand that sorts pages under headings. */
 static void headings_in_lists_become_nodes(void **state)
 {
@@ -899,6 +913,7 @@ int main(void)
         cmocka_unit_test(another_layout_is_excluded),
         cmocka_unit_test(what_is_left_out_has_a_reason),
         cmocka_unit_test(help_frames_are_left_out),
+        cmocka_unit_test(help_contents_are_read),
         cmocka_unit_test(headings_in_lists_become_nodes),
         cmocka_unit_test(what_is_left_out_does_not_count),
         cmocka_unit_test(circles_are_cut),

@@ -83,13 +83,60 @@ static void test_many_terms(void **state)
     buf_free(&page);
 }
 
+/* What mandoc, man2html and pod2html print besides. */
+static void test_other_makers(void **state)
+{
+    (void)state;
+    expect("<table class=head><tr><td class=head-ltitle>TOOL(8)<td>Works"
+           "</table><div class=manual-text><h1>NAME</h1><p>tool</div><table "
+           "class=foot><tr><td class=foot-date>May<td>Works</table>",
+           "# NAME\nparagraph: tool\n");
+    expect("<h1>TOOL</h1>Section: 8<br><a href=#index>Index</a> <a href=../>"
+           "Return to Main Contents</a><hr><h2>NAME</h2>tool<h2>FILES</h2>none"
+           "<hr><a name=index>&nbsp;</a><h2>Index</h2><dl><dt><a href=#a>NAME"
+           "</a><dd><dt><a href=#b>FILES</a><dd></dl>made by man2html",
+           "# TOOL\nparagraph: Section: 8\n## NAME\nparagraph: tool\n"
+           "## FILES\nparagraph: none\n"
+           "## Index {index}\nparagraph: made by man2html\n");
+    expect("<body><ul id=index><li><a href=#NAME>NAME</a><li><a href=#USE>USE"
+           "</a></ul><h1 id=NAME>NAME</h1><p>tool<h1 id=USE>USE</h1><p>a",
+           "# \n## NAME {NAME}\nparagraph: tool\n"
+           "## USE {USE}\nparagraph: a\n");
+    expect("<h1>A</h1><a href=#index>b</a> <a href=c.html>c</a><p>d<table "
+           "class=head><tr><td>e<td>f"
+           "</table>",
+           "# A\nparagraph: b c\nparagraph: d\ntable: e\\tf\n");
+}
+
+/* One name in several forms is one entry, where all but the last have no meaning. */
+static void test_forms_of_a_name(void **state)
+{
+    (void)state;
+    static const char words[] =
+        "one two three four five six seven eight nine ten eleven twelve "
+        "thirteen fourteen fifteen";
+    struct buf page = {0}, shown = {0};
+    buf_printf(&page,
+               "<h1>A</h1><dl><dt id=a1><code>abs VALUE</code><dd>\n<dt "
+               "id=a2><code>abs</code><dd>%s %s %s<dt id=b1><code>bind S</code>"
+               "<dd><dt id=c1><code>chop</code><dd>%s</dl>",
+               words, words, words, words);
+    buf_printf(
+        &shown,
+        "# A\n#* abs VALUE, abs {a1}\nparagraph: %s %s %s\n#* bind S {b1}\n"
+        "definition: bind S\n#* chop {c1}\nparagraph: %s\n",
+        words, words, words, words);
+    expect(page.data, shown.data);
+    buf_free(&page);
+    buf_free(&shown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_options),
-        TEST(test_few_terms),
-        TEST(test_what_is_no_term),
-        TEST(test_many_terms),
+        TEST(test_options),         TEST(test_few_terms),
+        TEST(test_what_is_no_term), TEST(test_many_terms),
+        TEST(test_other_makers),    TEST(test_forms_of_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -605,6 +605,14 @@ static void test_menus(void **state)
                     "&nbsp;&nbsp;&nbsp;&nbsp;<a href=../b.htm>B</a></p>",
                     CONTENTS_WHOLE,
                     "../w.htm =Use =More >../a.htm >=Less >>../b.htm ");
+    expect_contents(
+        "<ul><li><object type=text/sitemap><param name=Name value=Start><param "
+        "name=Local value='html\\a.htm#s'></object><ul><li><object "
+        "type=text/sitemap><param name=Name value='In &amp; out'></object><ul>"
+        "<li><object type=text/sitemap><param name=Local value=b.htm></object>"
+        "</ul></ul><li><object type=text/html><param name=Local value=c.htm>"
+        "</object></ul>",
+        CONTENTS_WHOLE, "html/a.htm >=In & out >>b.htm ");
     expect_contents("<div class=book-summary><ul class=summary><li "
                     "class=chapter><a href=a.html>A</a><ul class=articles><li>"
                     "<a href=b.html>B</a></ul><li class=divider></ul></div><p>"

@@ -279,6 +279,134 @@ static void test_gitbook(void **state)
                   titles);
 }
 
+/* Above and below each topic of HelpNDoc and Help & Manual. */
+static void test_help_programs(void **state)
+{
+    (void)state;
+    static const char text[] = "# Pumps\nparagraph: a\n";
+    expect("<title>Pumps</title><div id=topic_header><div "
+           "id=topic_header_content><h1>Pumps</h1></div></div><div "
+           "class=c><h1>Pumps</h1><p>a<p><span>Created with the "
+           "Personal Edition of HelpNDoc: </span><a "
+           "href=https://www.helpndoc.com/x>Easy help</a></div><div "
+           "id=topic_footer><div id=topic_footer_content>Works</div></div>",
+           text);
+    static const char helpndoc[] =
+        "<title>Pumps</title><header class=headroom><button class='hnd-toggle "
+        "btn'></button><h1>Works Guide</h1></header><div class=navigation><ol "
+        "class=breadcrumb><li><a href=use.html>Use</a><li><a "
+        "href=parts.html>Parts</a></ol><div class=nav-arrows><a class=btn "
+        "href=b.html><span "
+        "class=bi-chevron-right></span></a></div></div><h3>Pumps</h3><p>a<div "
+        "id=hndModal><h4>Title</h4>"
+        "</div>";
+    expect(helpndoc, text);
+    static const char manual[] =
+        "<title>Guide &gt; Use &gt; Pumps</title><div id=printheader><h1>Pumps"
+        "</h1></div><div id=idheader><table><tr><td class=topichead><p "
+        "class=sync-toc>&lt;&lt; <a href=index.html>Contents</a></p><p "
+        "class=crumbs><b>Navigation:</b> <a href=guide.html>Guide</a> &gt; <a "
+        "href=use.html>Use</a> &gt;</p><h1>Pumps</h1><td><a title=Next "
+        "href=c.html><span class=hmbtnnext></span></a></table></div><p>a";
+    expect(manual, "# Pumps {idheader}\nparagraph: a\n");
+    struct tree *tree = parse(helpndoc);
+    assert_true(slice_is(tree->page.up, "parts.html"));
+    assert_true(slice_is(tree->page.next, "b.html"));
+    tree_free(tree);
+    tree = parse(manual);
+    assert_true(slice_is(tree->page.up, "use.html"));
+    assert_true(slice_is(tree->page.next, "c.html"));
+    tree_free(tree);
+    tree = parse("<div id=topic_header><div id=topic_header_content><h1>P</h1>"
+                 "<div id=topic_breadcrumb><a href=use.html>Use</a> ››</div>"
+                 "</div><a href=d.html><img src=img/arrow_right.png></a></div>"
+                 "<h1>P</h1><p>a");
+    assert_true(slice_is(tree->page.up, "use.html"));
+    assert_true(slice_is(tree->page.next, "d.html"));
+    tree_free(tree);
+    tree =
+        parse("<div id=tab-toc><ul id=toc><li><a href=a.html>A</a><ul><li><a "
+              "href=b.html>B</a></ul></ul></div>");
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 2);
+    tree_free(tree);
+    expect("<div id=printheader><h1>A</h1></div><p class=crumbs>b<p><span>"
+           "Created with the pump: </span><a href=https://works.com/>c</a>",
+           "# A {printheader}\nparagraph: b\n"
+           "paragraph: Created with the pump: c\n");
+}
+
+/* Scilab's pages are called as the function is; PeakRDL's frame has no text. */
+static void test_help_of_tools(void **state)
+{
+    (void)state;
+    static const char scilab[] =
+        "<div class=manualnavbar><table><tr><td><span class=top><a "
+        "href=search.html>Search</a></span></td><td class=next><span "
+        "class=next><a href=gsort.html>gsort &gt;&gt;</a></span></td></table>"
+        "</div><span class=path><a href=index.html>Help</a> &gt;&gt; <a "
+        "href=search.html>Search</a> &gt; find</span><br><div "
+        "class=refnamediv><h1 class=refname>find</h1><p class=refpurpose>gives "
+        "the indices</div><p>a";
+    expect(scilab, "# find\nparagraph: gives the indices\nparagraph: a\n");
+    struct tree *tree = parse(scilab);
+    assert_true(slice_is(tree->page.up, "search.html"));
+    assert_true(slice_is(tree->page.next, "gsort.html"));
+    tree_free(tree);
+    expect("<h1>A</h1><span class=path>/etc/pump</span>",
+           "# A\nparagraph: /etc/pump\n");
+    expect("<title>Pump Registers</title><div id=_Content></div><div "
+           "id=_HelpOverlay><h1>Keyboard Shortcuts</h1><p>Ctrl</div>",
+           "# Pump Registers\n");
+}
+
+/* The lines that the outline of a PDF file names, on the printed pages that it leads to. */
+static void test_pdf_outline(void **state)
+{
+    (void)state;
+    static const char outline[] =
+        "<a name=outline></a><h1>Document Outline</h1><ul><li><a "
+        "href=p.html#2>Pumps</a><ul><li><a href=p.html#2>Start</a><li><a "
+        "href=p.html#3>Not there</a><li><a href=p.html#3>Stop</a></ul></ul>";
+    struct buf page = {0};
+    buf_printf(&page,
+               "<title>Works</title><a name=1></a><div id=page1-div><p>Pumps . "
+               ". 2</p></div><a name=2></a><div id=page2-div><p><b>1&#160;Pumps"
+               "</b></p><p>They pump.</p><p>A.1 Start</p><p>We do not Start"
+               "</p></div><a name=3></a><div id=page3-div><p>Start</p><p>"
+               "Stop</p><p>a</p></div>%s",
+               outline);
+    expect(page.data, "# 1 Pumps {page2-div}\nparagraph: Pumps . . 2\n"
+                      "paragraph: They pump.\n## A.1 Start\n"
+                      "paragraph: We do not Start\nparagraph: Start\n"
+                      "## Stop\nparagraph: a\n");
+    buf_clear(&page);
+    buf_printf(&page,
+               "<title>Works</title><a name=2></a><b>Chapter 1 Pumps</b><br>"
+               "They pump.<br><b>Start</b><br>a<hr>%s<hr>",
+               outline);
+    expect(page.data, "# Chapter 1 Pumps {2}\nparagraph: They pump.\n"
+                      "## Start\nparagraph: a\n");
+    /* What stands at the edge of most printed pages is no text. */
+    buf_clear(&page);
+    static const char *const ends[] = {"one", "two", "three"};
+    for (int i = 2; i < 5; i++)
+        buf_printf(
+            &page,
+            "<a name=%d></a><div id=page%d-div><p>Works Manual</p><p>%d / "
+            "4</p><p>Pumps</p><p>a%d</p><p>%s</p></div>",
+            i, i, i, i, ends[i - 2]);
+    buf_put_text(&page, outline);
+    expect(page.data, "# Pumps {page2-div}\nparagraph: a2\nparagraph: one\n"
+                      "paragraph: Pumps\nparagraph: a3\nparagraph: two\n"
+                      "paragraph: Pumps\nparagraph: a4\nparagraph: three\n");
+    buf_free(&page);
+    expect("<a name=2></a><p>Pumps<p>a<a name=outline></a><h1>Outline</h1><ul>"
+           "<li><a href=p.html#3>Pumps</a></ul>",
+           "# Outline\nparagraph: Pumps\nparagraph: a\n"
+           "list: - Pumps\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +422,9 @@ int main(void)
         TEST(test_confluence),
         TEST(test_exdoc),
         TEST(test_notes),
+        TEST(test_help_programs),
+        TEST(test_help_of_tools),
+        TEST(test_pdf_outline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

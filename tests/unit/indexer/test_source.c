@@ -94,6 +94,7 @@ static void test_names(void **state)
     assert_true(source_is_named("a.html"));
     assert_true(source_is_named("b/A.HTM"));
     assert_true(source_is_named("a.xht"));
+    assert_true(source_is_named("toc.hhc"));
     assert_true(source_is_named("a.html.gz"));
     assert_true(source_is_named("a.XHTML.GZ"));
     assert_false(source_is_named("a.txt"));

@@ -6,6 +6,7 @@
 #include "indexer/parse/html/dom/dom_build.h"
 #include "indexer/parse/html/dom/scratch.h"
 #include "indexer/parse/html/dom/skeleton.h"
+#include "indexer/parse/html/dom/pdf_outline.h"
 #include "indexer/parse/html/dom/styles.h"
 
 struct level {
@@ -211,8 +212,10 @@ int dom_parse(const struct source *source, struct dom *ret, struct err *err)
     scratch_free(&copying->scratch);
     free(copying);
     skeleton_free(&skeleton);
-    if (!rc)
+    if (!rc) {
         styles_hide(ret);
+        pdf_outline_mark(ret);
+    }
     return rc;
 }
 
@@ -229,6 +232,12 @@ const char *dom_attribute(const xmlNode *element, const char *name)
         if (!strcmp((const char *)a->name, name))
             return (const char *)a->children->content;
     return NULL;
+}
+
+bool dom_has_id(const xmlNode *element, const char *id)
+{
+    const char *own = dom_attribute(element, "id");
+    return own && !strcmp(own, id);
 }
 
 /* What a section of raw text reads; 0: it is no such section, or empty. */

@@ -33,6 +33,7 @@ struct dom_element {
     bool foreign;      /* within <svg> or <math> */
     bool open;         /* no end tag closes it */
     bool hidden;       /* as a sheet or DocBook has it, not an attribute */
+    int heading;       /* its level, as a PDF file's outline has it; 0: none */
     unsigned holds;    /* enum dom_holds */
     uint32_t from, to; /* its start tag in the file; 0, 0: it has none */
 };
@@ -81,6 +82,7 @@ static inline bool dom_is_cell(const xmlNode *node)
 
 /* NULL: it has none of that name. */
 const char *dom_attribute(const xmlNode *element, const char *name);
+bool dom_has_id(const xmlNode *element, const char *id);
 
 /* Returns where in the file the bytes [from, to) of a text stand. */
 void dom_place(const struct dom *dom, const struct dom_text *text, size_t from,

@@ -1,0 +1,291 @@
+#include "indexer/parse/html/apis.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "indexer/parse/html/classes.h"
+
+/* ---- pdoc: a box for each member, with its name and its source ---- */
+
+static bool is_pdoc_member(const xmlNode *box)
+{
+    return dom_tag(box) == GUMBO_TAG_SECTION
+               ? dom_tag(box->parent) == GUMBO_TAG_MAIN &&
+                     classes_has(box->parent, "pdoc")
+               : classes_has(box, "classattr");
+}
+
+static void pdoc(const xmlNode *element, struct rule *rule)
+{
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_SECTION && is_pdoc_member(element))
+        rule->part = PART_BLOCK;
+    else if (tag == GUMBO_TAG_DIV && classes_has(element, "pdoc-code"))
+        rules_skip(rule, "hidden"); /* the source */
+    else if (tag == GUMBO_TAG_LABEL &&
+             classes_has(element, "view-source-button"))
+        rules_skip(rule, "control");
+}
+
+/* ---- Jazzy: members are the items of a list ---- */
+
+static bool is_jazzy_member(const xmlNode *item)
+{
+    return dom_tag(item) == GUMBO_TAG_LI && classes_has(item, "item") &&
+           classes_has(item->parent, "item-container");
+}
+
+static bool is_in_jazzy_member(const xmlNode *element)
+{
+    enum { MAX_UP = 8 };
+    const xmlNode *up = element->parent;
+    for (int i = 0; i < MAX_UP && dom_is_element(up); i++, up = up->parent)
+        if (is_jazzy_member(up))
+            return true;
+    return false;
+}
+
+static bool is_of(const xmlNode *element, const char *class, const char *around)
+{
+    return classes_has(element, class) && classes_has(element->parent, around);
+}
+
+/* What has a page of its own: "See more". */
+static bool is_jazzy_summary(const xmlNode *item)
+{
+    for (const xmlNode *at = dom_next(item, item, false); at;
+         at = dom_next(at, item, false))
+        if (dom_tag(at) == GUMBO_TAG_A &&
+            is_of(at, "slightly-smaller", "abstract"))
+            return true;
+    return false;
+}
+
+/* "Note" above a note's text, which is a box of its own. */
+static bool is_jazzy_note(const xmlNode *box)
+{
+    const xmlNode *title = dom_element_from(box->children);
+    return title && classes_has(box, "aside") &&
+           is_of(title, "aside-title", "aside");
+}
+
+static void jazzy(const xmlNode *element, struct rule *rule)
+{
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_UL && classes_has(element, "item-container"))
+        rule->part = PART_BLOCK;
+    else if (is_jazzy_member(element) && is_jazzy_summary(element))
+        rules_skip(rule, "contents");
+    else if (is_jazzy_member(element))
+        rule->part = PART_BLOCK;
+    else if (tag == GUMBO_TAG_H4 && classes_has(element->parent, "declaration"))
+        rules_skip(rule, "label");
+    else if (tag == GUMBO_TAG_H4 && is_in_jazzy_member(element))
+        rule->part = PART_BLOCK; /* "Parameters" */
+    else if (tag == GUMBO_TAG_P && is_of(element, "aside-title", "language"))
+        rules_skip(rule, "label"); /* "Swift" */
+    else if (tag == GUMBO_TAG_P && is_of(element, "header-col", "header"))
+        rules_skip(rule, "header");
+    else if (tag == GUMBO_TAG_DIV && is_jazzy_note(element)) {
+        rule->part = PART_NOTE;
+        rule->info = "note";
+    }
+}
+
+/* ---- Doctum: a table of methods, then what each does ---- */
+
+static bool is_doctum_summary(const xmlNode *table)
+{
+    enum { MAX_LOOK = 64 };
+    static const char method[] = "#method_";
+    if (!table || !classes_has(table, "underlined") ||
+        !classes_has(table, "container-fluid"))
+        return false;
+    int left = MAX_LOOK;
+    for (const xmlNode *at = dom_next(table, table, false); at && left--;
+         at = dom_next(at, table, false)) {
+        const char *url =
+            dom_tag(at) == GUMBO_TAG_A ? dom_attribute(at, "href") : NULL;
+        if (url && slice_starts(slice_of(url), slice_of(method)))
+            return true;
+    }
+    return false;
+}
+
+/* <h2 id="letterC">C</h2><dl id="indexC">: all names of that letter. */
+static bool is_doctum_index(const xmlNode *list)
+{
+    const xmlNode *letter = dom_element_before(list);
+    const char *id = dom_attribute(list, "id");
+    const char *above = letter ? dom_attribute(letter, "id") : NULL;
+    return id && above && dom_tag(letter) == GUMBO_TAG_H2 &&
+           slice_starts(slice_of(id), slice_of("index")) &&
+           slice_starts(slice_of(above), slice_of("letter")) &&
+           strlen(id) == 6 && !strcmp(id + 5, above + 6);
+}
+
+static bool is_doctum_label(const xmlNode *heading)
+{
+    return dom_tag(heading) == GUMBO_TAG_H4 &&
+           classes_has(heading->parent, "tags") &&
+           dom_is_element(heading->parent->parent) &&
+           classes_has(heading->parent->parent, "details");
+}
+
+static void doctum(const xmlNode *element, struct rule *rule)
+{
+    bool heading = rule->part == PART_HEADING;
+    const xmlNode *table = heading ? dom_element_from(element->next) : element;
+    if (dom_tag(element) == GUMBO_TAG_DL)
+        rule->index |= is_doctum_index(element);
+    if (is_doctum_summary(table))
+        rules_skip(rule, "contents");
+    else if (heading && is_doctum_label(element))
+        rule->part = PART_BLOCK; /* "Return Value" */
+    else if (classes_has(element, "location") &&
+             dom_tag(element->parent) == GUMBO_TAG_H3 &&
+             classes_has(element->parent->parent, "method-item"))
+        rules_skip(rule, "navigation"); /* "at line 66" */
+}
+
+/* ---- dartdoc: what scripts fill at both sides, and the source ---- */
+
+/* The page's name once more, between signs that are words of a font of icons. */
+static bool is_dartdoc_top(const xmlNode *header)
+{
+    const xmlNode *first = dom_element_from(header->children);
+    return first && dom_tag(header) == GUMBO_TAG_HEADER &&
+           dom_has_id(first, "sidenav-left-toggle");
+}
+
+static bool is_parameters(const xmlNode *list)
+{
+    return dom_tag(list) == GUMBO_TAG_OL && classes_has(list, "parameter-list");
+}
+
+static void dartdoc(const xmlNode *element, struct rule *rule)
+{
+    static const char sidebar[] = "dartdoc-sidebar-";
+    const char *id = dom_attribute(element, "id");
+    if (is_dartdoc_top(element))
+        rules_skip(rule, "header");
+    else if (id && slice_starts(slice_of(id), slice_of(sidebar)))
+        rules_skip(rule, "navigation");
+    else if (dom_tag(element) == GUMBO_TAG_SECTION &&
+             classes_has(element, "source-code") &&
+             classes_has(element, "summary"))
+        rules_skip(rule, "hidden");
+    else if (is_parameters(element) || (dom_tag(element) == GUMBO_TAG_LI &&
+                                        is_parameters(element->parent)))
+        rule->part = PART_INLINE; /* of a signature */
+}
+
+/* ---- Nim: an index of terms, and what stands beside each module ---- */
+
+/* Terms with a link to themselves, and what they name below each. */
+static bool is_nim_index(const xmlNode *list)
+{
+    const xmlNode *term = dom_element_from(list->children);
+    const xmlNode *meaning = term ? dom_element_from(term->next) : NULL;
+    const xmlNode *own = term ? dom_element_from(term->children) : NULL;
+    const xmlNode *links = meaning ? dom_element_from(meaning->children) : NULL;
+    const char *name = own ? dom_attribute(own, "name") : NULL;
+    const char *url = own ? dom_attribute(own, "href") : NULL;
+    return name && url && url[0] == '#' && !strcmp(url + 1, name) &&
+           dom_tag(term) == GUMBO_TAG_DT && dom_tag(meaning) == GUMBO_TAG_DD &&
+           links && dom_tag(links) == GUMBO_TAG_UL &&
+           classes_has(links, "simple");
+}
+
+static void nim(const xmlNode *element, struct rule *rule)
+{
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_DL)
+        rule->index |= is_nim_index(element);
+    else if (tag == GUMBO_TAG_A && classes_has(element, "link-seesrc"))
+        rules_skip(rule, "control");
+    else if (tag == GUMBO_TAG_UL && classes_has(element, "simple-toc"))
+        rules_skip(rule, "contents");
+    else if (tag == GUMBO_TAG_SPAN && classes_has(element, "pragmawrap"))
+        rules_skip(rule, "hidden"); /* shown by the dots before it */
+    else if (tag == GUMBO_TAG_DIV && dom_has_id(element, "global-links"))
+        rules_skip(rule, "navigation");
+    else if (tag == GUMBO_TAG_DIV &&
+             (dom_has_id(element, "searchInputDiv") ||
+              classes_has(element, "theme-switch-wrapper")))
+        rules_skip(rule, "control");
+}
+
+bool apis_is_signatures(const xmlNode *list, const xmlNode *first_term)
+{
+    const xmlNode *code = dom_element_from(first_term->children);
+    return classes_has(list, "item") && code && dom_tag(code) == GUMBO_TAG_PRE;
+}
+
+/* ---- FORD: how long a procedure is, what is on its page, and its source ---- */
+
+static bool is_ford_contents(const xmlNode *box)
+{
+    const xmlNode *heading =
+        dom_has_id(box, "sidebar") ? dom_element_from(box->children) : NULL;
+    const xmlNode *next = heading ? dom_element_from(heading->next) : NULL;
+    return next && dom_tag(heading) == GUMBO_TAG_H3 &&
+           classes_has(next, "card");
+}
+
+static bool is_ford_source(const xmlNode *section)
+{
+    const xmlNode *heading = dom_tag(section) == GUMBO_TAG_SECTION
+                                 ? dom_element_from(section->children)
+                                 : NULL;
+    const xmlNode *anchor = heading && dom_tag(heading) == GUMBO_TAG_H2
+                                ? dom_element_from(heading->children)
+                                : NULL;
+    return anchor && dom_has_id(anchor, "src") && classes_has(anchor, "anchor");
+}
+
+static void ford(const xmlNode *element, struct rule *rule)
+{
+    if (dom_has_id(element, "info-bar") && classes_has(element, "row"))
+        rules_skip(rule, "header");
+    else if (is_ford_contents(element))
+        rules_skip(rule, "contents");
+    else if (is_ford_source(element))
+        rules_skip(rule, "hidden");
+}
+
+/* ---- All of them ---- */
+
+void apis_apply(const xmlNode *element, struct rule *rule)
+{
+    if (element->properties) {
+        pdoc(element, rule);
+        jazzy(element, rule);
+    } else if (dom_tag(element) == GUMBO_TAG_H4) {
+        jazzy(element, rule);
+    }
+    if (element->properties || rule->part == PART_HEADING)
+        doctum(element, rule);
+    dartdoc(element, rule);
+    nim(element, rule);
+    ford(element, rule);
+}
+
+static const xmlNode *child_called(const xmlNode *box, const char *class)
+{
+    const xmlNode *child = dom_element_from(box->children);
+    while (child && !classes_has(child, class))
+        child = dom_element_from(child->next);
+    return child;
+}
+
+const xmlNode *apis_name_in(const xmlNode *box)
+{
+    if (is_jazzy_member(box))
+        return dom_element_from(box->children);
+    int tag = dom_tag(box);
+    return (tag == GUMBO_TAG_SECTION || tag == GUMBO_TAG_DIV) &&
+                   is_pdoc_member(box)
+               ? child_called(box, "attr")
+               : NULL;
+}

@@ -1,0 +1,19 @@
+/* What tools write that make references of libraries out of comments, as far as that is no
+ * text about what they describe: pdoc, Jazzy, Doctum, dartdoc,
+ * Nim's, FORD. */
+#ifndef INDEXER_PARSE_HTML_APIS_H
+#define INDEXER_PARSE_HTML_APIS_H
+
+#include "indexer/parse/html/rules.h"
+
+/* Changes the rule where such a tool means something else by the element. */
+void apis_apply(const xmlNode *element, struct rule *rule);
+
+/* The element that names what pdoc or Jazzy describes in this box, or NULL: it is none
+ * of theirs. */
+const xmlNode *apis_name_in(const xmlNode *box);
+
+/* Is each term of the <dl> the signature of what Nim's tool describes? */
+bool apis_is_signatures(const xmlNode *list, const xmlNode *first_term);
+
+#endif
