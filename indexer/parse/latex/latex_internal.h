@@ -307,14 +307,11 @@ void groups_add(struct document *d);   /* latex_environments.c */
 void theorems_add(struct document *d); /* latex_theorems.c */
 void lists_add(struct document *d);    /* latex_lists.c */
 void glossary_add(struct document *d); /* latex_glossary.c */
-void tabular_add(
-    struct document *
-        d); /* latex_boxes.c: the group that saves what is in it ends, by its own brace or with
+void tabular_add(struct document *d);  /* latex_tabular.c */
+/* latex_boxes.c: the group that saves what is in it ends, by its own brace or with
  * what is around it. */
 void boxes_end(struct document *d, bool by_itself);
 void boxes_free(struct document *d);
-
-/* latex_tabular.c */
 void verbatim_add(struct document *d);     /* latex_verbatim.c */
 void verb_add(struct document *d);         /* latex_verb.c */
 void listings_add(struct document *d);     /* latex_listings.c */
@@ -352,6 +349,8 @@ struct slice sections_number(struct document *d, const char *name);
 
 /* Of section 1, of part -1; -2: it is none. */
 int sections_level(struct slice name);
+/* Is there a command of that kind in what the macro does? */
+bool sections_begun_by(const struct document *d, const struct macro *macro);
 
 /* latex_contents.c */
 void contents_end_line(struct document *d, struct flow *flow);

@@ -142,6 +142,17 @@ int sections_level(struct slice name)
     return -2;
 }
 
+bool sections_begun_by(const struct document *d, const struct macro *macro)
+{
+    for (size_t i = 0; i < macro->body.count; i++) {
+        struct token token = macro->body.items[i];
+        if (token.cat == CAT_NAME &&
+            sections_level(d->tex.symbols[token.value].name) > -2)
+            return true;
+    }
+    return false;
+}
+
 static bool is_numbered(struct document *d, int level)
 {
     return d->is_document && level <= count_of(d, "secnumdepth") &&

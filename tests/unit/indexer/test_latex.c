@@ -130,6 +130,25 @@ static void test_large_titles(void **state)
                  "");
 }
 
+/* An environment called as an entry of LaTeX's own documentation, which makes a
+ * heading itself, is the document's; one that does not is the entry. */
+static void test_own_headings(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\newenvironment{function}[1]"
+           "{\\subsection{#1}\\label{fun:#1}\\index{#1}}{\\newpage}"
+           "\\begin{document}\\section{Calls}\\begin{function}{OpenValve}"
+           "\\subsubsection*{Synopsis}Opens it.\\end{function}"
+           "\\begin{function}{CloseValve}Closes it.\\end{function}"
+           "\\end{document}",
+           "# 1 Calls | ## 1.1 OpenValve | ### Synopsis | paragraph: Opens it. "
+           "| ## 1.2 CloseValve | paragraph: Closes it.");
+    expect("\\documentclass{article}\\newenvironment{function}[1]{\\textbf{#1}}"
+           "{}\\begin{document}\\section{Calls}\\begin{function}{OpenValve}"
+           "Opens it.\\end{function}\\end{document}",
+           "# 1 Calls | @@ OpenValve | paragraph: Opens it.");
+}
+
 /* "entry > title of its section" for each entry of the index. */
 static void expect_index(const char *text, const char *shown)
 {
@@ -575,6 +594,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_own_headings),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_pages_referred_to),
         cmocka_unit_test(test_numbers_below_zero),
