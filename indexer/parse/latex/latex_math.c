@@ -351,16 +351,38 @@ static void put_display(struct document *d, const struct formula *f,
     buf_free(&text);
 }
 
+/* Is "$" that no other ends the sign, as of a shell's prompt, and what follows it text?
+ * Not with an environment, which may have been passed over. */
+static bool is_dollar(const struct document *d, const struct formula *f)
+{
+    for (size_t i = 0; i < f->tokens.count; i++)
+        if (token_is(f->tokens.items[i], CAT_NAME, d->tex.begin))
+            return false;
+    return true;
+}
+
+static void put_dollar(struct document *d, struct formula *f, struct token call)
+{
+    document_put_text(d, call, "$");
+    tex_push(&d->tex, f->tokens);
+}
+
 static void formula(struct document *d, struct token call, int end,
                     const char *name)
 {
     struct formula f = {0};
     bool display = end == END_DOLLARS || end == END_BRACKET || end == END_NAME;
+    unsigned abandoned = d->tex.abandon_count;
     d->tex.absorbing++; /* it ends with its file */
     read_formula(d, &f, end, slice_of(name));
     d->tex.absorbing--;
     if (f.broken)
         tex_report(&d->tex, call, "a formula does not end");
+    if (f.broken && end == END_DOLLAR && d->tex.abandon_count == abandoned &&
+        is_dollar(d, &f)) {
+        put_dollar(d, &f, call);
+        return;
+    }
     if (display)
         put_display(d, &f, call);
     else

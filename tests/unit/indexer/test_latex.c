@@ -359,7 +359,7 @@ static void test_math(void **state)
     expect("\\begin{align*}a &= b\\\\\\begin{array}{c}d\\end{array}"
            "\\end{align*}",
            "math: a &= b\\\\\\begin{array}{c}d\\end{array}");
-    expect("a $b\n\nc", "paragraph: a $b$ | paragraph: c");
+    expect("a $b\n\nc", "paragraph: a $b | paragraph: c");
     expect("Me$\\!$Ti$ \\! $S 10$\\,$mm $\\,x$",
            "paragraph: MeTiS 10 mm $\\,x$");
     expect("$<$me@x.org$>$, if 0 $<$ b, \\(\\{\\)y$\\}$ $|$ $\\backslash$x; "

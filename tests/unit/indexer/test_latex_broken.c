@@ -22,6 +22,17 @@ static void expect_report(const char *text, const char *report)
     buf_free(&reports);
 }
 
+/* A "$" that no other ends is the sign; what follows it is text. */
+static void test_lone_dollar(void **state)
+{
+    (void)state;
+    expect("Type \\code{$ gdb -p 1} in $HOME\\_1, \\emph{then} wait.\n\n"
+           "Of $x$.",
+           "paragraph: Type $ gdb -p 1 in $HOME_1, then wait. | paragraph: Of "
+           "$x$.");
+    expect_report("a $b", "a formula does not end");
+}
+
 static void test_repairs(void **state)
 {
     (void)state;
@@ -151,6 +162,7 @@ static void test_fragment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lone_dollar),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_repairs),
         cmocka_unit_test(test_expansions_within_expansions),
