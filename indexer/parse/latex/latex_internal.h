@@ -267,6 +267,8 @@ void document_put(struct document *d, struct token token, struct slice text);
 void document_put_text(struct document *d, struct token token,
                        const char *text);
 void document_space(struct document *d);
+/* At the end of a paragraph "\" is an escape character again, if none is. */
+void document_restore_escape(struct document *d, struct token token);
 /* Ends the paragraph, or what else is being gathered as a block. */
 void document_flush(struct document *d);
 /* A block of its own. */

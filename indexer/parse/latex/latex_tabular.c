@@ -76,6 +76,17 @@ static void run_row(struct tex *tex, const struct command *command,
     tabular_row(document_of(tex));
 }
 
+/* The end of a line, of \obeylines and its kin; an empty one ends a paragraph. */
+static void run_line_end(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct token next = tex_next(tex);
+    tex_unread(tex, next);
+    run_row(tex, command, call);
+    if (token_is(next, CAT_NAME, call.value))
+        document_restore_escape(document_of(tex), call);
+}
+
 /* A rule below the first row makes it a header. */
 static void run_rule(struct tex *tex, const struct command *command,
                      struct token call)
@@ -197,7 +208,7 @@ static const struct command commands[] = {
     {"newline", run_row, NULL, 0, NULL},
     {"cr", run_row, NULL, 0, NULL},
     {"crcr", run_row, NULL, 0, NULL},
-    {"\1\n", run_row, NULL, 0, NULL},
+    {"\1\n", run_line_end, NULL, 0, NULL},
     {"hline", run_rule, NULL, 0, NULL},
     {"midrule", run_rule, "o", 0, NULL},
     {"toprule", run_rule, "o", 0, NULL},
