@@ -143,6 +143,15 @@ static void run_obeylines(struct tex *tex, const struct command *command,
     set_code(document_of(tex));
 }
 
+/* \obeyspaces: each space is one. */
+static void run_obeyspaces(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    (void)command;
+    (void)call;
+    tex_set_catcode(tex, ' ', CAT_ACTIVE, false);
+}
+
 /* \mathchoice{a}...: a. */
 static void run_first(struct tex *tex, const struct command *command,
                       struct token call)
@@ -645,6 +654,7 @@ static const struct command ignored[] = {
     {"char", run_char, NULL, 0, NULL},
     {"symbol", run_nothing, "m", 0, NULL},
     {"obeylines", run_obeylines, NULL, 0, NULL},
+    {"obeyspaces", run_obeyspaces, NULL, 0, NULL},
     {"tt", run_mono, NULL, 0, NULL},
     {"ttfamily", run_mono, NULL, 0, NULL},
     {"textsuperscript", run_raised, NULL, 0, NULL},
@@ -655,9 +665,16 @@ static const struct command ignored[] = {
     {"HUGE", run_large, NULL, 0, NULL},
 };
 
+/* A space of \obeyspaces is one, however wide a document has it set. */
+static const struct command firm[] = {
+    {"\1 ", run_space, NULL, 0, NULL},
+};
+
 void commands_add(struct document *d)
 {
     tex_add_commands(&d->tex, ignored, sizeof ignored / sizeof *ignored,
                      MEANING_COMMAND, false);
+    tex_add_commands(&d->tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,
+                     true);
     tex_define_text(&d->tex, "today", "");
 }

@@ -114,6 +114,91 @@ static void run_multicolumn(struct tex *tex, const struct command *command,
         d->spanned = (unsigned)columns - 1;
 }
 
+/* ---- tabbing ---- */
+
+static bool is_called(const struct tex *tex, struct token token,
+                      const char *name)
+{
+    return token.cat == CAT_NAME &&
+           slice_is(tex->symbols[token.value].name, name);
+}
+
+/* A line that ends with \kill sets the stops only.  True: it was one. */
+static bool skip_sample(struct tex *tex)
+{
+    enum { MAX_SAMPLE = 500 };
+    struct tokens line = {0};
+    for (;;) {
+        struct token token = tex_next(tex);
+        bool ends = token.cat == CAT_NONE || token.cat == CAT_STOP ||
+                    line.count == MAX_SAMPLE || is_called(tex, token, "\\") ||
+                    token_is(token, CAT_NAME, tex->end) ||
+                    token_is(token, CAT_NAME, tex->par);
+        if (is_called(tex, token, "kill")) {
+            tokens_free(&line);
+            return true;
+        }
+        if (ends) {
+            tex_unread(tex, token);
+            tex_push(tex, line);
+            return false;
+        }
+        tokens_add(&line, token);
+    }
+}
+
+static void run_stop(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct document *d = document_of(tex);
+    if (!command->value)
+        return;
+    if (!writer_of(d)->exact)
+        tabular_cell(d);
+    else if (command->text)
+        document_put_text(d, call, command->text);
+}
+
+enum { STOP = 1 };
+
+/* The others move the stops themselves. */
+static const struct command stops[] = {
+    {"=", run_stop, NULL, STOP, NULL},    {">", run_stop, NULL, STOP, "    "},
+    {"`", run_stop, NULL, STOP, "    "},  {"'", run_stop, NULL, 0, NULL},
+    {"+", run_stop, NULL, 0, NULL},       {"-", run_stop, NULL, 0, NULL},
+    {"<", run_stop, NULL, 0, NULL},       {"pushtabs", run_stop, NULL, 0, NULL},
+    {"poptabs", run_stop, NULL, 0, NULL},
+};
+
+/* Lines with stops: code in typewriter, else a table. */
+static void begin_tabbing(struct document *d,
+                          const struct environment *environment,
+                          struct token call)
+{
+    struct tex *tex = &d->tex;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        tex_define(
+            tex, tex_symbol_of(tex, stops[i].name),
+            (struct meaning){.kind = MEANING_COMMAND, .command = &stops[i]},
+            false);
+    if (!d->in.mono || !document_is_body(d)) {
+        begin_table(d, environment, call);
+    } else {
+        blocks_begin_kind(d, BLOCK_CODE, (struct slice){"", 0});
+        blocks_writer(d)->exact = true;
+        if (tex->catcodes[' '] == CAT_ACTIVE) /* \obeyspaces */
+            tex_set_catcode(tex, ' ', CAT_OTHER, false);
+    }
+    while (skip_sample(tex))
+        ;
+}
+
+static void end_tabbing(struct document *d, struct group *group)
+{
+    if (d->in.kind == BLOCK_TABLE)
+        end_table(d, group);
+}
+
 /* ---- Plain TeX ---- */
 
 static const struct environment alignment = {
@@ -228,12 +313,19 @@ static const struct command commands[] = {
     }
 
 static const struct environment environments[] = {
-    TABLE("tabular", "om"),   TABLE("tabular*", "mom"),
-    TABLE("tabularx", "mom"), TABLE("tabulary", "mom"),
-    TABLE("longtable", "om"), TABLE("longtabu", "m"),
-    TABLE("tabu", "bm"),      TABLE("supertabular", "m"),
-    TABLE("xtabular", "m"),   TABLE("ctabular", "om"),
+    TABLE("tabular", "om"),
+    TABLE("tabular*", "mom"),
+    TABLE("tabularx", "mom"),
+    TABLE("tabulary", "mom"),
+    TABLE("longtable", "om"),
+    TABLE("longtabu", "m"),
+    TABLE("tabu", "bm"),
+    TABLE("supertabular", "m"),
+    TABLE("xtabular", "m"),
+
+    TABLE("ctabular", "om"),
     TABLE("array", "om"),
+    {"tabbing", begin_tabbing, end_tabbing, NULL, 0, NULL, 0},
 };
 
 void tabular_add(struct document *d)

@@ -149,6 +149,33 @@ static void test_own_headings(void **state)
            "# 1 Calls | @@ OpenValve | paragraph: Opens it.");
 }
 
+/* Lines with tab stops. */
+static void test_tabbing(void **state)
+{
+    (void)state;
+    expect("\\begin{tabbing}widest name \\= \\kill Key \\> Meaning \\\\ "
+           "p \\> pressure, \\=bar\\\\\\>(absolute)\\end{tabbing}After \\=a.",
+           "table: Key\tMeaning\np\tpressure,\tbar\n\t(absolute) | paragraph: "
+           "After ā.");
+    expect("{\\tt\\begin{tabbing}if \\=open:\\\\\\> close\\\\stop"
+           "\\end{tabbing}}b",
+           "code: if open:\n     close\nstop | paragraph: b");
+    /* As books about programming languages wrap it. */
+    expect("{\\catcode`\\^^M=13 \\gdef\\lines{\\catcode`\\^^M=13 "
+           "\\def^^M{\\\\}}}\\newenvironment{program}{\\tt\\obeyspaces\\lines"
+           "\\begin{tabbing}\\qquad\\=\\kill}{\\end{tabbing}}%\n"
+           "\\begin{program}%\n(a b\n   (c d))\n\\end{program}",
+           "code: (a b\n   (c d))");
+}
+
+/* Spaces of \obeyspaces part words, whatever a document makes of them. */
+static void test_obeyed_spaces(void **state)
+{
+    (void)state;
+    expect("{\\obeyspaces\\gdef {\\hbox{\\hskip0.5em}}}a {\\obeyspaces b  c}",
+           "paragraph: a b c");
+}
+
 /* "entry > title of its section" for each entry of the index. */
 static void expect_index(const char *text, const char *shown)
 {
@@ -595,6 +622,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_own_headings),
+        cmocka_unit_test(test_tabbing),
+        cmocka_unit_test(test_obeyed_spaces),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_pages_referred_to),
         cmocka_unit_test(test_numbers_below_zero),
