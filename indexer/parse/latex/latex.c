@@ -94,6 +94,7 @@ static struct document *document_new(const struct latex_reader *reader)
     lists_add(d);
     glossary_add(d);
     tabular_add(d);
+    bytefield_add(d);
     verbatim_add(d);
     verb_add(d);
     listings_add(d);

@@ -322,7 +322,7 @@ static const struct environment environments[] = {
     TABLE("tabu", "bm"),
     TABLE("supertabular", "m"),
     TABLE("xtabular", "m"),
-
+    TABLE("bytefield", "om"),
     TABLE("ctabular", "om"),
     TABLE("array", "om"),
     {"tabbing", begin_tabbing, end_tabbing, NULL, 0, NULL, 0},

@@ -168,6 +168,23 @@ static void test_tabbing(void **state)
            "code: (a b\n   (c d))");
 }
 
+/* The parts of a register or an instruction, in the order of their bits. */
+static void test_bytefield(void **state)
+{
+    (void)state;
+    expect("\\begin{bytefield}[bitwidth=1em]{16}\\bitheader[endianness=big]"
+           "{0,7,15}\\\\ \\bitbox[lrt]{8}[bgcolor=gray]{Opcode}\n"
+           "\\bitbox{8}{rd}\\\\ \\bitboxes{1}{{N}{Z}01}\\\\"
+           "\\begin{rightwordgroup}{Body}\\wordbox[tlr]{2}{Data}"
+           "\\end{rightwordgroup}\\end{bytefield}after",
+           "table: 0,7,15\nOpcode\trd\nN\tZ\t0\t1\nBody\tData | paragraph: "
+           "after");
+    expect(
+        "\\begin{tabular}{l}\\begin{bytefield}{8}\\bitbox{4}{a}\\bitbox{4}{b}"
+        "\\end{bytefield}\\\\c\\end{tabular}",
+        "table: a b\nc");
+}
+
 /* Spaces of \obeyspaces part words, whatever a document makes of them. */
 static void test_obeyed_spaces(void **state)
 {
@@ -623,6 +640,7 @@ int main(void)
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_own_headings),
         cmocka_unit_test(test_tabbing),
+        cmocka_unit_test(test_bytefield),
         cmocka_unit_test(test_obeyed_spaces),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_pages_referred_to),
