@@ -22,6 +22,15 @@ static void expect_report(const char *text, const char *report)
     buf_free(&reports);
 }
 
+/* A name that is an argument by itself is no conditional that lacks its \fi. */
+static void test_names_like_conditionals(void **state)
+{
+    (void)state;
+    expect("\\ifspoken\\newcommand*{\\ifeff}{if-f}\\else"
+           "\\newcommand*{\\ifeff}{iff}\\fi valid \\ifeff{} true",
+           "paragraph: valid iff true");
+}
+
 /* A "$" that no other ends is the sign; what follows it is text. */
 static void test_lone_dollar(void **state)
 {
@@ -162,6 +171,7 @@ static void test_fragment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_like_conditionals),
         cmocka_unit_test(test_lone_dollar),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_repairs),
