@@ -346,6 +346,16 @@ static void test_verb(void **state)
            "paragraph: \\a | # Title");
 }
 
+/* In an argument listings has a backslash before what TeX would not leave alone. */
+static void test_escaped_listings(void **state)
+{
+    (void)state;
+    expect("\\newcommand{\\kw}[1]{\\lstinline|\\\\#1|}\\newcommand{\\code}[1]"
+           "{\\lstinline!#1!}\\kw{old} \\code{a\\_b\\{\\%c\\}}, "
+           "\\lstinline|x\\\\y|, \\verb|\\\\|",
+           "paragraph: \\old a_b{%c}, x\\\\y, \\\\");
+}
+
 /* Wrappers around verbatim environments end where the wrapper does. */
 static void test_own_listings(void **state)
 {
@@ -652,6 +662,7 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_boxes),
         cmocka_unit_test(test_verb),
+        cmocka_unit_test(test_escaped_listings),
         cmocka_unit_test(test_own_listings),
         cmocka_unit_test(test_math),
         cmocka_unit_test(test_exponents),
