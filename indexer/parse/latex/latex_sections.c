@@ -321,13 +321,15 @@ static void run_startsection(struct tex *tex, const struct command *command,
                              struct token call)
 {
     struct buf name = {0};
-    int level = SECTION;
     (void)command;
     tex_read_text(tex, &name);
     if (sections_level(buf_slice(&name)) >= PART)
         level = sections_level(buf_slice(&name));
     buf_free(&name);
-    bool endless = number_read_argument(tex, false) > SUBPARAGRAPH;
+    int64_t given = number_read_argument(tex, false);
+    bool endless = given > SUBPARAGRAPH;
+    if (level < PART) /* a name of the document's own */
+        level = given > SECTION && !endless ? (int)given : SECTION;
     tex_skip_before(tex, "mmmm");
     bool star = tex_read_character(tex, '*') || endless;
     heading(document_of(tex), level, star, call);

@@ -149,6 +149,18 @@ static void test_own_headings(void **state)
            "# 1 Calls | @@ OpenValve | paragraph: Opens it.");
 }
 
+/* A kind of section of the document's own stands where its level says. */
+static void test_own_levels(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\makeatletter\\def\\detail{"
+           "\\@startsection{detail}{4}{0pt}{-3ex}{1ex}{\\bf}*}\\def\\chunk{"
+           "\\@startsection{chunk}{9}{0pt}{-3ex}{1ex}{\\bf}}"
+           "\\begin{document}\\section{A}\\subsubsection{B}\\detail{C}c"
+           "\\subsection{D}\\chunk{E}\\end{document}",
+           "# 1 A | ## 1.0.1 B | ### C | paragraph: c | ## 1.1 D | # E");
+}
+
 /* Lines with tab stops. */
 static void test_tabbing(void **state)
 {
@@ -649,6 +661,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_own_headings),
+        cmocka_unit_test(test_own_levels),
         cmocka_unit_test(test_tabbing),
         cmocka_unit_test(test_bytefield),
         cmocka_unit_test(test_obeyed_spaces),
