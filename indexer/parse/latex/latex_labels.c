@@ -173,6 +173,17 @@ static void run_reference(struct tex *tex, const struct command *command,
     buf_free(&names);
 }
 
+/* cleveref's \crefrange{a}{b}: "section 2 to section 5" */
+static void run_range(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    run_reference(tex, command, call);
+    document_space(document_of(tex));
+    document_put_text(document_of(tex), call, "to");
+    document_space(document_of(tex));
+    run_reference(tex, command, call);
+}
+
 /* \cite[note]{a,b}; natbib and biblatex: \citep[before][after]{a}.  What is read
  * is [before \-cited-{a,b}, after] */
 static void run_cite(struct tex *tex, const struct command *command,
@@ -414,12 +425,17 @@ static void run_nocite(struct tex *tex, const struct command *command,
 
 static const struct command commands[] = {
     {"label", run_label, NULL, 0, NULL},
+    {"zlabel", run_label, NULL, 0, NULL},
     {"refstepcounter", run_refstepcounter, NULL, 0, NULL},
     {"ref", run_reference, "s", 'r', NULL},
     {"eqref", run_reference, "s", 'r', "("},
     {"vref", run_reference, "s", 'r', NULL},
     {"subref", run_reference, "s", 'r', NULL},
     {"cref", run_reference, "s", 'c', NULL},
+    {"zcref", run_reference, "so", 'c', NULL},
+    {"zref", run_reference, "so", 'r', NULL},
+    {"crefrange", run_range, "s", 'c', NULL},
+    {"Crefrange", run_range, "s", 'c', NULL},
     {"Cref", run_reference, "s", 'c', NULL},
     {"autoref", run_reference, "s", 'c', NULL},
     {"fref", run_reference, "s", 'c', NULL},
@@ -429,6 +445,8 @@ static const struct command commands[] = {
     {"titleref", run_reference, "s", 'n', NULL},
     {"pageref", run_reference, "s", 'p', NULL},
     {"cpageref", run_reference, "s", 'p', NULL},
+    {"zpageref", run_reference, "s", 'p', NULL},
+    {"zcpageref", run_reference, "so", 'p', NULL},
     {"nocite", run_nocite, NULL, 0, NULL},
     {"cite", run_cite, NULL, 0, NULL},
     {"citep", run_cite, NULL, 0, NULL},

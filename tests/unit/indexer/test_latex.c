@@ -52,6 +52,18 @@ static void test_labels(void **state)
            "paragraph: [1] A");
 }
 
+/* zref-clever's and cleveref's references, with what they are told. */
+static void test_clever_references(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\begin{document}\\section{A}\\zlabel{a}"
+           "\\subsection{B}\\label{b}See \\zcref[S,nocomp]{a,b}, "
+           "\\zcref*[ref=title]{b}, \\crefrange{a}{b} on "
+           "\\zcpageref[S]{b}.\\end{document}",
+           "# 1 A | ## 1.1 B | paragraph: See section 1, subsection 1.1, "
+           "subsection 1.1, section 1 to subsection 1.1 on “1.1 B”.");
+}
+
 /* There are no pages: the title of what stands on one. */
 static void test_pages_referred_to(void **state)
 {
@@ -666,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_bytefield),
         cmocka_unit_test(test_obeyed_spaces),
         cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_clever_references),
         cmocka_unit_test(test_pages_referred_to),
         cmocka_unit_test(test_numbers_below_zero),
         cmocka_unit_test(test_starred_title),
