@@ -78,7 +78,8 @@ static struct document *document_new(const struct latex_reader *reader)
     d->flows[0] = (struct flow){.kind = FLOW_BODY};
     d->in = (struct context){.kind = BLOCK_PARAGRAPH};
     struct slice none = {"", 0};
-    d->labels.number = d->labels.what = d->labels.section = d->title = none;
+    d->labels.number = d->labels.what = d->labels.section = d->title =
+        d->labels.heading = none;
     d->only = none;
     text_add(d);
     commands_add(d);

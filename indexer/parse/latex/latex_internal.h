@@ -68,6 +68,7 @@ struct flow {
     /* Of a title: */
     int level;
     struct slice number;
+    size_t prefix; /* bytes of text that the number has */
     size_t first_ref;
     const char *counter; /* of a caption: figure, table */
 };
@@ -81,9 +82,10 @@ struct aside {
 
 struct label {
     struct slice name;
-    struct slice number; /* "3.2"; empty: not known */
-    struct slice what;   /* "section", "figure", ... */
-    struct slice title;  /* of its section */
+    struct slice number;  /* "3.2"; empty: not known */
+    struct slice what;    /* "section", "figure", ... */
+    struct slice title;   /* of its section */
+    struct slice heading; /* the same without its number */
     bool defined;
 };
 
@@ -135,6 +137,7 @@ struct labels {
     size_t count, capacity;
     struct slice number, what; /* "3.1", "Figure" */
     struct slice section;      /* its title */
+    struct slice heading;      /* the same without its number */
     struct slice *waiting;     /* [waiting_count] labels within a title */
     size_t waiting_count, waiting_capacity;
 };

@@ -22,9 +22,8 @@ static size_t find_label(struct document *d, struct slice name)
     struct meaning *meaning = &d->tex.symbols[symbol].meaning;
     if (!meaning->index) {
         MEM_RESERVE(d->labels.all, &d->labels.capacity, d->labels.count + 1);
-        struct slice none = {"", 0};
         d->labels.all[d->labels.count] =
-            (struct label){document_keep(d, name), none, none, none, false};
+            (struct label){.name = document_keep(d, name)};
         meaning->index = (uint32_t)++d->labels.count;
     }
     return meaning->index - 1;
@@ -52,6 +51,7 @@ static void define_label(struct document *d, struct slice name)
     label->number = d->labels.number;
     label->what = d->labels.what;
     label->title = d->labels.section;
+    label->heading = d->labels.heading;
     place_anchor(d, label->name);
 }
 
@@ -357,7 +357,7 @@ static void write_held(const struct document *d, int kind, size_t index,
         if (label->defined && label->title.size)
             text = label->title;
     } else if (kind == 'n') {
-        text = label->title;
+        text = label->heading;
     } else if (kind == 'c' && label->what.size) {
         buf_put_slice(out, label->what);
         buf_put_byte(out, ' ');

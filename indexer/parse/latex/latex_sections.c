@@ -240,6 +240,9 @@ static void heading(struct document *d, int level, bool star, struct token call)
     flow->number = (struct slice){"", 0};
     if (numbered)
         put_number(d, flow, level, call);
+    flow->prefix = flow->writer.text.size;
+    if (flow->prefix)
+        flow->prefix++; /* the space that parts them */
 }
 
 /* memoir: what a document has done after each chapter's title. */
@@ -276,7 +279,11 @@ void sections_end_title(struct document *d, struct flow *flow)
     if (node->level > 6)
         node->level = 6;
     outline_settle(&d->outline);
-    d->labels.section = document_keep(d, title);
+    d->labels.section = d->labels.heading = document_keep(d, title);
+    if (flow->prefix < title.size) {
+        d->labels.heading.data += flow->prefix;
+        d->labels.heading.size -= flow->prefix;
+    }
     d->labels.number = flow->number;
     d->labels.what = slice_of(counters[flow->level + 1]);
     contents_heading(d);
@@ -323,8 +330,7 @@ static void run_startsection(struct tex *tex, const struct command *command,
     struct buf name = {0};
     (void)command;
     tex_read_text(tex, &name);
-    if (sections_level(buf_slice(&name)) >= PART)
-        level = sections_level(buf_slice(&name));
+    int level = sections_level(buf_slice(&name));
     buf_free(&name);
     int64_t given = number_read_argument(tex, false);
     bool endless = given > SUBPARAGRAPH;

@@ -37,7 +37,7 @@ static void test_labels(void **state)
               NULL, &reports);
     (void)state;
     assert_string_equal(tree->nodes[0].blocks[0].text.data,
-                        "See 2, section 2, 2 B, [1].");
+                        "See 2, section 2, B, [1].");
     assert_string_equal(tree->nodes[2].anchor.data, "b");
     assert_int_equal(tree->nodes[0].ref_count, 4);
     assert_string_equal(tree->nodes[0].refs[0].url.data, "#b");
