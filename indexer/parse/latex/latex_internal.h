@@ -408,9 +408,11 @@ struct slice verbatim_language(struct document *d, const struct tokens *list);
 /* The tokens up to \end{name}, where a file cannot be read. */
 void verbatim_read_tokens(struct document *d, struct slice name,
                           struct tokens *ret);
-/* Reads an environment that is not known as code, if it holds a document's preamble itself,
- * not within another environment: nothing in a document's body does otherwise. */
+/* Reads an environment that is not known as code, if it holds a document's preamble or
+ * what TeX could not set as text. */
 bool verbatim_takes(struct document *d, struct slice name, struct token call);
+/* Is the environment of that name code? */
+bool verbatim_is(struct document *d, struct slice name);
 /* The name of the environment that is open. */
 struct slice verbatim_name(struct document *d);
 /* The environment of the document's own that the file has around what macros
