@@ -123,6 +123,7 @@ static void document_free(struct document *d)
     free(d->asides);
     free(d->labels.all);
     free(d->labels.waiting);
+    free(d->labels.names);
     free(d->index.entries);
     free(d->theorems);
     free(d->bibliography.works);

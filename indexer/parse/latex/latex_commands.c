@@ -462,6 +462,7 @@ static const struct command ignored[] = {
     {"epsfig", run_nothing, "m", 0, NULL},
     {"epsfbox", run_nothing, "om", 0, NULL},
     {"psfig", run_nothing, "m", 0, NULL},
+    {"vpageref", run_nothing, "soom", 0, NULL}, /* "on the next page" */
     {"graphicspath", run_nothing, "m", 0, NULL},
     {"DeclareGraphicsExtensions", run_nothing, "m", 0, NULL},
     {"DeclareGraphicsRule", run_nothing, "mmmm", 0, NULL},

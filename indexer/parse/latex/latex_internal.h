@@ -131,6 +131,11 @@ enum caution {
     CAUTIONS
 };
 
+/* \crefname{counter}{name}{names} */
+struct reference_name {
+    struct slice counter, name;
+};
+
 /* What is labelled, and what a \label here would be of (latex_labels.c). */
 struct labels {
     struct label *all; /* [count] */
@@ -140,6 +145,8 @@ struct labels {
     struct slice heading;      /* the same without its number */
     struct slice *waiting;     /* [waiting_count] labels within a title */
     size_t waiting_count, waiting_capacity;
+    struct reference_name *names; /* [name_count] */
+    size_t name_count, name_capacity;
 };
 
 /* Works that may be cited (latex_bibliography.c). */

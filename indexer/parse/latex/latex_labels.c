@@ -50,6 +50,9 @@ static void define_label(struct document *d, struct slice name)
     label->defined = true;
     label->number = d->labels.number;
     label->what = d->labels.what;
+    for (size_t i = 0; i < d->labels.name_count; i++)
+        if (slice_equal(d->labels.names[i].counter, d->labels.what))
+            label->what = d->labels.names[i].name;
     label->title = d->labels.section;
     label->heading = d->labels.heading;
     place_anchor(d, label->name);
@@ -92,6 +95,28 @@ static void run_label(struct tex *tex, const struct command *command,
     tex_read_text(tex, &name);
     if (name.size)
         labels_define(document_of(tex), buf_slice(&name));
+    buf_free(&name);
+}
+
+/* What references call the things that a counter numbers. */
+static void run_crefname(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    enum { MAX_NAMES = 100 };
+    struct labels *labels = &document_of(tex)->labels;
+    struct buf counter = {0}, name = {0};
+    (void)call;
+    tex_read_text(tex, &counter);
+    tex_read_text(tex, &name);
+    tex_skip_before(tex, command->before);
+    if (labels->name_count < MAX_NAMES) {
+        MEM_RESERVE(labels->names, &labels->name_capacity,
+                    labels->name_count + 1);
+        labels->names[labels->name_count++] = (struct reference_name){
+            document_keep(document_of(tex), buf_slice(&counter)),
+            document_keep(document_of(tex), buf_slice(&name))};
+    }
+    buf_free(&counter);
     buf_free(&name);
 }
 
@@ -427,6 +452,7 @@ static const struct command commands[] = {
     {"label", run_label, NULL, 0, NULL},
     {"zlabel", run_label, NULL, 0, NULL},
     {"refstepcounter", run_refstepcounter, NULL, 0, NULL},
+    {"crefname", run_crefname, "m", 0, NULL},
     {"ref", run_reference, "s", 'r', NULL},
     {"eqref", run_reference, "s", 'r', "("},
     {"vref", run_reference, "s", 'r', NULL},

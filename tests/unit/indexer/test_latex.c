@@ -64,6 +64,16 @@ static void test_clever_references(void **state)
            "subsection 1.1, section 1 to subsection 1.1 on “1.1 B”.");
 }
 
+/* What \crefname calls them; what \vpageref says of pages is none of it. */
+static void test_names_of_references(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\crefname{section}{Sect.}{Sects.}"
+           "\\begin{document}\\section{A}\\label{a}\\cref{a}"
+           "\\vpageref[here][there]{a}.\\end{document}",
+           "# 1 A | paragraph: Sect. 1.");
+}
+
 /* There are no pages: the title of what stands on one. */
 static void test_pages_referred_to(void **state)
 {
@@ -679,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_obeyed_spaces),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_clever_references),
+        cmocka_unit_test(test_names_of_references),
         cmocka_unit_test(test_pages_referred_to),
         cmocka_unit_test(test_numbers_below_zero),
         cmocka_unit_test(test_starred_title),
