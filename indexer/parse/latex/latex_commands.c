@@ -464,6 +464,9 @@ static const struct command ignored[] = {
     {"psfig", run_nothing, "m", 0, NULL},
     {"vpageref", run_nothing, "soom", 0, NULL}, /* "on the next page" */
     {"graphicspath", run_nothing, "m", 0, NULL},
+    {"epsffile", run_nothing, "om", 0, NULL},
+    {"epsfxsize", run_nothing, "=d", 0, NULL},
+    {"epsfysize", run_nothing, "=d", 0, NULL},
     {"DeclareGraphicsExtensions", run_nothing, "m", 0, NULL},
     {"DeclareGraphicsRule", run_nothing, "mmmm", 0, NULL},
     {"rule", run_nothing, "omm", 0, NULL},

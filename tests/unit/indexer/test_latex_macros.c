@@ -66,6 +66,8 @@ static void test_plain_fonts(void **state)
         "\\magnification=\\magstephalf\\textfont\\x=\\a\\scriptfont1=\\b text",
         "paragraph: text");
     expect("\\font\\a=cmr10\\relax at last", "paragraph: at last");
+    expect("\\epsfysize=9.0cm \\epsfxsize 2in\\epsffile{a.eps}b",
+           "paragraph: b");
 }
 
 /* `\^^I is the code of a tab, not of "^". */
