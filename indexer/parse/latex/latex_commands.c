@@ -422,6 +422,8 @@ static const struct command ignored[] = {
     {"ClassInfo", run_nothing, "mm", 0, NULL},
     {"@latex@error", run_nothing, "mm", 0, NULL},
     {"@latex@warning", run_nothing, "m", 0, NULL},
+    {"@warning", run_nothing, "m", 0, NULL},
+    {"@latexerr", run_nothing, "mm", 0, NULL},
     {"@latex@warning@no@line", run_nothing, "m", 0, NULL},
     {"@latex@info", run_nothing, "m", 0, NULL},
     {"openin", run_nothing, "n=f", 0, NULL},
@@ -460,13 +462,13 @@ static const struct command ignored[] = {
     {"bibliographystyle", run_nothing, "m", 0, NULL},
     {"includegraphics", run_nothing, "soom", 0, NULL},
     {"epsfig", run_nothing, "m", 0, NULL},
-    {"epsfbox", run_nothing, "om", 0, NULL},
-    {"psfig", run_nothing, "m", 0, NULL},
     {"vpageref", run_nothing, "soom", 0, NULL}, /* "on the next page" */
-    {"graphicspath", run_nothing, "m", 0, NULL},
+    {"epsfbox", run_nothing, "om", 0, NULL},
     {"epsffile", run_nothing, "om", 0, NULL},
     {"epsfxsize", run_nothing, "=d", 0, NULL},
     {"epsfysize", run_nothing, "=d", 0, NULL},
+    {"psfig", run_nothing, "m", 0, NULL},
+    {"graphicspath", run_nothing, "m", 0, NULL},
     {"DeclareGraphicsExtensions", run_nothing, "m", 0, NULL},
     {"DeclareGraphicsRule", run_nothing, "mmmm", 0, NULL},
     {"rule", run_nothing, "omm", 0, NULL},
@@ -669,8 +671,10 @@ static const struct command ignored[] = {
     {"HUGE", run_large, NULL, 0, NULL},
 };
 
-/* A space of \obeyspaces is one, however wide a document has it set. */
+/* A space of \obeyspaces is one, however wide a document has it set; harvard's
+ * \citename stands before another citation. */
 static const struct command firm[] = {
+    {"citename", run_nothing, "om", 0, NULL},
     {"\1 ", run_space, NULL, 0, NULL},
 };
 

@@ -474,6 +474,17 @@ static const struct command commands[] = {
     {"zpageref", run_reference, "s", 'p', NULL},
     {"zcpageref", run_reference, "so", 'p', NULL},
     {"nocite", run_nocite, NULL, 0, NULL},
+    {"hyperref", run_hyperref, NULL, 0, NULL},
+    {"href", run_href, NULL, 0, NULL},
+    {"hyperlink", run_href, NULL, 1, NULL},
+    {"hypertarget", run_hypertarget, NULL, 0, NULL},
+    {"bibitem", run_bibitem, NULL, 0, NULL},
+};
+
+/* A package of the manual's folder that redefines these would look for what an
+ * earlier run of LaTeX has written. */
+static const struct command firm[] = {
+    {"-cited-", run_reference, NULL, 'b', NULL},
     {"cite", run_cite, NULL, 0, NULL},
     {"citep", run_cite, NULL, 0, NULL},
     {"citet", run_cite, NULL, 0, NULL},
@@ -485,20 +496,14 @@ static const struct command commands[] = {
     {"textcite", run_cite, NULL, 0, NULL},
     {"autocite", run_cite, NULL, 0, NULL},
     {"footcite", run_cite, NULL, 0, NULL},
-    {"hyperref", run_hyperref, NULL, 0, NULL},
-    {"href", run_href, NULL, 0, NULL},
-    {"hyperlink", run_href, NULL, 1, NULL},
-    {"hypertarget", run_hypertarget, NULL, 0, NULL},
-    {"bibitem", run_bibitem, NULL, 0, NULL},
-};
-
-static const struct command firm[] = {
-    {"-cited-", run_reference, NULL, 'b', NULL},
+    {"citeasnoun", run_cite, NULL, 0, NULL},
+    {"possessivecite", run_cite, NULL, 0, NULL},
 };
 
 void labels_add(struct document *d)
 {
-    tex_add_commands(&d->tex, firm, 1, MEANING_COMMAND, true);
+    tex_add_commands(&d->tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,
+                     true);
     tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
                      MEANING_COMMAND, false);
 }

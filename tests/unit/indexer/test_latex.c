@@ -74,6 +74,20 @@ static void test_names_of_references(void **state)
            "# 1 A | paragraph: Sect. 1.");
 }
 
+/* A package beside the document that wants LaTeX's notes on an earlier run. */
+static void test_own_citations(void **state)
+{
+    static const struct memory_file files[] = {
+        {"mycite.sty", "\\def\\cite#1{?\\@warning{Citation #1 undefined}}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{article}\\usepackage{mycite}\\begin{document}"
+              "As in \\cite{k}.\\begin{thebibliography}{9}\\bibitem{k} Book."
+              "\\end{thebibliography}\\end{document}",
+              files,
+              "paragraph: As in [1]. | # References | paragraph: [1] Book.");
+}
+
 /* There are no pages: the title of what stands on one. */
 static void test_pages_referred_to(void **state)
 {
@@ -690,6 +704,7 @@ int main(void)
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_clever_references),
         cmocka_unit_test(test_names_of_references),
+        cmocka_unit_test(test_own_citations),
         cmocka_unit_test(test_pages_referred_to),
         cmocka_unit_test(test_numbers_below_zero),
         cmocka_unit_test(test_starred_title),
