@@ -592,7 +592,6 @@ static const struct command ignored[] = {
     {"AtEndOfClass", run_nothing, "m", 0, NULL},
     {"newfont", run_nothing, "mm", 0, NULL},
     {"newlistof", run_nothing, "mmm", 0, NULL},
-    {"newfloat", run_nothing, "omm", 0, NULL},
     {"floatstyle", run_nothing, "m", 0, NULL},
     {"restylefloat", run_nothing, "sm", 0, NULL},
     {"printindex", run_nothing, "o", 0, NULL},

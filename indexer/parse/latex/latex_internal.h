@@ -390,6 +390,8 @@ void blocks_begin_note(struct document *d,
 struct writer *blocks_writer(struct document *d);
 /* Columns for so many lists around it. */
 unsigned blocks_indent(unsigned depth);
+/* The environment that is open is the float of minted and its kin. */
+void blocks_begin_listing(struct document *d, struct token call);
 void blocks_end_caption(struct document *d, struct flow *flow);
 
 /* latex_tabular.c */

@@ -549,9 +549,9 @@ void sections_add(struct document *d)
             tex->symbols[tex_symbol_of(tex, commands[i].name)].meaning.heading =
                 true;
     static const char *const others[] = {
-        "figure",  "table",       "equation",   "footnote", "mpfootnote",
-        "page",    "secnumdepth", "tocdepth",   "enumi",    "enumii",
-        "enumiii", "enumiv",      "lstlisting", "algorithm"};
+        "figure",  "table",       "equation",   "footnote",  "mpfootnote",
+        "page",    "secnumdepth", "tocdepth",   "enumi",     "enumii",
+        "enumiii", "enumiv",      "lstlisting", "algorithm", "listing"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         new_counter(d, others[i], "");
     new_counter(d, "part", "");

@@ -408,6 +408,21 @@ static void begin_verbatim(struct document *d,
         document_close_to(d, around);
 }
 
+/* Code of moreverb's, or a float around other code. */
+static void begin_listing(struct document *d,
+                          const struct environment *environment,
+                          struct token call)
+{
+    static const char caption[] = "\\caption", begin[] = "\\begin{";
+    struct slice text = text_to_end(d, slice_of(environment->name));
+    if (text.data &&
+        (memmem(text.data, text.size, caption, sizeof caption - 1) ||
+         memmem(text.data, text.size, begin, sizeof begin - 1)))
+        blocks_begin_listing(d, call);
+    else
+        begin_verbatim(d, environment, call);
+}
+
 bool verbatim_is(struct document *d, struct slice name)
 {
     uint32_t symbol = tex_find_symbol(&d->tex, name);
@@ -802,7 +817,7 @@ static const struct environment environments[] = {
     {"boxedverbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
     {"boxedverbatim*", begin_verbatim, NULL, NULL, 1, NULL, 0},
     {"fboxverbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
-    {"listing", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"listing", begin_listing, NULL, NULL, 1, "o", 0},
     {"tcblisting", begin_verbatim, NULL, NULL, 1, "om", 0},
     {"dispListing", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"dispExample", begin_verbatim, NULL, NULL, 1, "o", 0},

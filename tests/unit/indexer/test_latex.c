@@ -197,6 +197,33 @@ static void test_own_levels(void **state)
            "# 1 A | ## 1.0.1 B | ### C | paragraph: c | ## 1.1 D | # E");
 }
 
+/* Floats around code, minted's and those that a document declares. */
+static void test_own_floats(void **state)
+{
+    (void)state;
+    expect(
+        "\\documentclass{report}\\newfloat{listing}{tbp}{lst}[chapter]"
+        "\\DeclareFloatingEnvironment[name=Scheme]{scheme}\\begin{document}"
+        "\\chapter{A}\\begin{listing}[tb]\\begin{verbatim}\nx\n\\end{verbatim}"
+        "\\caption{One}\\label{l}\\end{listing}See \\cref{l}."
+        "\\begin{scheme*}[h]y\\caption{Two}\\end{scheme*}\\end{document}",
+        "# Chapter 1. A | code: x | figure: Listing 1.1: One | paragraph: "
+        "See listing 1.1. | paragraph: y | figure: Scheme 1: Two");
+    expect("\\begin{listing}[tb]\n\\begin{verbatim}\nx\n\\end{verbatim}\n"
+           "\\caption{One}\\end{listing}",
+           "code: x | figure: Listing 1: One");
+    expect("\\documentclass{memoir}\\newfloat[chapter]{example}{loe}{Typeset}"
+           "\\newfloat{prog}{tbp}{lop}\\floatname{prog}{Program}"
+           "\\newfloat{input}{H}{exi}\\floatname{input}{}\\begin{document}"
+           "\\begin{example}x\\caption{One}\\end{example}\\begin{prog}y"
+           "\\caption{Two}\\end{prog}\\begin{input}\\caption{Three}\\end{input}"
+           "\\end{document}",
+           "paragraph: x | figure: Typeset 0.1: One | paragraph: y | figure: "
+           "Program 1: Two | figure: Input 1: Three");
+    expect("\\begin{listing}[5]{1}\nx_1 \\y\n\\end{listing}",
+           "code: {1}\nx_1 \\y");
+}
+
 /* Lines with tab stops. */
 static void test_tabbing(void **state)
 {
@@ -698,6 +725,7 @@ int main(void)
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_own_headings),
         cmocka_unit_test(test_own_levels),
+        cmocka_unit_test(test_own_floats),
         cmocka_unit_test(test_tabbing),
         cmocka_unit_test(test_bytefield),
         cmocka_unit_test(test_obeyed_spaces),
