@@ -78,7 +78,8 @@ static struct document *document_new(const struct latex_reader *reader)
     d->flows[0] = (struct flow){.kind = FLOW_BODY};
     d->in = (struct context){.kind = BLOCK_PARAGRAPH};
     struct slice none = {"", 0};
-    d->labels.number = d->labels.what = d->labels.section = d->title = none;
+    d->labels.number = d->labels.what = d->labels.section = d->title =
+        d->labels.heading = none;
     d->only = none;
     text_add(d);
     commands_add(d);
@@ -94,6 +95,7 @@ static struct document *document_new(const struct latex_reader *reader)
     lists_add(d);
     glossary_add(d);
     tabular_add(d);
+    bytefield_add(d);
     verbatim_add(d);
     verb_add(d);
     listings_add(d);
@@ -121,6 +123,7 @@ static void document_free(struct document *d)
     free(d->asides);
     free(d->labels.all);
     free(d->labels.waiting);
+    free(d->labels.names);
     free(d->index.entries);
     free(d->theorems);
     free(d->bibliography.works);

@@ -153,6 +153,126 @@ static void begin_float(struct document *d,
     begin_paragraph(d, environment, call);
 }
 
+static const struct environment listing = {
+    "listing", begin_float, end_paragraph, "o", 0, "listing", 0};
+
+void blocks_begin_listing(struct document *d, struct token call)
+{
+    d->groups[d->group_count - 1].environment = &listing;
+    tex_skip_before(&d->tex, listing.before);
+    begin_float(d, &listing, call);
+}
+
+/* A kind of float of the document's own. */
+static void define_float(struct document *d, struct slice name,
+                         struct slice within)
+{
+    struct environment *environment =
+        arena_alloc(&d->outline.arena, sizeof *environment);
+    struct buf number = {0}, text = {0}, star = {0};
+    counter_new(&d->tex, name, within);
+    buf_printf(&number, "the%.*s", (int)name.size, name.data);
+    if (within.size)
+        buf_printf(&text, "\\the%.*s.", (int)within.size, within.data);
+    buf_printf(&text, "\\arabic{%.*s}", (int)name.size, name.data);
+    tex_define_text(&d->tex, number.data, text.data);
+    buf_printf(&star, "%.*s*", (int)name.size, name.data);
+    *environment = listing;
+    d->tex.symbols[tex_symbol(&d->tex, buf_slice(&star))].environment =
+        environment;
+    buf_clear(&star);
+    buf_put_slice(&star, name);
+    buf_put_byte(&star, '\0');
+    environment->text = document_keep(d, buf_slice(&star)).data;
+    d->tex.symbols[tex_symbol(&d->tex, name)].environment = environment;
+    buf_free(&number);
+    buf_free(&text);
+    buf_free(&star);
+}
+
+/* What captions call a float: \figurename and its kin. */
+static void name_float(struct document *d, struct slice kind, struct slice name)
+{
+    struct buf macro = {0}, text = {0};
+    buf_printf(&macro, "%.*sname", (int)kind.size, kind.data);
+    buf_put_slice(&text, name);
+    buf_put_byte(&text, '\0');
+    tex_define_text(&d->tex, macro.data, text.data);
+    buf_free(&macro);
+    buf_free(&text);
+}
+
+/* float's \newfloat{name}{place}{ending}[within], memoir's \newfloat[within]{name}{ending}
+ * {Name}, newfloat's \DeclareFloatingEnvironment[options]{name}. */
+static void run_new_float(struct tex *tex, const struct command *command,
+                          struct token call)
+{
+    struct document *d = document_of(tex);
+    struct tokens before = {0}, after = {0};
+    struct buf kind = {0}, name = {0}, within = {0};
+    (void)call;
+    bool declares = !command->before;
+    bool first = tex_read_optional(tex, &before);
+    tex_read_text(tex, &kind);
+    if (!declares) {
+        tex_skip_before(tex, command->before);
+        tex_read_text(tex, &name);
+        bool last = !first && tex_read_optional(tex, &after);
+        if (first || last)
+            tex_expand_text(tex, first ? &before : &after, &within);
+    }
+    if (kind.size)
+        define_float(d, buf_slice(&kind), buf_slice(&within));
+    if (kind.size && declares)
+        name_float(d, buf_slice(&kind), verbatim_option(d, &before, "name"));
+    else if (kind.size && first)
+        name_float(d, buf_slice(&kind), buf_slice(&name));
+    tokens_free(&before);
+    tokens_free(&after);
+    buf_free(&kind);
+    buf_free(&name);
+    buf_free(&within);
+}
+
+/* \floatname{listing}{Program} */
+static void run_float_name(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    struct buf kind = {0}, name = {0};
+    (void)command;
+    (void)call;
+    tex_read_text(tex, &kind);
+    tex_read_text(tex, &name);
+    name_float(document_of(tex), buf_slice(&kind), buf_slice(&name));
+    buf_free(&kind);
+    buf_free(&name);
+}
+
+/* As the document calls it, or else as its kind, with a capital letter. */
+static void put_float_name(struct document *d, const char *kind,
+                           struct buf *ret)
+{
+    struct buf macro = {0};
+    struct tokens list = {0};
+    buf_printf(&macro, "%sname", kind);
+    uint32_t symbol = tex_find_symbol(&d->tex, buf_slice(&macro));
+    if (symbol != UINT32_MAX && strcmp(kind, "figure") &&
+        strcmp(kind, "table")) {
+        tokens_add(&list, (struct token){.cat = CAT_NAME,
+                                         .file = UINT16_MAX,
+                                         .value = symbol});
+        if (tex_is_expandable(&d->tex, list.items[0]))
+            tex_expand_text(&d->tex, &list, ret);
+    }
+    if (!ret->size) {
+        buf_put_text(ret, kind);
+        if (ret->data[0] >= 'a' && ret->data[0] <= 'z')
+            ret->data[0] += 'A' - 'a';
+    }
+    tokens_free(&list);
+    buf_free(&macro);
+}
+
 static const char *float_of(struct document *d)
 {
     for (size_t i = d->group_count; i-- > 0;) {
@@ -183,9 +303,9 @@ static void run_caption(struct tex *tex, const struct command *command,
         return;
     flow->counter = counter;
     struct buf prefix = {0};
-    buf_printf(&prefix, "%s%s %.*s: ", !strcmp(counter, "table") ? "T" : "F",
-               !strcmp(counter, "table") ? "able" : "igure",
-               (int)d->labels.number.size, d->labels.number.data);
+    put_float_name(d, counter, &prefix);
+    buf_printf(&prefix, " %.*s: ", (int)d->labels.number.size,
+               d->labels.number.data);
     document_put(d, call, buf_slice(&prefix));
     document_space(d);
     buf_free(&prefix);
@@ -254,6 +374,9 @@ static void begin_bibliography(struct document *d,
 static const struct command commands[] = {
     {"caption", run_caption, "so", 0, NULL},
     {"captionof", run_caption, "s", 1, NULL},
+    {"newfloat", run_new_float, "m", 0, NULL},
+    {"floatname", run_float_name, NULL, 0, NULL},
+    {"DeclareFloatingEnvironment", run_new_float, NULL, 0, NULL},
     {"footnote", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
     {"footnotetext", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
     {"thanks", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
@@ -306,7 +429,6 @@ static const struct environment environments[] = {
     BLOCK("otherlanguage*", begin_paragraph, end_paragraph, "m"),
     BLOCK("lrbox", begin_paragraph, end_paragraph, "m"),
     BLOCK("picture", begin_paragraph, end_paragraph, "pp"),
-    BLOCK("tabbing", begin_paragraph, end_paragraph, NULL),
     BLOCK("frame", begin_paragraph, end_paragraph, "aoo"),
     BLOCK("columns", begin_paragraph, end_paragraph, "o"),
     BLOCK("column", begin_paragraph, end_paragraph, "om"),

@@ -143,6 +143,15 @@ static void run_obeylines(struct tex *tex, const struct command *command,
     set_code(document_of(tex));
 }
 
+/* \obeyspaces: each space is one. */
+static void run_obeyspaces(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    (void)command;
+    (void)call;
+    tex_set_catcode(tex, ' ', CAT_ACTIVE, false);
+}
+
 /* \mathchoice{a}...: a. */
 static void run_first(struct tex *tex, const struct command *command,
                       struct token call)
@@ -413,6 +422,8 @@ static const struct command ignored[] = {
     {"ClassInfo", run_nothing, "mm", 0, NULL},
     {"@latex@error", run_nothing, "mm", 0, NULL},
     {"@latex@warning", run_nothing, "m", 0, NULL},
+    {"@warning", run_nothing, "m", 0, NULL},
+    {"@latexerr", run_nothing, "mm", 0, NULL},
     {"@latex@warning@no@line", run_nothing, "m", 0, NULL},
     {"@latex@info", run_nothing, "m", 0, NULL},
     {"openin", run_nothing, "n=f", 0, NULL},
@@ -451,7 +462,11 @@ static const struct command ignored[] = {
     {"bibliographystyle", run_nothing, "m", 0, NULL},
     {"includegraphics", run_nothing, "soom", 0, NULL},
     {"epsfig", run_nothing, "m", 0, NULL},
+    {"vpageref", run_nothing, "soom", 0, NULL}, /* "on the next page" */
     {"epsfbox", run_nothing, "om", 0, NULL},
+    {"epsffile", run_nothing, "om", 0, NULL},
+    {"epsfxsize", run_nothing, "=d", 0, NULL},
+    {"epsfysize", run_nothing, "=d", 0, NULL},
     {"psfig", run_nothing, "m", 0, NULL},
     {"graphicspath", run_nothing, "m", 0, NULL},
     {"DeclareGraphicsExtensions", run_nothing, "m", 0, NULL},
@@ -577,7 +592,6 @@ static const struct command ignored[] = {
     {"AtEndOfClass", run_nothing, "m", 0, NULL},
     {"newfont", run_nothing, "mm", 0, NULL},
     {"newlistof", run_nothing, "mmm", 0, NULL},
-    {"newfloat", run_nothing, "omm", 0, NULL},
     {"floatstyle", run_nothing, "m", 0, NULL},
     {"restylefloat", run_nothing, "sm", 0, NULL},
     {"printindex", run_nothing, "o", 0, NULL},
@@ -645,6 +659,7 @@ static const struct command ignored[] = {
     {"char", run_char, NULL, 0, NULL},
     {"symbol", run_nothing, "m", 0, NULL},
     {"obeylines", run_obeylines, NULL, 0, NULL},
+    {"obeyspaces", run_obeyspaces, NULL, 0, NULL},
     {"tt", run_mono, NULL, 0, NULL},
     {"ttfamily", run_mono, NULL, 0, NULL},
     {"textsuperscript", run_raised, NULL, 0, NULL},
@@ -655,9 +670,18 @@ static const struct command ignored[] = {
     {"HUGE", run_large, NULL, 0, NULL},
 };
 
+/* A space of \obeyspaces is one, however wide a document has it set; harvard's
+ * \citename stands before another citation. */
+static const struct command firm[] = {
+    {"citename", run_nothing, "om", 0, NULL},
+    {"\1 ", run_space, NULL, 0, NULL},
+};
+
 void commands_add(struct document *d)
 {
     tex_add_commands(&d->tex, ignored, sizeof ignored / sizeof *ignored,
                      MEANING_COMMAND, false);
+    tex_add_commands(&d->tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,
+                     true);
     tex_define_text(&d->tex, "today", "");
 }

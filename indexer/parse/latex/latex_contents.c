@@ -69,7 +69,7 @@ static void put_heading(struct document *d, struct slice title,
     if (node->level > 6)
         node->level = 6;
     outline_settle(&d->outline);
-    d->labels.section = document_keep(d, title);
+    d->labels.section = d->labels.heading = document_keep(d, title);
     contents_heading(d);
     index_settle(d);
 }

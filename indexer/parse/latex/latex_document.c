@@ -414,7 +414,7 @@ static bool has_escape(const struct tex *tex)
 
 /* A macro that changed the categories to read something as written, and did
  * not get to change them back, would leave nothing that can be a command. */
-static void end_paragraph(struct document *d, struct token token)
+void document_restore_escape(struct document *d, struct token token)
 {
     if (has_escape(&d->tex))
         return;
@@ -521,7 +521,7 @@ void document_read(struct document *d)
         if (token.cat == CAT_NONE)
             break;
         if (token_is(token, CAT_NAME, d->tex.par))
-            end_paragraph(d, token);
+            document_restore_escape(d, token);
         take(d, token);
     }
     size_t open = d->group_count;

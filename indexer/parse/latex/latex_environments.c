@@ -22,13 +22,16 @@ static void begin_known(struct document *d,
     d->tex.absorbing--;
 }
 
-/* Does a built-in environment win over the document's macro? */
-static bool wins(const struct environment *known, const struct macro *macro)
+/* Does a built-in environment win over the document's macro?  Not over one that
+ * makes a heading: it says itself what its text is of. */
+static bool wins(const struct document *d, const struct environment *known,
+                 const struct macro *macro)
 {
     size_t taken = macro->argument_count;
     for (size_t i = 0; i < macro->pattern.count; i++)
         taken += macro->pattern.items[i].cat == CAT_MATCH;
-    return known->firm == 2 || (known->firm == 1 && taken == 1);
+    return known->firm == 2 ||
+           (known->firm == 1 && taken == 1 && !sections_begun_by(d, macro));
 }
 
 static void run_begin(struct tex *tex, const struct command *command,
@@ -48,7 +51,7 @@ static void run_begin(struct tex *tex, const struct command *command,
     struct group *group = document_open(d, GROUP_ENVIRONMENT, call);
     group->name = symbol;
     bool own = found->meaning.kind == MEANING_MACRO;
-    if (known && (!own || wins(known, found->meaning.macro)))
+    if (known && (!own || wins(d, known, found->meaning.macro)))
         begin_known(d, known, call);
     else if (own || found->meaning.kind == MEANING_COMMAND)
         call_macro(d, symbol, call);

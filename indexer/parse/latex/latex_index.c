@@ -211,6 +211,7 @@ static void run_makeindex(struct tex *tex, const struct command *command,
 
 static const struct command commands[] = {
     {"index", run_index, NULL, 0, NULL},
+    {"sindex", run_index, NULL, 0, NULL}, /* splitidx's */
     {"makeindex", run_makeindex, NULL, 0, NULL},
 };
 

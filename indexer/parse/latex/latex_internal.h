@@ -68,6 +68,7 @@ struct flow {
     /* Of a title: */
     int level;
     struct slice number;
+    size_t prefix; /* bytes of text that the number has */
     size_t first_ref;
     const char *counter; /* of a caption: figure, table */
 };
@@ -81,9 +82,10 @@ struct aside {
 
 struct label {
     struct slice name;
-    struct slice number; /* "3.2"; empty: not known */
-    struct slice what;   /* "section", "figure", ... */
-    struct slice title;  /* of its section */
+    struct slice number;  /* "3.2"; empty: not known */
+    struct slice what;    /* "section", "figure", ... */
+    struct slice title;   /* of its section */
+    struct slice heading; /* the same without its number */
     bool defined;
 };
 
@@ -129,14 +131,22 @@ enum caution {
     CAUTIONS
 };
 
+/* \crefname{counter}{name}{names} */
+struct reference_name {
+    struct slice counter, name;
+};
+
 /* What is labelled, and what a \label here would be of (latex_labels.c). */
 struct labels {
     struct label *all; /* [count] */
     size_t count, capacity;
     struct slice number, what; /* "3.1", "Figure" */
     struct slice section;      /* its title */
+    struct slice heading;      /* the same without its number */
     struct slice *waiting;     /* [waiting_count] labels within a title */
     size_t waiting_count, waiting_capacity;
+    struct reference_name *names; /* [name_count] */
+    size_t name_count, name_capacity;
 };
 
 /* Works that may be cited (latex_bibliography.c). */
@@ -267,6 +277,8 @@ void document_put(struct document *d, struct token token, struct slice text);
 void document_put_text(struct document *d, struct token token,
                        const char *text);
 void document_space(struct document *d);
+/* At the end of a paragraph "\" is an escape character again, if none is. */
+void document_restore_escape(struct document *d, struct token token);
 /* Ends the paragraph, or what else is being gathered as a block. */
 void document_flush(struct document *d);
 /* A block of its own. */
@@ -298,23 +310,21 @@ void text_add_logos(struct document *d); /* those of the class amsldoc */
 /* The letter under an accent that `text`, from behind its backslash on, begins
  * with; how many bytes it is written with, 0: none. */
 size_t text_put_accent(struct slice text, struct buf *ret);
-void commands_add(struct document *d); /* latex_commands.c */
-void boxes_add(struct document *d);    /* latex_boxes.c */
-void loops_add(struct document *d);    /* latex_loops.c */
-void sections_add(struct document *d); /* latex_sections.c */
-void blocks_add(struct document *d);   /* latex_blocks.c */
-void groups_add(struct document *d);   /* latex_environments.c */
-void theorems_add(struct document *d); /* latex_theorems.c */
-void lists_add(struct document *d);    /* latex_lists.c */
-void glossary_add(struct document *d); /* latex_glossary.c */
-void tabular_add(
-    struct document *
-        d); /* latex_boxes.c: the group that saves what is in it ends, by its own brace or with
+void commands_add(struct document *d);  /* latex_commands.c */
+void boxes_add(struct document *d);     /* latex_boxes.c */
+void loops_add(struct document *d);     /* latex_loops.c */
+void sections_add(struct document *d);  /* latex_sections.c */
+void blocks_add(struct document *d);    /* latex_blocks.c */
+void groups_add(struct document *d);    /* latex_environments.c */
+void theorems_add(struct document *d);  /* latex_theorems.c */
+void lists_add(struct document *d);     /* latex_lists.c */
+void glossary_add(struct document *d);  /* latex_glossary.c */
+void tabular_add(struct document *d);   /* latex_tabular.c */
+void bytefield_add(struct document *d); /* latex_bytefield.c */
+/* latex_boxes.c: the group that saves what is in it ends, by its own brace or with
  * what is around it. */
 void boxes_end(struct document *d, bool by_itself);
 void boxes_free(struct document *d);
-
-/* latex_tabular.c */
 void verbatim_add(struct document *d);     /* latex_verbatim.c */
 void verb_add(struct document *d);         /* latex_verb.c */
 void listings_add(struct document *d);     /* latex_listings.c */
@@ -352,6 +362,8 @@ struct slice sections_number(struct document *d, const char *name);
 
 /* Of section 1, of part -1; -2: it is none. */
 int sections_level(struct slice name);
+/* Is there a command of that kind in what the macro does? */
+bool sections_begun_by(const struct document *d, const struct macro *macro);
 
 /* latex_contents.c */
 void contents_end_line(struct document *d, struct flow *flow);
@@ -378,6 +390,8 @@ void blocks_begin_note(struct document *d,
 struct writer *blocks_writer(struct document *d);
 /* Columns for so many lists around it. */
 unsigned blocks_indent(unsigned depth);
+/* The environment that is open is the float of minted and its kin. */
+void blocks_begin_listing(struct document *d, struct token call);
 void blocks_end_caption(struct document *d, struct flow *flow);
 
 /* latex_tabular.c */
@@ -403,9 +417,11 @@ struct slice verbatim_language(struct document *d, const struct tokens *list);
 /* The tokens up to \end{name}, where a file cannot be read. */
 void verbatim_read_tokens(struct document *d, struct slice name,
                           struct tokens *ret);
-/* Reads an environment that is not known as code, if it holds a document's preamble itself,
- * not within another environment: nothing in a document's body does otherwise. */
+/* Reads an environment that is not known as code, if it holds a document's preamble or
+ * what TeX could not set as text. */
 bool verbatim_takes(struct document *d, struct slice name, struct token call);
+/* Is the environment of that name code? */
+bool verbatim_is(struct document *d, struct slice name);
 /* The name of the environment that is open. */
 struct slice verbatim_name(struct document *d);
 /* The environment of the document's own that the file has around what macros

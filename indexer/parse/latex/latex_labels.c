@@ -22,9 +22,8 @@ static size_t find_label(struct document *d, struct slice name)
     struct meaning *meaning = &d->tex.symbols[symbol].meaning;
     if (!meaning->index) {
         MEM_RESERVE(d->labels.all, &d->labels.capacity, d->labels.count + 1);
-        struct slice none = {"", 0};
         d->labels.all[d->labels.count] =
-            (struct label){document_keep(d, name), none, none, none, false};
+            (struct label){.name = document_keep(d, name)};
         meaning->index = (uint32_t)++d->labels.count;
     }
     return meaning->index - 1;
@@ -51,7 +50,11 @@ static void define_label(struct document *d, struct slice name)
     label->defined = true;
     label->number = d->labels.number;
     label->what = d->labels.what;
+    for (size_t i = 0; i < d->labels.name_count; i++)
+        if (slice_equal(d->labels.names[i].counter, d->labels.what))
+            label->what = d->labels.names[i].name;
     label->title = d->labels.section;
+    label->heading = d->labels.heading;
     place_anchor(d, label->name);
 }
 
@@ -92,6 +95,28 @@ static void run_label(struct tex *tex, const struct command *command,
     tex_read_text(tex, &name);
     if (name.size)
         labels_define(document_of(tex), buf_slice(&name));
+    buf_free(&name);
+}
+
+/* What references call the things that a counter numbers. */
+static void run_crefname(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    enum { MAX_NAMES = 100 };
+    struct labels *labels = &document_of(tex)->labels;
+    struct buf counter = {0}, name = {0};
+    (void)call;
+    tex_read_text(tex, &counter);
+    tex_read_text(tex, &name);
+    tex_skip_before(tex, command->before);
+    if (labels->name_count < MAX_NAMES) {
+        MEM_RESERVE(labels->names, &labels->name_capacity,
+                    labels->name_count + 1);
+        labels->names[labels->name_count++] = (struct reference_name){
+            document_keep(document_of(tex), buf_slice(&counter)),
+            document_keep(document_of(tex), buf_slice(&name))};
+    }
+    buf_free(&counter);
     buf_free(&name);
 }
 
@@ -171,6 +196,17 @@ static void run_reference(struct tex *tex, const struct command *command,
     if (command->text)
         document_put_text(d, call, command->text[0] == '[' ? "]" : ")");
     buf_free(&names);
+}
+
+/* cleveref's \crefrange{a}{b}: "section 2 to section 5" */
+static void run_range(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    run_reference(tex, command, call);
+    document_space(document_of(tex));
+    document_put_text(document_of(tex), call, "to");
+    document_space(document_of(tex));
+    run_reference(tex, command, call);
 }
 
 /* \cite[note]{a,b}; natbib and biblatex: \citep[before][after]{a}.  What is read
@@ -346,7 +382,7 @@ static void write_held(const struct document *d, int kind, size_t index,
         if (label->defined && label->title.size)
             text = label->title;
     } else if (kind == 'n') {
-        text = label->title;
+        text = label->heading;
     } else if (kind == 'c' && label->what.size) {
         buf_put_slice(out, label->what);
         buf_put_byte(out, ' ');
@@ -414,12 +450,18 @@ static void run_nocite(struct tex *tex, const struct command *command,
 
 static const struct command commands[] = {
     {"label", run_label, NULL, 0, NULL},
+    {"zlabel", run_label, NULL, 0, NULL},
     {"refstepcounter", run_refstepcounter, NULL, 0, NULL},
+    {"crefname", run_crefname, "m", 0, NULL},
     {"ref", run_reference, "s", 'r', NULL},
     {"eqref", run_reference, "s", 'r', "("},
     {"vref", run_reference, "s", 'r', NULL},
     {"subref", run_reference, "s", 'r', NULL},
     {"cref", run_reference, "s", 'c', NULL},
+    {"zcref", run_reference, "so", 'c', NULL},
+    {"zref", run_reference, "so", 'r', NULL},
+    {"crefrange", run_range, "s", 'c', NULL},
+    {"Crefrange", run_range, "s", 'c', NULL},
     {"Cref", run_reference, "s", 'c', NULL},
     {"autoref", run_reference, "s", 'c', NULL},
     {"fref", run_reference, "s", 'c', NULL},
@@ -429,7 +471,20 @@ static const struct command commands[] = {
     {"titleref", run_reference, "s", 'n', NULL},
     {"pageref", run_reference, "s", 'p', NULL},
     {"cpageref", run_reference, "s", 'p', NULL},
+    {"zpageref", run_reference, "s", 'p', NULL},
+    {"zcpageref", run_reference, "so", 'p', NULL},
     {"nocite", run_nocite, NULL, 0, NULL},
+    {"hyperref", run_hyperref, NULL, 0, NULL},
+    {"href", run_href, NULL, 0, NULL},
+    {"hyperlink", run_href, NULL, 1, NULL},
+    {"hypertarget", run_hypertarget, NULL, 0, NULL},
+    {"bibitem", run_bibitem, NULL, 0, NULL},
+};
+
+/* A package of the manual's folder that redefines these would look for what an
+ * earlier run of LaTeX has written. */
+static const struct command firm[] = {
+    {"-cited-", run_reference, NULL, 'b', NULL},
     {"cite", run_cite, NULL, 0, NULL},
     {"citep", run_cite, NULL, 0, NULL},
     {"citet", run_cite, NULL, 0, NULL},
@@ -441,20 +496,14 @@ static const struct command commands[] = {
     {"textcite", run_cite, NULL, 0, NULL},
     {"autocite", run_cite, NULL, 0, NULL},
     {"footcite", run_cite, NULL, 0, NULL},
-    {"hyperref", run_hyperref, NULL, 0, NULL},
-    {"href", run_href, NULL, 0, NULL},
-    {"hyperlink", run_href, NULL, 1, NULL},
-    {"hypertarget", run_hypertarget, NULL, 0, NULL},
-    {"bibitem", run_bibitem, NULL, 0, NULL},
-};
-
-static const struct command firm[] = {
-    {"-cited-", run_reference, NULL, 'b', NULL},
+    {"citeasnoun", run_cite, NULL, 0, NULL},
+    {"possessivecite", run_cite, NULL, 0, NULL},
 };
 
 void labels_add(struct document *d)
 {
-    tex_add_commands(&d->tex, firm, 1, MEANING_COMMAND, true);
+    tex_add_commands(&d->tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,
+                     true);
     tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
                      MEANING_COMMAND, false);
 }

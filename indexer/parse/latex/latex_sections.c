@@ -142,6 +142,17 @@ int sections_level(struct slice name)
     return -2;
 }
 
+bool sections_begun_by(const struct document *d, const struct macro *macro)
+{
+    for (size_t i = 0; i < macro->body.count; i++) {
+        struct token token = macro->body.items[i];
+        if (token.cat == CAT_NAME &&
+            sections_level(d->tex.symbols[token.value].name) > -2)
+            return true;
+    }
+    return false;
+}
+
 static bool is_numbered(struct document *d, int level)
 {
     return d->is_document && level <= count_of(d, "secnumdepth") &&
@@ -229,6 +240,9 @@ static void heading(struct document *d, int level, bool star, struct token call)
     flow->number = (struct slice){"", 0};
     if (numbered)
         put_number(d, flow, level, call);
+    flow->prefix = flow->writer.text.size;
+    if (flow->prefix)
+        flow->prefix++; /* the space that parts them */
 }
 
 /* memoir: what a document has done after each chapter's title. */
@@ -265,7 +279,11 @@ void sections_end_title(struct document *d, struct flow *flow)
     if (node->level > 6)
         node->level = 6;
     outline_settle(&d->outline);
-    d->labels.section = document_keep(d, title);
+    d->labels.section = d->labels.heading = document_keep(d, title);
+    if (flow->prefix < title.size) {
+        d->labels.heading.data += flow->prefix;
+        d->labels.heading.size -= flow->prefix;
+    }
     d->labels.number = flow->number;
     d->labels.what = slice_of(counters[flow->level + 1]);
     contents_heading(d);
@@ -310,13 +328,14 @@ static void run_startsection(struct tex *tex, const struct command *command,
                              struct token call)
 {
     struct buf name = {0};
-    int level = SECTION;
     (void)command;
     tex_read_text(tex, &name);
-    if (sections_level(buf_slice(&name)) >= PART)
-        level = sections_level(buf_slice(&name));
+    int level = sections_level(buf_slice(&name));
     buf_free(&name);
-    bool endless = number_read_argument(tex, false) > SUBPARAGRAPH;
+    int64_t given = number_read_argument(tex, false);
+    bool endless = given > SUBPARAGRAPH;
+    if (level < PART) /* a name of the document's own */
+        level = given > SECTION && !endless ? (int)given : SECTION;
     tex_skip_before(tex, "mmmm");
     bool star = tex_read_character(tex, '*') || endless;
     heading(document_of(tex), level, star, call);
@@ -530,9 +549,9 @@ void sections_add(struct document *d)
             tex->symbols[tex_symbol_of(tex, commands[i].name)].meaning.heading =
                 true;
     static const char *const others[] = {
-        "figure",  "table",       "equation",   "footnote", "mpfootnote",
-        "page",    "secnumdepth", "tocdepth",   "enumi",    "enumii",
-        "enumiii", "enumiv",      "lstlisting", "algorithm"};
+        "figure",  "table",       "equation",   "footnote",  "mpfootnote",
+        "page",    "secnumdepth", "tocdepth",   "enumi",     "enumii",
+        "enumiii", "enumiv",      "lstlisting", "algorithm", "listing"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         new_counter(d, others[i], "");
     new_counter(d, "part", "");

@@ -76,6 +76,17 @@ static void run_row(struct tex *tex, const struct command *command,
     tabular_row(document_of(tex));
 }
 
+/* The end of a line, of \obeylines and its kin; an empty one ends a paragraph. */
+static void run_line_end(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct token next = tex_next(tex);
+    tex_unread(tex, next);
+    run_row(tex, command, call);
+    if (token_is(next, CAT_NAME, call.value))
+        document_restore_escape(document_of(tex), call);
+}
+
 /* A rule below the first row makes it a header. */
 static void run_rule(struct tex *tex, const struct command *command,
                      struct token call)
@@ -101,6 +112,91 @@ static void run_multicolumn(struct tex *tex, const struct command *command,
     tex_skip_before(tex, "m");
     if (columns > 1 && columns < 100)
         d->spanned = (unsigned)columns - 1;
+}
+
+/* ---- tabbing ---- */
+
+static bool is_called(const struct tex *tex, struct token token,
+                      const char *name)
+{
+    return token.cat == CAT_NAME &&
+           slice_is(tex->symbols[token.value].name, name);
+}
+
+/* A line that ends with \kill sets the stops only.  True: it was one. */
+static bool skip_sample(struct tex *tex)
+{
+    enum { MAX_SAMPLE = 500 };
+    struct tokens line = {0};
+    for (;;) {
+        struct token token = tex_next(tex);
+        bool ends = token.cat == CAT_NONE || token.cat == CAT_STOP ||
+                    line.count == MAX_SAMPLE || is_called(tex, token, "\\") ||
+                    token_is(token, CAT_NAME, tex->end) ||
+                    token_is(token, CAT_NAME, tex->par);
+        if (is_called(tex, token, "kill")) {
+            tokens_free(&line);
+            return true;
+        }
+        if (ends) {
+            tex_unread(tex, token);
+            tex_push(tex, line);
+            return false;
+        }
+        tokens_add(&line, token);
+    }
+}
+
+static void run_stop(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct document *d = document_of(tex);
+    if (!command->value)
+        return;
+    if (!writer_of(d)->exact)
+        tabular_cell(d);
+    else if (command->text)
+        document_put_text(d, call, command->text);
+}
+
+enum { STOP = 1 };
+
+/* The others move the stops themselves. */
+static const struct command stops[] = {
+    {"=", run_stop, NULL, STOP, NULL},    {">", run_stop, NULL, STOP, "    "},
+    {"`", run_stop, NULL, STOP, "    "},  {"'", run_stop, NULL, 0, NULL},
+    {"+", run_stop, NULL, 0, NULL},       {"-", run_stop, NULL, 0, NULL},
+    {"<", run_stop, NULL, 0, NULL},       {"pushtabs", run_stop, NULL, 0, NULL},
+    {"poptabs", run_stop, NULL, 0, NULL},
+};
+
+/* Lines with stops: code in typewriter, else a table. */
+static void begin_tabbing(struct document *d,
+                          const struct environment *environment,
+                          struct token call)
+{
+    struct tex *tex = &d->tex;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        tex_define(
+            tex, tex_symbol_of(tex, stops[i].name),
+            (struct meaning){.kind = MEANING_COMMAND, .command = &stops[i]},
+            false);
+    if (!d->in.mono || !document_is_body(d)) {
+        begin_table(d, environment, call);
+    } else {
+        blocks_begin_kind(d, BLOCK_CODE, (struct slice){"", 0});
+        blocks_writer(d)->exact = true;
+        if (tex->catcodes[' '] == CAT_ACTIVE) /* \obeyspaces */
+            tex_set_catcode(tex, ' ', CAT_OTHER, false);
+    }
+    while (skip_sample(tex))
+        ;
+}
+
+static void end_tabbing(struct document *d, struct group *group)
+{
+    if (d->in.kind == BLOCK_TABLE)
+        end_table(d, group);
 }
 
 /* ---- Plain TeX ---- */
@@ -197,7 +293,7 @@ static const struct command commands[] = {
     {"newline", run_row, NULL, 0, NULL},
     {"cr", run_row, NULL, 0, NULL},
     {"crcr", run_row, NULL, 0, NULL},
-    {"\1\n", run_row, NULL, 0, NULL},
+    {"\1\n", run_line_end, NULL, 0, NULL},
     {"hline", run_rule, NULL, 0, NULL},
     {"midrule", run_rule, "o", 0, NULL},
     {"toprule", run_rule, "o", 0, NULL},
@@ -217,12 +313,19 @@ static const struct command commands[] = {
     }
 
 static const struct environment environments[] = {
-    TABLE("tabular", "om"),   TABLE("tabular*", "mom"),
-    TABLE("tabularx", "mom"), TABLE("tabulary", "mom"),
-    TABLE("longtable", "om"), TABLE("longtabu", "m"),
-    TABLE("tabu", "bm"),      TABLE("supertabular", "m"),
-    TABLE("xtabular", "m"),   TABLE("ctabular", "om"),
+    TABLE("tabular", "om"),
+    TABLE("tabular*", "mom"),
+    TABLE("tabularx", "mom"),
+    TABLE("tabulary", "mom"),
+    TABLE("longtable", "om"),
+    TABLE("longtabu", "m"),
+    TABLE("tabu", "bm"),
+    TABLE("supertabular", "m"),
+    TABLE("xtabular", "m"),
+    TABLE("bytefield", "om"),
+    TABLE("ctabular", "om"),
     TABLE("array", "om"),
+    {"tabbing", begin_tabbing, end_tabbing, NULL, 0, NULL, 0},
 };
 
 void tabular_add(struct document *d)

@@ -72,13 +72,30 @@ static void read_inline(struct document *d, struct token open,
     cut_inline(d, ret);
 }
 
+/* In an argument \lstinline has what TeX would not leave alone behind a backslash,
+ * a backslash too (listings' manual, "Program listings inside arguments"). */
+static void drop_escapes(struct buf *text, size_t from)
+{
+    static const char signs[] = "\\{}%#&$^_~ ";
+    size_t kept = from;
+    for (size_t at = from; at < text->size; at++) {
+        bool escape = text->data[at] == '\\' && at + 1 < text->size &&
+                      memchr(signs, text->data[at + 1], sizeof signs - 1);
+        text->data[kept++] = text->data[at += escape];
+    }
+    text->size = kept;
+}
+
 /* Of an argument: up to the character that opened it. */
 static struct token inline_of_tokens(struct document *d, struct token call,
                                      struct token open, struct buf *ret)
 {
     struct tokens list = {0};
+    size_t from = ret->size;
     read_inline(d, open, &list);
     verbatim_write(d, &list, ret);
+    if (slice_is(d->tex.symbols[call.value].name, "lstinline"))
+        drop_escapes(ret, from);
     struct token place = call;
     size_t count = list.count;
     while (count && list.items[count - 1].file != call.file)

@@ -408,6 +408,29 @@ static void begin_verbatim(struct document *d,
         document_close_to(d, around);
 }
 
+/* Code of moreverb's, or a float around other code. */
+static void begin_listing(struct document *d,
+                          const struct environment *environment,
+                          struct token call)
+{
+    static const char caption[] = "\\caption", begin[] = "\\begin{";
+    struct slice text = text_to_end(d, slice_of(environment->name));
+    if (text.data &&
+        (memmem(text.data, text.size, caption, sizeof caption - 1) ||
+         memmem(text.data, text.size, begin, sizeof begin - 1)))
+        blocks_begin_listing(d, call);
+    else
+        begin_verbatim(d, environment, call);
+}
+
+bool verbatim_is(struct document *d, struct slice name)
+{
+    uint32_t symbol = tex_find_symbol(&d->tex, name);
+    const struct environment *found =
+        symbol == UINT32_MAX ? NULL : d->tex.symbols[symbol].environment;
+    return found && found->begin == begin_verbatim;
+}
+
 /* Does a line of the text begin with the mark? */
 static bool has_line(struct slice text, const char *mark)
 {
@@ -438,25 +461,118 @@ static struct slice before_environments(struct slice text)
     return text;
 }
 
-bool verbatim_takes(struct document *d, struct slice name, struct token call)
+/* Does the text hold a document's preamble itself, not within another environment?
+ * Nothing in a document's body does otherwise. */
+static bool holds_preamble(const struct document *d, struct slice text)
 {
     static const char *const marks[] = {"\\documentclass", "\\documentstyle",
                                         "\\usepackage", "\\begin{document}"};
+    bool holds = false;
+    text = before_environments(text);
+    for (size_t i = 0; d->begun && i < sizeof marks / sizeof *marks; i++)
+        holds = holds || has_line(text, marks[i]);
+    return holds;
+}
+
+/* The name behind a backslash at `at`, of one sign if that is no letter. */
+static struct slice name_at(struct slice text, size_t at)
+{
+    size_t end = at;
+    while (end < text.size && text_is_letter((unsigned char)text.data[end]))
+        end++;
+    return (struct slice){text.data + at, end > at ? end - at : at < text.size};
+}
+
+/* Is there a command that is known, or one with an argument? */
+static bool has_command(const struct document *d, struct slice text)
+{
+    for (size_t at = 0; at < text.size; at++) {
+        if (text.data[at] != '\\')
+            continue;
+        struct slice name = name_at(text, at + 1);
+        size_t after = at + 1 + name.size;
+        uint32_t symbol = tex_find_symbol(&d->tex, name);
+        bool letters = name.size && text_is_letter((unsigned char)*name.data);
+        bool known = symbol != UINT32_MAX &&
+                     d->tex.symbols[symbol].meaning.kind != MEANING_NONE;
+        bool called = after < text.size &&
+                      (text.data[after] == '{' || text.data[after] == '[');
+        if (letters && (known || called))
+            return true;
+        at += name.size;
+    }
+    return false;
+}
+
+/* Is there what TeX could not set as text: "#", a "$" without its other, "_" or "^"
+ * outside of formulas? */
+static bool is_no_text(struct slice text)
+{
+    bool math = false, sign = false;
+    for (size_t at = 0; at < text.size && !sign; at++) {
+        char c = text.data[at];
+        bool ends = c == '\n' && at + 1 < text.size && text.data[at + 1] == c;
+        if (c == '\\') {
+            at++;
+        } else if (c == '%') {
+            const char *end = memchr(text.data + at, '\n', text.size - at);
+            at = end ? (size_t)(end - text.data) - 1 : text.size;
+        } else if (c == '$') {
+            math = !math;
+        } else {
+            sign = math ? ends : c == '#' || c == '_' || c == '^';
+        }
+    }
+    return sign || math;
+}
+
+/* A line "{...}", the environment's argument. */
+static bool begins_with_argument(struct slice text)
+{
+    const char *line = memchr(text.data, '\n', text.size);
+    return line && line - text.data > 2 && text.data[0] == '{' &&
+           line[-1] == '}';
+}
+
+static void take_unknown(struct document *d, struct slice name,
+                         struct slice text, struct token call)
+{
     size_t around = d->group_count - 1;
-    if (!d->begun || call.flags & TOKEN_MADE)
-        return false;
-    struct slice text = text_to_end(d, name);
-    bool code = false;
-    if (text.data)
-        text = before_environments(text);
-    for (size_t i = 0; text.data && i < sizeof marks / sizeof *marks; i++)
-        code = code || has_line(text, marks[i]);
-    if (!code)
-        return false;
     struct code passage = {.name = name, .keep = true};
-    read_signature(d, "o", &passage);
+    read_signature(d, begins_with_argument(text) ? "oa" : "o", &passage);
     take_verbatim(d, &passage, call);
     document_close_to(d, around);
+}
+
+/* An environment that was code elsewhere. */
+static void begin_unknown(struct document *d,
+                          const struct environment *environment,
+                          struct token call)
+{
+    struct slice name = verbatim_name(d), text = text_to_end(d, name);
+    (void)environment;
+    if (text.data && !has_command(d, text))
+        take_unknown(d, name, text, call);
+    else
+        tex_skip_before(&d->tex, "o");
+}
+
+static const struct environment unknown = {"", begin_unknown, NULL, NULL,
+                                           0,  NULL,          0};
+
+bool verbatim_takes(struct document *d, struct slice name, struct token call)
+{
+    if ((!d->begun && d->is_document) || call.flags & TOKEN_MADE)
+        return false;
+    struct slice text = text_to_end(d, name);
+    if (!text.data)
+        return false;
+    bool stays = is_no_text(text) && !has_command(d, text);
+    if (!stays && !holds_preamble(d, text))
+        return false;
+    if (stays)
+        d->tex.symbols[tex_symbol(&d->tex, name)].environment = &unknown;
+    take_unknown(d, name, text, call);
     return true;
 }
 
@@ -701,7 +817,7 @@ static const struct environment environments[] = {
     {"boxedverbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
     {"boxedverbatim*", begin_verbatim, NULL, NULL, 1, NULL, 0},
     {"fboxverbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
-    {"listing", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"listing", begin_listing, NULL, NULL, 1, "o", 0},
     {"tcblisting", begin_verbatim, NULL, NULL, 1, "om", 0},
     {"dispListing", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"dispExample", begin_verbatim, NULL, NULL, 1, "o", 0},

@@ -37,7 +37,7 @@ static void test_labels(void **state)
               NULL, &reports);
     (void)state;
     assert_string_equal(tree->nodes[0].blocks[0].text.data,
-                        "See 2, section 2, 2 B, [1].");
+                        "See 2, section 2, B, [1].");
     assert_string_equal(tree->nodes[2].anchor.data, "b");
     assert_int_equal(tree->nodes[0].ref_count, 4);
     assert_string_equal(tree->nodes[0].refs[0].url.data, "#b");
@@ -50,6 +50,42 @@ static void test_labels(void **state)
            "\\bibitem{a}A",
            "paragraph: [1, question 5, all] [see b, c, p. 7]. | "
            "paragraph: [1] A");
+}
+
+/* zref-clever's and cleveref's references, with what they are told. */
+static void test_clever_references(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\begin{document}\\section{A}\\zlabel{a}"
+           "\\subsection{B}\\label{b}See \\zcref[S,nocomp]{a,b}, "
+           "\\zcref*[ref=title]{b}, \\crefrange{a}{b} on "
+           "\\zcpageref[S]{b}.\\end{document}",
+           "# 1 A | ## 1.1 B | paragraph: See section 1, subsection 1.1, "
+           "subsection 1.1, section 1 to subsection 1.1 on “1.1 B”.");
+}
+
+/* What \crefname calls them; what \vpageref says of pages is none of it. */
+static void test_names_of_references(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\crefname{section}{Sect.}{Sects.}"
+           "\\begin{document}\\section{A}\\label{a}\\cref{a}"
+           "\\vpageref[here][there]{a}.\\end{document}",
+           "# 1 A | paragraph: Sect. 1.");
+}
+
+/* A package beside the document that wants LaTeX's notes on an earlier run. */
+static void test_own_citations(void **state)
+{
+    static const struct memory_file files[] = {
+        {"mycite.sty", "\\def\\cite#1{?\\@warning{Citation #1 undefined}}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{article}\\usepackage{mycite}\\begin{document}"
+              "As in \\cite{k}.\\begin{thebibliography}{9}\\bibitem{k} Book."
+              "\\end{thebibliography}\\end{document}",
+              files,
+              "paragraph: As in [1]. | # References | paragraph: [1] Book.");
 }
 
 /* There are no pages: the title of what stands on one. */
@@ -128,6 +164,108 @@ static void test_large_titles(void **state)
                  "\\begin{tabular}{ll}{\\Huge A} & b\\\\c & d\\end{tabular}"
                  "\\end{document}",
                  "");
+}
+
+/* An environment called as an entry of LaTeX's own documentation, which makes a
+ * heading itself, is the document's; one that does not is the entry. */
+static void test_own_headings(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\newenvironment{function}[1]"
+           "{\\subsection{#1}\\label{fun:#1}\\index{#1}}{\\newpage}"
+           "\\begin{document}\\section{Calls}\\begin{function}{OpenValve}"
+           "\\subsubsection*{Synopsis}Opens it.\\end{function}"
+           "\\begin{function}{CloseValve}Closes it.\\end{function}"
+           "\\end{document}",
+           "# 1 Calls | ## 1.1 OpenValve | ### Synopsis | paragraph: Opens it. "
+           "| ## 1.2 CloseValve | paragraph: Closes it.");
+    expect("\\documentclass{article}\\newenvironment{function}[1]{\\textbf{#1}}"
+           "{}\\begin{document}\\section{Calls}\\begin{function}{OpenValve}"
+           "Opens it.\\end{function}\\end{document}",
+           "# 1 Calls | @@ OpenValve | paragraph: Opens it.");
+}
+
+/* A kind of section of the document's own stands where its level says. */
+static void test_own_levels(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\makeatletter\\def\\detail{"
+           "\\@startsection{detail}{4}{0pt}{-3ex}{1ex}{\\bf}*}\\def\\chunk{"
+           "\\@startsection{chunk}{9}{0pt}{-3ex}{1ex}{\\bf}}"
+           "\\begin{document}\\section{A}\\subsubsection{B}\\detail{C}c"
+           "\\subsection{D}\\chunk{E}\\end{document}",
+           "# 1 A | ## 1.0.1 B | ### C | paragraph: c | ## 1.1 D | # E");
+}
+
+/* Floats around code, minted's and those that a document declares. */
+static void test_own_floats(void **state)
+{
+    (void)state;
+    expect(
+        "\\documentclass{report}\\newfloat{listing}{tbp}{lst}[chapter]"
+        "\\DeclareFloatingEnvironment[name=Scheme]{scheme}\\begin{document}"
+        "\\chapter{A}\\begin{listing}[tb]\\begin{verbatim}\nx\n\\end{verbatim}"
+        "\\caption{One}\\label{l}\\end{listing}See \\cref{l}."
+        "\\begin{scheme*}[h]y\\caption{Two}\\end{scheme*}\\end{document}",
+        "# Chapter 1. A | code: x | figure: Listing 1.1: One | paragraph: "
+        "See listing 1.1. | paragraph: y | figure: Scheme 1: Two");
+    expect("\\begin{listing}[tb]\n\\begin{verbatim}\nx\n\\end{verbatim}\n"
+           "\\caption{One}\\end{listing}",
+           "code: x | figure: Listing 1: One");
+    expect("\\documentclass{memoir}\\newfloat[chapter]{example}{loe}{Typeset}"
+           "\\newfloat{prog}{tbp}{lop}\\floatname{prog}{Program}"
+           "\\newfloat{input}{H}{exi}\\floatname{input}{}\\begin{document}"
+           "\\begin{example}x\\caption{One}\\end{example}\\begin{prog}y"
+           "\\caption{Two}\\end{prog}\\begin{input}\\caption{Three}\\end{input}"
+           "\\end{document}",
+           "paragraph: x | figure: Typeset 0.1: One | paragraph: y | figure: "
+           "Program 1: Two | figure: Input 1: Three");
+    expect("\\begin{listing}[5]{1}\nx_1 \\y\n\\end{listing}",
+           "code: {1}\nx_1 \\y");
+}
+
+/* Lines with tab stops. */
+static void test_tabbing(void **state)
+{
+    (void)state;
+    expect("\\begin{tabbing}widest name \\= \\kill Key \\> Meaning \\\\ "
+           "p \\> pressure, \\=bar\\\\\\>(absolute)\\end{tabbing}After \\=a.",
+           "table: Key\tMeaning\np\tpressure,\tbar\n\t(absolute) | paragraph: "
+           "After ā.");
+    expect("{\\tt\\begin{tabbing}if \\=open:\\\\\\> close\\\\stop"
+           "\\end{tabbing}}b",
+           "code: if open:\n     close\nstop | paragraph: b");
+    /* As books about programming languages wrap it. */
+    expect("{\\catcode`\\^^M=13 \\gdef\\lines{\\catcode`\\^^M=13 "
+           "\\def^^M{\\\\}}}\\newenvironment{program}{\\tt\\obeyspaces\\lines"
+           "\\begin{tabbing}\\qquad\\=\\kill}{\\end{tabbing}}%\n"
+           "\\begin{program}%\n(a b\n   (c d))\n\\end{program}",
+           "code: (a b\n   (c d))");
+}
+
+/* The parts of a register or an instruction, in the order of their bits. */
+static void test_bytefield(void **state)
+{
+    (void)state;
+    expect("\\begin{bytefield}[bitwidth=1em]{16}\\bitheader[endianness=big]"
+           "{0,7,15}\\\\ \\bitbox[lrt]{8}[bgcolor=gray]{Opcode}\n"
+           "\\bitbox{8}{rd}\\\\ \\bitboxes{1}{{N}{Z}01}\\\\"
+           "\\begin{rightwordgroup}{Body}\\wordbox[tlr]{2}{Data}"
+           "\\end{rightwordgroup}\\end{bytefield}after",
+           "table: 0,7,15\nOpcode\trd\nN\tZ\t0\t1\nBody\tData | paragraph: "
+           "after");
+    expect(
+        "\\begin{tabular}{l}\\begin{bytefield}{8}\\bitbox{4}{a}\\bitbox{4}{b}"
+        "\\end{bytefield}\\\\c\\end{tabular}",
+        "table: a b\nc");
+}
+
+/* Spaces of \obeyspaces part words, whatever a document makes of them. */
+static void test_obeyed_spaces(void **state)
+{
+    (void)state;
+    expect("{\\obeyspaces\\gdef {\\hbox{\\hskip0.5em}}}a {\\obeyspaces b  c}",
+           "paragraph: a b c");
 }
 
 /* "entry > title of its section" for each entry of the index. */
@@ -283,6 +421,16 @@ static void test_verb(void **state)
            "paragraph: \\a | # Title");
 }
 
+/* In an argument listings has a backslash before what TeX would not leave alone. */
+static void test_escaped_listings(void **state)
+{
+    (void)state;
+    expect("\\newcommand{\\kw}[1]{\\lstinline|\\\\#1|}\\newcommand{\\code}[1]"
+           "{\\lstinline!#1!}\\kw{old} \\code{a\\_b\\{\\%c\\}}, "
+           "\\lstinline|x\\\\y|, \\verb|\\\\|",
+           "paragraph: \\old a_b{%c}, x\\\\y, \\\\");
+}
+
 /* Wrappers around verbatim environments end where the wrapper does. */
 static void test_own_listings(void **state)
 {
@@ -340,7 +488,7 @@ static void test_math(void **state)
     expect("\\begin{align*}a &= b\\\\\\begin{array}{c}d\\end{array}"
            "\\end{align*}",
            "math: a &= b\\\\\\begin{array}{c}d\\end{array}");
-    expect("a $b\n\nc", "paragraph: a $b$ | paragraph: c");
+    expect("a $b\n\nc", "paragraph: a $b | paragraph: c");
     expect("Me$\\!$Ti$ \\! $S 10$\\,$mm $\\,x$",
            "paragraph: MeTiS 10 mm $\\,x$");
     expect("$<$me@x.org$>$, if 0 $<$ b, \\(\\{\\)y$\\}$ $|$ $\\backslash$x; "
@@ -575,7 +723,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_own_headings),
+        cmocka_unit_test(test_own_levels),
+        cmocka_unit_test(test_own_floats),
+        cmocka_unit_test(test_tabbing),
+        cmocka_unit_test(test_bytefield),
+        cmocka_unit_test(test_obeyed_spaces),
         cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_clever_references),
+        cmocka_unit_test(test_names_of_references),
+        cmocka_unit_test(test_own_citations),
         cmocka_unit_test(test_pages_referred_to),
         cmocka_unit_test(test_numbers_below_zero),
         cmocka_unit_test(test_starred_title),
@@ -585,6 +742,7 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_boxes),
         cmocka_unit_test(test_verb),
+        cmocka_unit_test(test_escaped_listings),
         cmocka_unit_test(test_own_listings),
         cmocka_unit_test(test_math),
         cmocka_unit_test(test_exponents),

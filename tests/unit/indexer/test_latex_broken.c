@@ -22,6 +22,54 @@ static void expect_report(const char *text, const char *report)
     buf_free(&reports);
 }
 
+/* A name that is an argument by itself is no conditional that lacks its \fi. */
+static void test_names_like_conditionals(void **state)
+{
+    (void)state;
+    expect("\\ifspoken\\newcommand*{\\ifeff}{if-f}\\else"
+           "\\newcommand*{\\ifeff}{iff}\\fi valid \\ifeff{} true",
+           "paragraph: valid iff true");
+}
+
+/* An environment that nobody declared, as where a makefile puts a preamble before
+ * the file, is code if TeX could not set it as text; then it is all along. */
+static void test_unknown_code(void **state)
+{
+    (void)state;
+    expect("Run:\n\\begin{shell}[x]\n$ make O=$HOME/x_1 # all\n  "
+           "{a\\}\n\\end{shell}"
+           "\\begin{shell}\nls\n\\end{shell}\\begin{listed}{C}\nint a_b;\n"
+           "\\end{listed}",
+           "paragraph: Run: | code: $ make O=$HOME/x_1 # all\n  {a\\} | code: "
+           "ls | "
+           "code: int a_b;");
+    /* Not where one that lacks its end goes on with LaTeX. */
+    expect("\\begin{shell}\n#\n\\end{shell}\\begin{shell}\nls\n\n\\section{A}"
+           "\\begin{shell}\nps\n\\end{shell}",
+           "code: # | paragraph: ls | # A | code: ps");
+    expect("\\begin{remark}Of $a_1$ and $b$.\n\n% x_1\nSee "
+           "\\figref{a_b}.\\end{remark}"
+           "\\begin{claim}\\emph{Of} x_1.\\end{claim}",
+           "paragraph: Of $a_1$ and $b$. | paragraph: See a_b.Of x_1.");
+}
+
+/* A "$" that no other ends is the sign; what follows it is text. */
+static void test_lone_dollar(void **state)
+{
+    (void)state;
+    expect("Type \\code{$ gdb -p 1} in $HOME\\_1, \\emph{then} wait.\n\n"
+           "Of $x$.",
+           "paragraph: Type $ gdb -p 1 in $HOME_1, then wait. | paragraph: Of "
+           "$x$.");
+    /* Not one that a macro made. */
+    expect("\\newenvironment{proof}{$\\begin{nd}}{\\end{nd}$}"
+           "\\begin{proof}a\\end{proof}b",
+           "paragraph: $\\begin{nd}a\\end{proof}b$");
+    expect("a $\\begin{verbatim}b c\n\nd",
+           "paragraph: a $\\begin{verbatim}b c$ | paragraph: d");
+    expect_report("a $b", "a formula does not end");
+}
+
 static void test_repairs(void **state)
 {
     (void)state;
@@ -151,6 +199,9 @@ static void test_fragment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown_code),
+        cmocka_unit_test(test_names_like_conditionals),
+        cmocka_unit_test(test_lone_dollar),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_repairs),
         cmocka_unit_test(test_expansions_within_expansions),

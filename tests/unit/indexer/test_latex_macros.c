@@ -66,6 +66,21 @@ static void test_plain_fonts(void **state)
         "\\magnification=\\magstephalf\\textfont\\x=\\a\\scriptfont1=\\b text",
         "paragraph: text");
     expect("\\font\\a=cmr10\\relax at last", "paragraph: at last");
+    expect("\\epsfysize=9.0cm \\epsfxsize 2in\\epsffile{a.eps}b",
+           "paragraph: b");
+}
+
+/* `\^^I is the code of a tab, not of "^". */
+static void test_signs_by_code(void **state)
+{
+    (void)state;
+    expect("{\\catcode`\\^^I=13 \\gdef\\tabs{\\catcode`\\^^I=13 }}\\tabs "
+           "2\\^{}10, $x^2$",
+           "paragraph: 2^10, $x^2$");
+    expect("\\catcode`\\^^M=12 a b", "paragraph: a b");
+    /* An empty line ends a paragraph, and what took the escape away, here too. */
+    expect("{\\catcode`\\^^M=13\\catcode`\\\\=12 a\n\n\\section{B}",
+           "paragraph: a | # B");
 }
 
 /* Accents on nothing are how "^" and "~" are written. */
@@ -513,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_glossaries),
         cmocka_unit_test(test_plain_headings),
         cmocka_unit_test(test_plain_fonts),
+        cmocka_unit_test(test_signs_by_code),
         cmocka_unit_test(test_bare_accents),
         cmocka_unit_test(test_obeyed_lines),
         cmocka_unit_test(test_uncalled),

@@ -54,9 +54,10 @@ static bool is_unknown_if(struct tex *tex, struct token token)
     if (tex_meaning(tex, token)->kind != MEANING_NONE || name.size < 4 ||
         memcmp(name.data, "if", 2) != 0)
         return false;
-    struct token next = tex_next(tex); /* etoolbox's have arguments */
+    /* etoolbox's have arguments; what is an argument itself is only named. */
+    struct token next = tex_next(tex);
     tex_unread(tex, next);
-    return next.cat != CAT_BEGIN;
+    return next.cat != CAT_BEGIN && next.cat != CAT_END;
 }
 
 bool condition_guess(struct tex *tex, struct token token)

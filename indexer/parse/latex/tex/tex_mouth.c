@@ -63,7 +63,10 @@ static void name(struct tex *tex, struct input *input, struct slice text,
            category(tex, character(text, input->at, &step)) == CAT_LETTER)
         input->at += step;
     struct slice found = {text.data + begin, input->at - begin};
-    if (c == '\n')
+    char sign = (char)c;
+    if (found.size == 3 && c < 0x80 && cat != CAT_LETTER) /* \^^I */
+        found = (struct slice){&sign, 1};
+    else if (c == '\n')
         found = (struct slice){" ", 1};
     input->state =
         cat == CAT_LETTER || cat == CAT_SPACE ? MOUTH_SKIP : MOUTH_MIDDLE;
