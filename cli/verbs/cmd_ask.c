@@ -208,10 +208,14 @@ static const char *why_none(const struct cli *cli, const cJSON *result)
 {
     if (only_written(&cli->options) && json_get_text(result, "declined", NULL))
         return "The model has written nothing.";
-    if (json_get_int(result, "unquoted", 0))
-        return "What answers this cannot be quoted: the files have changed "
-               "or are gone since they were indexed (lectern update).";
-    return "Nothing in the manuals answers this.";
+    if (!json_get_int(result, "unquoted", 0))
+        return "Nothing in the manuals answers this.";
+    if (json_get_bool(result, "fresh", false))
+        return "What answers this cannot be quoted: its words do not stand "
+               "so in the files, as where macros write them (lectern search "
+               "finds it, lectern get shows it as it was read).";
+    return "What answers this cannot be quoted: the files have changed "
+           "or are gone since they were indexed (lectern update).";
 }
 
 static void print_answer(struct cli *cli, const cJSON *result,

@@ -46,6 +46,20 @@ The ostrich runs.
 
 
 @test
+def what_macros_alone_wrote_is_said_not_to_be_quotable():
+    with house() as h:
+        main = h.write("m/main.tex", "\\documentclass{article}\n\\newcommand{\\hours}{The sluice takes nine hours to open.}\n\\begin{document}\n"
+                                     "\\section{Sluice}\n\\hours\n\\end{document}\n")
+        h.run("add", os.path.join(h.path, "m"), "--wait")
+        question = "how many hours does the sluice take to open"
+        said = h.run("ask", question, code=1).stderr
+        check("do not stand so in the files" in said and "changed" not in said, said)
+        os.remove(main)
+        said = h.run("ask", question, code=1).stderr
+        check("have changed or are gone" in said, said)
+
+
+@test
 def what_is_cited_of_an_included_file_is_opened_there():
     with house() as h:
         h.write("m/main.tex", "\\documentclass{article}\n\\begin{document}\n\\section{Setup}\nFirst of all, level it.\n\n"
