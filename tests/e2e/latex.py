@@ -46,6 +46,17 @@ The ostrich runs.
 
 
 @test
+def a_word_of_a_missing_class_is_quoted_by_its_name():
+    with house() as h:
+        h.write("m/main.tex", "\\documentclass{ourhouse}\n\\begin{document}\n\\section{Faults}\nThe detection of \\DAQ{} faults needs a "
+                              "spare \\ADC, which is \\emph{not} delivered.\n\\end{document}\n")
+        h.run("add", os.path.join(h.path, "m"), "--wait")
+        cited = h.json("ask", "what does the detection of DAQ faults need")["citations"][0]
+        check(cited["quote"] == "The detection of DAQ faults needs a spare ADC, which is not delivered." and
+              cited["status"] == "verified", cited)
+
+
+@test
 def what_macros_alone_wrote_is_said_not_to_be_quotable():
     with house() as h:
         main = h.write("m/main.tex", "\\documentclass{article}\n\\newcommand{\\hours}{The sluice takes nine hours to open.}\n\\begin{document}\n"

@@ -318,30 +318,6 @@ struct group *document_environment(struct document *d)
 
 /* ---- Reading ---- */
 
-/* Does nothing stand between them in the file?  What macros made is next to anything. */
-static bool is_adjacent(struct token token, struct token next)
-{
-    return next.flags & TOKEN_MADE || next.from == token.to;
-}
-
-/* The star of \name*{..}, which says of a command that is not known which of two is
- * meant.  Returns the last token that was taken. */
-static struct token skip_star(struct tex *tex, struct token name)
-{
-    struct token star = tex_next(tex);
-    if (!token_is(star, CAT_OTHER, '*') || !is_adjacent(name, star)) {
-        tex_unread(tex, star);
-        return name;
-    }
-    struct token next = tex_next(tex);
-    bool before = next.cat == CAT_BEGIN || token_is(next, CAT_OTHER, '[');
-    tex_unread(tex, next);
-    if (before && is_adjacent(star, next))
-        return star;
-    tex_unread(tex, star);
-    return name;
-}
-
 static void end_brace(struct document *d, struct token token)
 {
     int kind = d->group_count ? d->groups[d->group_count - 1].kind : -1;
@@ -374,17 +350,10 @@ static void run(struct document *d, struct token token)
     case MEANING_COUNT:
     case MEANING_DIMENSION:
     case MEANING_TOKENS: register_assign(tex, token); break;
-    default: /* not known: what stands in its braces is text, options are not */
+    default:
         d->last = 0;
-        if (expl_run(d, token) || condition_guess(tex, token))
-            break;
-        token = skip_star(tex, token);
-        struct token next = tex_next(tex);
-        bool option = token_is(next, CAT_OTHER, '[') &&
-                      !(next.flags & TOKEN_MADE) && next.from == token.to;
-        tex_unread(tex, next);
-        if (option)
-            tex_skip_before(tex, "o");
+        if (!expl_run(d, token) && !condition_guess(tex, token))
+            unknown_run(d, token);
     }
 }
 

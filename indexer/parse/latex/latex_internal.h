@@ -302,6 +302,9 @@ struct flow *document_open_flow(struct document *d, int kind,
 struct group *document_environment(struct document *d);
 /* Reads all there is. */
 void document_read(struct document *d);
+/* A command that is not known (latex_unknown.c): what stands in its braces is text, its
+ * options are not; where it is written as a word is, its name stands for it. */
+void unknown_run(struct document *d, struct token token);
 
 /* ---- The commands of each part ---- */
 

@@ -31,6 +31,25 @@ static void test_names_like_conditionals(void **state)
            "paragraph: valid iff true");
 }
 
+/* A command of a class that is not here, where it is written as a word is. */
+static void test_unknown_words(void **state)
+{
+    (void)state;
+    expect("Detection of \\DAQ{} faults by the \\pump, the \\Valve.\n\n"
+           "\\product{} shall (\\eg) start.",
+           "paragraph: Detection of DAQ faults by the pump, the Valve. | "
+           "paragraph: product shall (eg) start.");
+    expect("Of the \\SRD and \\SRD\\ (the \\SRD).",
+           "paragraph: Of the SRD and SRD (the SRD).");
+    expect("\\section{\\DAQ{} in a \\pump: how}x",
+           "# DAQ in a pump: how | paragraph: x");
+    /* What may set something, or what LaTeX has itself. */
+    expect("a \\unknown b \\mbox{} c\\unknown. d \\other[o]. \\centering{} e "
+           "\\layout{x} \\more1\n\n\\frontpages{}\n\\Start{} Then",
+           "paragraph: a b c. d . e x 1 | paragraph: Then");
+    expect("\\def\\a{of \\made{} x}\\a", "paragraph: of x");
+}
+
 /* An environment that nobody declared, as where a makefile puts a preamble before
  * the file, is code if TeX could not set it as text; then it is all along. */
 static void test_unknown_code(void **state)
@@ -199,6 +218,7 @@ static void test_fragment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown_words),
         cmocka_unit_test(test_unknown_code),
         cmocka_unit_test(test_names_like_conditionals),
         cmocka_unit_test(test_lone_dollar),

@@ -1,0 +1,135 @@
+/* Commands that nothing which is at hand defines: of a class or package that is not here,
+ * or of LaTeX's own that set no text. */
+#include <ctype.h>
+#include <string.h>
+
+#include "indexer/parse/latex/latex_internal.h"
+
+/* Does nothing stand between them in the file?  What macros made is next to anything. */
+static bool is_adjacent(struct token token, struct token next)
+{
+    return next.flags & TOKEN_MADE || next.from == token.to;
+}
+
+/* The star of \name*{..}, which says which of two is meant.  Returns the last token
+ * that was taken. */
+static struct token skip_star(struct tex *tex, struct token name)
+{
+    struct token star = tex_next(tex);
+    if (!token_is(star, CAT_OTHER, '*') || !is_adjacent(name, star)) {
+        tex_unread(tex, star);
+        return name;
+    }
+    struct token next = tex_next(tex);
+    bool before = next.cat == CAT_BEGIN || token_is(next, CAT_OTHER, '[');
+    tex_unread(tex, next);
+    if (before && is_adjacent(star, next))
+        return star;
+    tex_unread(tex, star);
+    return name;
+}
+
+/* ---- Words ---- */
+
+/* LaTeX's own that may stand in a sentence and are no word of it. */
+static bool sets_nothing(struct slice name)
+{
+    static const char *const names[] = {"allowbreak",     "bigskip",
+                                        "break",          "centering",
+                                        "clearpage",      "cleardoublepage",
+                                        "dotfill",        "egroup",
+                                        "enspace",        "filbreak",
+                                        "frenchspacing",  "fussy",
+                                        "goodbreak",      "hfil",
+                                        "hfill",          "hfilneg",
+                                        "hrulefill",      "hss",
+                                        "ignorespaces",   "indent",
+                                        "leavevmode",     "linebreak",
+                                        "makeatletter",   "makeatother",
+                                        "mathstrut",      "mbox",
+                                        "medskip",        "negthinspace",
+                                        "newline",        "newpage",
+                                        "nobreak",        "noindent",
+                                        "nolinebreak",    "nonfrenchspacing",
+                                        "nopagebreak",    "null",
+                                        "pagebreak",      "par",
+                                        "phantomsection", "protect",
+                                        "raggedleft",     "raggedright",
+                                        "relax",          "samepage",
+                                        "selectfont",     "sloppy",
+                                        "smallskip",      "strut",
+                                        "thepage",        "thinspace",
+                                        "unskip",         "vfil",
+                                        "vfill"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (slice_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool is_one_of(char c, const char *signs)
+{
+    return c && strchr(signs, c);
+}
+
+static bool is_acronym(struct slice name)
+{
+    for (size_t i = 0; i < name.size; i++)
+        if (!isupper((unsigned char)name.data[i]))
+            return false;
+    return true;
+}
+
+/* How a command may stand as a word does in a sentence. */
+enum word_use {
+    NO_WORD,
+    IS_WORD,
+    AND_SPACE /* "the \DM is": its class would put one (xspace) */
+};
+
+/* "of \DM{} is", "by the \DM.": what its class would make of it is not told, but its
+ * name says more than nothing. */
+static enum word_use word_use(const struct document *d, struct token token)
+{
+    const struct tex *tex = &d->tex;
+    struct slice text = tex->files[token.file].transcoded.text;
+    struct slice name = tex->symbols[token.value].name;
+    size_t to = token.from + 1 + name.size;
+    if (token.flags & TOKEN_MADE || d->in.silent || d->in.math ||
+        name.size < 2 || !token.from || to + 1 >= text.size ||
+        sets_nothing(name) ||
+        !is_one_of(text.data[token.from - 1], " ~({-/\"'`\n"))
+        return NO_WORD;
+    bool open = d->flows[d->flow_count - 1].writer.open;
+    const char *next = text.data + to;
+    if (next[0] == '{' && next[1] == '}') /* they end the name */
+        return open || (to + 3 < text.size && next[2] == ' ' &&
+                        islower((unsigned char)next[3]))
+                   ? IS_WORD
+                   : NO_WORD;
+    if (!open)
+        return NO_WORD;
+    if (next[0] == ' ' && islower((unsigned char)next[1]) && is_acronym(name))
+        return AND_SPACE;
+    bool ends = is_one_of(next[0], ".,;:?)") && is_one_of(next[1], " \n)}.,;:");
+    return ends || (next[0] == '\\' && next[1] == ' ') ? IS_WORD : NO_WORD;
+}
+
+void unknown_run(struct document *d, struct token token)
+{
+    struct tex *tex = &d->tex;
+    struct token name = skip_star(tex, token);
+    struct token next = tex_next(tex);
+    bool option = token_is(next, CAT_OTHER, '[') &&
+                  !(next.flags & TOKEN_MADE) && next.from == name.to;
+    tex_unread(tex, next);
+    if (option)
+        tex_skip_before(tex, "o");
+    if (option || name.cat != CAT_NAME)
+        return;
+    enum word_use use = word_use(d, token);
+    if (use != NO_WORD)
+        document_put(d, token, tex->symbols[token.value].name);
+    if (use == AND_SPACE)
+        document_space(d);
+}
