@@ -83,6 +83,8 @@ struct query_term {
     double trust;    /* 0..1: that `term` is meant; 1: as it is written */
     double share;    /* 0..1: 1: of the question; less: of one before it */
     bool whole;      /* an identifier, or a name in one */
+    bool formed;     /* a whole of whose form one of the first is called:
+                        name_is_of_form */
     bool own;        /* such a whole: own_values.h */
     bool capitals;   /* written in capitals */
     bool manual;     /* names one of the manuals asked, and only that */

@@ -6,7 +6,11 @@
 
 #include "base/text.h"
 
-enum { MIN_STEM = 3 }; /* bytes before the ending of a plural */
+enum {
+    MIN_STEM = 3,   /* bytes before the ending of a plural */
+    MAX_PLACES = 3, /* of a form */
+    MIN_LITERAL = 4 /* letters and digits around them */
+};
 
 /* White space folded, without "()" at the end. */
 static void fold(struct buf *out, struct slice text, bool lower)
@@ -287,6 +291,68 @@ static bool may_be_called(struct slice asked, struct slice text, bool entry)
             memchr(text.data, '[', text.size));
 }
 
+/* ---- Forms ---- */
+
+static size_t find_sign(struct slice text, char sign)
+{
+    const char *at = memchr(text.data, sign, text.size);
+    return at ? (size_t)(at - text.data) : text.size;
+}
+
+/* What may stand in the place of "<LANG>". */
+static bool may_fill(char c)
+{
+    return isalnum((unsigned char)c) || (c && strchr("_+-.#", c));
+}
+
+/* Is it what the form says, with something for each of its places? */
+static bool fits(struct slice asked, struct slice form, int places)
+{
+    size_t literal = find_sign(form, '<');
+    if (literal == form.size)
+        return slice_equal(asked, form);
+    struct slice place = behind(form, literal);
+    size_t size = find_sign(place, '>');
+    if (size == place.size || places == MAX_PLACES || asked.size < literal ||
+        memcmp(asked.data, form.data, literal) != 0)
+        return false;
+    for (size_t end = literal; end < asked.size && may_fill(asked.data[end]);
+         end++)
+        if (fits(behind(asked, end + 1), behind(place, size + 1), places + 1))
+            return true;
+    return false;
+}
+
+/* "CMAKE_CXX_FLAGS" is of the form "CMAKE_<LANG>_FLAGS": what stands around the places is
+ * joined with them by "_" and long enough to tell. */
+static bool is_of_form(struct slice asked, struct slice title)
+{
+    size_t letters = 0;
+    bool within = false, joined = false;
+    for (size_t i = 0; i < title.size; i++) {
+        char c = title.data[i];
+        if (c == ' ')
+            return false;
+        within |= c == '<';
+        within &= c != '>';
+        letters += !within && isalnum((unsigned char)c);
+        joined |= c == '_';
+    }
+    return joined && letters >= MIN_LITERAL && !has_sign(asked, " <") &&
+           fits(asked, title, 0);
+}
+
+bool name_is_of_form(struct slice lower, struct slice title)
+{
+    struct buf text = {0};
+    if (!has_sign(title, "<"))
+        return false;
+    fold(&text, title, true);
+    bool is = is_of_form(lower, buf_slice(&text));
+    buf_free(&text);
+    return is;
+}
+
 static enum name_match compare_node(struct slice asked, const struct node *node,
                                     bool lower)
 {
@@ -298,6 +364,8 @@ static enum name_match compare_node(struct slice asked, const struct node *node,
         if (node->entry)
             best = better(best, compare_entry(asked, buf_slice(&text)));
     }
+    if (best == NAME_OTHER && lower && name_is_of_form(asked, node->title))
+        best = NAME_PART;
     for (uint32_t i = 0; i < node->alias_count && best == NAME_OTHER; i++) {
         if (!may_be_called(asked, node->aliases[i], false))
             continue;

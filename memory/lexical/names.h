@@ -8,7 +8,8 @@
 enum name_match {
     NAME_OTHER,
     NAME_PART, /* its last part is: DictReader of csv.DictReader, or it is the
-                  question's last part; or an entry of the manual's index is */
+                  question's last part; or an entry of the manual's index is;
+                  or it is of that form: CMAKE_CXX_FLAGS of CMAKE_<LANG>_FLAGS */
     NAME_WHOLE /* it is, but for its number, signature or what a dash explains;
                   or an anchor of the node is, or the class that it is about */
 };
@@ -27,6 +28,10 @@ void name_free(struct name *name);
  * arguments. */
 enum name_match name_of_node(const struct name *name,
                              const struct node *outlined, bool *ret_same);
+
+/* Is the name, in lower case, of the form that the title is: "cmake_cxx_flags" of
+ * "CMAKE_<LANG>_FLAGS"? */
+bool name_is_of_form(struct slice lower, struct slice title);
 
 /* Is the entry called as the class is that the section above it is about: "HashMap(int)"
  * below "Class HashMap<K,V>" or "HashMap Class Reference"? */

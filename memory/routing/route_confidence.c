@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "memory/lexical/names.h"
 #include "memory/lexical/own_values.h"
 #include "memory/routing/route_internal.h"
 #include "memory/snapshot/content.h"
@@ -32,12 +33,12 @@ static bool is_single_name(const char *term)
     return strchr(term, '_') && !strpbrk(term, "=:/()<>");
 }
 
-/* What says nothing about whether the manuals know the subject: the name of one,
- * numbers, amounts, and what is joined by signs and occurs nowhere as a whole (its words
+/* What says nothing about whether the manuals know the subject: the name of one, a
+ * name that is told of by its form, numbers, amounts, and what is joined by signs and occurs nowhere as a whole (its words
  * speak for it), unless it is a name. */
 static bool is_incidental(const struct query_term *term)
 {
-    if (term->manual)
+    if (term->manual || term->formed)
         return true;
     if (term->whole && !term->nodes)
         return !is_single_name(term->term + 1); /* behind "=" */
@@ -143,6 +144,25 @@ static bool is_evidence(const struct routing *routing,
            !is_acronym(routing, scope->view, node, &query->terms[subject]);
 }
 
+/* ---- Forms ---- */
+
+/* What stands nowhere as a whole is known if one of the first is called by its form. */
+static void note_forms(struct routing *routing, const struct fused *fused,
+                       size_t count)
+{
+    struct query *query = &routing->query;
+    for (size_t t = 0; t < query->count; t++) {
+        struct query_term *term = &query->terms[t];
+        term->formed = false;
+        for (size_t i = 0; i < count && i < FIRST && !term->nodes; i++)
+            term->formed |=
+                term->whole &&
+                name_is_of_form(
+                    slice_of(term->word + 1),
+                    fused_node(routing, &fused[i])->title); /* behind "=" */
+    }
+}
+
 /* ---- Features ---- */
 
 static void raise(double *feature, double value)
@@ -233,6 +253,7 @@ void give_confidence(struct routing *routing, const struct fused *fused,
 {
     struct route_result *result = routing->result;
     double *features = result->features;
+    note_forms(routing, fused, count);
     double most = lexical_bound(describe_question(&routing->query, features));
     features[CONFIDENCE_MARGIN] =
         count > FIRST ? (fused[0].score - fused[FIRST].score) / fused[0].score
@@ -249,6 +270,7 @@ void raise_confidence(struct routing *routing, const struct fused *fused,
 {
     struct route_result *result = routing->result;
     double held = 0;
+    note_forms(routing, fused, count);
     for (size_t i = 0; i < count && i < FIRST; i++) {
         double share = share_held(routing, &fused[i]);
         held = share > held ? share : held;

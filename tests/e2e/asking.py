@@ -83,6 +83,19 @@ def a_class_comes_before_its_constructors():
 
 
 @test
+def a_name_is_found_by_its_form():
+    sections = "".join(f"<h2>{name}</h2><p>{text}</p>" for name, text in (
+        ("PUMP_SPEED", "How fast a pump turns."), ("PUMP_&lt;SIDE&gt;_SPEED_LIMIT", "What one end of it may reach."),
+        ("PUMP_LIMIT", "PUMP_LEFT is a pump's name; speed and limit of a pump are its own. Speed, limit, speed of a pump.")))
+    with house() as h:
+        h.write("m/a.html", page("Variables", sections))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for question in ("PUMP_LEFT_SPEED_LIMIT", "what is PUMP_LEFT_SPEED_LIMIT for"):
+            found = h.json("search", question)
+            check(found["results"][0]["path"][-1] == "PUMP_<SIDE>_SPEED_LIMIT" and found["confidence"] > 0.24, found)
+
+
+@test
 def a_name_with_capitals_is_asked_for_as_it_is_written():
     fields = "".join(f"<h3>pattern</h3><p>The pattern of seal {n}, one of many that a pattern may be.</p>" for n in range(2))
     with house() as h:
