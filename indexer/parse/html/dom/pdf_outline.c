@@ -160,10 +160,11 @@ static void hide(const xmlNode *element)
 
 /* ---- What a printer has at the edges of each page ---- */
 
-/* A line there, and what it reads but for digits. */
+/* A line there, on which page, and what it reads but for digits. */
 struct edge {
     const xmlNode *line;
     struct slice text;
+    size_t page;
 };
 
 struct edges {
@@ -183,6 +184,8 @@ static void add_edge(struct edges *edges, struct pdf *pdf, const xmlNode *line)
     if (!line || dom_tag(line) != GUMBO_TAG_P || dom_element(line)->heading)
         return;
     struct slice words = words_of(pdf, line);
+    if (!words.size)
+        return;
     char *text = arena_alloc(&pdf->dom->arena, words.size + 1);
     size_t size = 0;
     for (size_t i = 0; i < words.size; i++)
@@ -190,7 +193,8 @@ static void add_edge(struct edges *edges, struct pdf *pdf, const xmlNode *line)
             words.data[i] != ' ')
             text[size++] = words.data[i];
     MEM_RESERVE(edges->lines, &edges->capacity, edges->count + 1);
-    edges->lines[edges->count++] = (struct edge){line, {text, size}};
+    edges->lines[edges->count++] =
+        (struct edge){line, {text, size}, edges->pages};
 }
 
 /* The first two lines and the last. */
@@ -206,6 +210,20 @@ static void read_edges(struct edges *edges, struct pdf *pdf, const xmlNode *box)
         add_edge(edges, pdf, last);
 }
 
+/* How many pages have a line there that reads so. */
+static size_t pages_with(const struct edges *edges, struct slice text)
+{
+    size_t pages = 0, last = 0;
+    for (size_t i = 0; i < edges->count; i++) {
+        const struct edge *edge = &edges->lines[i];
+        if (edge->page == last || !slice_equal(edge->text, text))
+            continue;
+        last = edge->page;
+        pages++;
+    }
+    return pages;
+}
+
 /* On more than half of the pages. */
 static void hide_edges(struct pdf *pdf, const xmlNode *body)
 {
@@ -215,13 +233,9 @@ static void hide_edges(struct pdf *pdf, const xmlNode *body)
         if (dom_is_element(at) && is_printed_page(at) &&
             edges.count < MAX_EDGES)
             read_edges(&edges, pdf, at);
-    for (size_t i = 0; edges.pages >= MIN_PAGES && i < edges.count; i++) {
-        size_t same = 0;
-        for (size_t k = 0; k < edges.count; k++)
-            same += slice_equal(edges.lines[i].text, edges.lines[k].text);
-        if (2 * same > edges.pages)
+    for (size_t i = 0; edges.pages >= MIN_PAGES && i < edges.count; i++)
+        if (2 * pages_with(&edges, edges.lines[i].text) > edges.pages)
             hide(edges.lines[i].line);
-    }
     free(edges.lines);
 }
 
