@@ -313,6 +313,11 @@ static void test_help_programs(void **state)
     assert_true(slice_is(tree->page.up, "parts.html"));
     assert_true(slice_is(tree->page.next, "b.html"));
     tree_free(tree);
+    /* A button of Bootstrap's elsewhere is none of those. */
+    tree = parse("<h1>A</h1><a class=btn href=b.html><i class=bi-chevron-right>"
+                 "</i> Read on</a>");
+    assert_int_equal(tree->page.next.size, 0);
+    tree_free(tree);
     tree = parse(manual);
     assert_true(slice_is(tree->page.up, "use.html"));
     assert_true(slice_is(tree->page.next, "c.html"));
