@@ -436,6 +436,15 @@ static void test_pdf_outline(void **state)
            "<li><a href=p.html#3>Pumps</a></ul>",
            "# Outline\nparagraph: Pumps\nparagraph: a\n"
            "list: - Pumps\n");
+    expect("<a name=1></a><p>They pump.<a name=2></a><p>a<a name=outline></a>"
+           "<h1>Outline</h1><ul><li><a href=p.html#1>Pumps</a></ul>",
+           "# Outline\nparagraph: They pump.\nparagraph: a\n"
+           "list: - Pumps\n");
+    /* One that is written by hand leads to no printed pages. */
+    expect("<h1>A</h1><p>Pumps<p>a<a name=outline></a><h1>Outline</h1><ul><li>"
+           "<a href=#p>Pumps</a> are first</ul>",
+           "# \n## A\nparagraph: Pumps\nparagraph: a\n## Outline\n"
+           "list: - Pumps are first\n");
 }
 
 int main(void)

@@ -24,6 +24,7 @@ struct pdf {
     struct item *items; /* [count], as they are printed */
     size_t count, capacity;
     size_t next;   /* the first that was not found yet */
+    bool found;    /* one was */
     uint32_t page; /* that is being read */
     struct buf raw, folded;
 };
@@ -74,20 +75,28 @@ static int level_in(const xmlNode *link, const xmlNode *list)
     return level < MAX_LEVEL ? level : MAX_LEVEL;
 }
 
+/* The number of the printed page; 0: it leads to none. */
+static uint32_t page_of(const char *name)
+{
+    bool number = name && *name && !name[strspn(name, "0123456789")];
+    return number ? (uint32_t)strtoul(name, NULL, 10) : 0;
+}
+
 static void read_items(struct pdf *pdf, const xmlNode *list)
 {
     for (const xmlNode *at = dom_next(list, list, false);
          at && pdf->count < MAX_ITEMS; at = dom_next(at, list, false)) {
         const char *url =
             dom_tag(at) == GUMBO_TAG_A ? dom_attribute(at, "href") : NULL;
-        const char *page = url ? strrchr(url, '#') : NULL;
+        const char *fragment = url ? strrchr(url, '#') : NULL;
+        uint32_t page = fragment ? page_of(fragment + 1) : 0;
         struct slice title = page ? words_of(pdf, at) : slice_of("");
         if (!title.size)
             continue;
         MEM_RESERVE(pdf->items, &pdf->capacity, pdf->count + 1);
         pdf->items[pdf->count++] = (struct item){
             {arena_copy(&pdf->dom->arena, title.data, title.size), title.size},
-            (uint32_t)strtoul(page + 1, NULL, 10),
+            page,
             level_in(at, list)};
     }
 }
@@ -131,6 +140,7 @@ static void mark_line(struct pdf *pdf, const xmlNode *line)
             continue;
         ((struct dom_element *)line->_private)->heading = pdf->items[i].level;
         pdf->next = i + 1;
+        pdf->found = true;
         return;
     }
 }
@@ -145,10 +155,10 @@ static bool is_line(const xmlNode *element, const xmlNode *body)
 
 static void read_page(struct pdf *pdf, const xmlNode *anchor)
 {
-    const char *name = dom_attribute(anchor, "name");
-    if (!name || !*name || name[strspn(name, "0123456789")])
+    uint32_t page = page_of(dom_attribute(anchor, "name"));
+    if (!page)
         return;
-    pdf->page = (uint32_t)strtoul(name, NULL, 10);
+    pdf->page = page;
     while (pdf->next < pdf->count && pdf->items[pdf->next].page < pdf->page)
         pdf->next++;
 }
@@ -257,7 +267,7 @@ void pdf_outline_mark(struct dom *dom)
             mark_line(&pdf, at);
     }
     hide_edges(&pdf, body);
-    if (pdf.next) {
+    if (pdf.found) {
         hide(dom_element_before(list));
         hide(list);
     }
