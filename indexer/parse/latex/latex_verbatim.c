@@ -570,8 +570,9 @@ bool verbatim_takes(struct document *d, struct slice name, struct token call)
     bool stays = is_no_text(text) && !has_command(d, text);
     if (!stays && !holds_preamble(d, text))
         return false;
+    uint32_t symbol = tex_symbol(&d->tex, name);
     if (stays)
-        d->tex.symbols[tex_symbol(&d->tex, name)].environment = &unknown;
+        d->tex.symbols[symbol].environment = &unknown;
     take_unknown(d, name, text, call);
     return true;
 }

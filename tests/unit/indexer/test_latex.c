@@ -224,6 +224,18 @@ static void test_own_floats(void **state)
            "code: {1}\nx_1 \\y");
 }
 
+/* So many that the list of names moves where they are added. */
+static void test_many_floats(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    for (int i = 0; i < 5000; i++)
+        buf_printf(&text, "\\newfloat{kind%d}{t}{x}", i);
+    buf_put_text(&text, "\\begin{kind4999*}x\\caption{A}\\end{kind4999*}");
+    expect(text.data, "paragraph: x | figure: Kind4999 1: A");
+    buf_free(&text);
+}
+
 /* Lines with tab stops. */
 static void test_tabbing(void **state)
 {
@@ -726,6 +738,7 @@ int main(void)
         cmocka_unit_test(test_own_headings),
         cmocka_unit_test(test_own_levels),
         cmocka_unit_test(test_own_floats),
+        cmocka_unit_test(test_many_floats),
         cmocka_unit_test(test_tabbing),
         cmocka_unit_test(test_bytefield),
         cmocka_unit_test(test_obeyed_spaces),
