@@ -511,15 +511,19 @@ static bool is_no_text(struct slice text)
     bool math = false, sign = false;
     for (size_t at = 0; at < text.size && !sign; at++) {
         char c = text.data[at];
-        bool ends = c == '\n' && at + 1 < text.size && text.data[at + 1] == c;
+        char next = at + 1 < text.size ? text.data[at + 1] : '\0';
         if (c == '\\') {
+            math = next == '(' || next == '[' ||
+                   (math && next != ')' && next != ']');
             at++;
         } else if (c == '%') {
             const char *end = memchr(text.data + at, '\n', text.size - at);
             at = end ? (size_t)(end - text.data) - 1 : text.size;
         } else if (c == '$') {
             math = !math;
+            at += next == '$';
         } else {
+            bool ends = c == '\n' && next == '\n';
             sign = math ? ends : c == '#' || c == '_' || c == '^';
         }
     }

@@ -51,6 +51,11 @@ static void test_unknown_code(void **state)
            "\\figref{a_b}.\\end{remark}"
            "\\begin{claim}\\emph{Of} x_1.\\end{claim}",
            "paragraph: Of $a_1$ and $b$. | paragraph: See a_b.Of x_1.");
+    expect(
+        "\\begin{remark}Of $$E_0$$ it.\\end{remark}\\begin{claim}Of \\(a_1\\) "
+        "and \\[b^2\\] c.\\end{claim}",
+        "paragraph: Of | math: E_0 | paragraph: it.Of $a_1$ and | math: b^2 "
+        "| paragraph: c.");
 }
 
 /* A "$" that no other ends is the sign; what follows it is text. */
