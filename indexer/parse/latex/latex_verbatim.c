@@ -408,6 +408,19 @@ static void begin_verbatim(struct document *d,
         document_close_to(d, around);
 }
 
+static const struct environment numbered = {
+    "listing", begin_verbatim, NULL, NULL, 1, "oa", 0};
+
+/* moreverb's says which number its first line has, "[2]{1}". */
+static bool is_numbered(struct slice text)
+{
+    const char *option = text.size && text.data[0] == '['
+                             ? memchr(text.data, ']', text.size)
+                             : NULL;
+    size_t at = option ? (size_t)(option - text.data) + 1 : 0;
+    return at < text.size && text.data[at] == '{';
+}
+
 /* Code of moreverb's, or a float around other code. */
 static void begin_listing(struct document *d,
                           const struct environment *environment,
@@ -415,9 +428,11 @@ static void begin_listing(struct document *d,
 {
     static const char caption[] = "\\caption", begin[] = "\\begin{";
     struct slice text = text_to_end(d, slice_of(environment->name));
-    if (text.data &&
-        (memmem(text.data, text.size, caption, sizeof caption - 1) ||
-         memmem(text.data, text.size, begin, sizeof begin - 1)))
+    if (text.data && is_numbered(text))
+        begin_verbatim(d, &numbered, call);
+    else if (text.data &&
+             (memmem(text.data, text.size, caption, sizeof caption - 1) ||
+              memmem(text.data, text.size, begin, sizeof begin - 1)))
         blocks_begin_listing(d, call);
     else
         begin_verbatim(d, environment, call);

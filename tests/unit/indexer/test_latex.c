@@ -220,8 +220,9 @@ static void test_own_floats(void **state)
            "\\end{document}",
            "paragraph: x | figure: Typeset 0.1: One | paragraph: y | figure: "
            "Program 1: Two | figure: Input 1: Three");
-    expect("\\begin{listing}[5]{1}\nx_1 \\y\n\\end{listing}",
-           "code: {1}\nx_1 \\y");
+    expect("\\begin{listing}[5]{1}\nx_1 \\y\n\\begin{a}\n\\caption{b} % c\n"
+           "\\end{listing}",
+           "code: x_1 \\y\n\\begin{a}\n\\caption{b} % c");
 }
 
 /* So many that the list of names moves where they are added. */
