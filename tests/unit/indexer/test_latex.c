@@ -248,6 +248,9 @@ static void test_tabbing(void **state)
     expect("{\\tt\\begin{tabbing}if \\=open:\\\\\\> close\\\\stop"
            "\\end{tabbing}}b",
            "code: if open:\n     close\nstop | paragraph: b");
+    expect("\\begin{tabbing}\n\\verb|%d| \\= decimal\\\\\n\\verb|%x| \\> "
+           "hexadecimal\\\\\n\\end{tabbing}",
+           "table: %d\tdecimal\n%x\thexadecimal");
     /* As books about programming languages wrap it. */
     expect("{\\catcode`\\^^M=13 \\gdef\\lines{\\catcode`\\^^M=13 "
            "\\def^^M{\\\\}}}\\newenvironment{program}{\\tt\\obeyspaces\\lines"
