@@ -86,6 +86,11 @@ static void test_own_citations(void **state)
               "\\end{thebibliography}\\end{document}",
               files,
               "paragraph: As in [1]. | # References | paragraph: [1] Book.");
+    expect_of(
+        "\\documentclass{article}\\usepackage{mycite}\\newcommand{\\citename}"
+        "[1]{\\emph{#1}}\\newcommand\\footcite[1]{ (as #1 has it)}"
+        "\\begin{document}By \\citename{Knuth}\\footcite{he}.\\end{document}",
+        files, "paragraph: By Knuth (as he has it).");
 }
 
 /* There are no pages: the title of what stands on one. */
