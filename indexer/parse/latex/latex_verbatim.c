@@ -443,7 +443,8 @@ bool verbatim_is(struct document *d, struct slice name)
     uint32_t symbol = tex_find_symbol(&d->tex, name);
     const struct environment *found =
         symbol == UINT32_MAX ? NULL : d->tex.symbols[symbol].environment;
-    return found && found->begin == begin_verbatim;
+    return found &&
+           (found->begin == begin_verbatim || found->begin == begin_listing);
 }
 
 /* Does a line of the text begin with the mark? */

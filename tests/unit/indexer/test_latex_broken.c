@@ -70,8 +70,9 @@ static void test_lone_dollar(void **state)
     expect("\\newenvironment{proof}{$\\begin{nd}}{\\end{nd}$}"
            "\\begin{proof}a\\end{proof}b",
            "paragraph: $\\begin{nd}a\\end{proof}b$");
-    expect("a $\\begin{verbatim}b c\n\nd",
-           "paragraph: a $\\begin{verbatim}b c$ | paragraph: d");
+    expect("a $ b\n\\begin{verbatim}\nc%d #e\n\\end{verbatim}\n"
+           "\\begin{listing}\n%f\n\\end{listing}g",
+           "paragraph: a $ b | code: c%d #e | code: %f | paragraph: g");
     expect_report("a $b", "a formula does not end");
 }
 
