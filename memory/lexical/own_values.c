@@ -62,8 +62,10 @@ static bool is_example_host(const char *text)
 
 static bool is_mail(const char *text)
 {
-    const char *at = strchr(text, '@');
-    return at && at > text && host_size(at + 1) > 0;
+    static const char box[] = "abcdefghijklmnopqrstuvwxyz0123456789._+-";
+    size_t size = strspn(text, box);
+    return size && text[size] == '@' && text[size + 1] &&
+           !strchr(".-", text[size + 1]) && host_size(text + size + 1) > 0;
 }
 
 /* ---- Numbers and processes ---- */

@@ -132,6 +132,13 @@ static bool is_doctum_label(const xmlNode *heading)
            classes_has(heading->parent->parent, "details");
 }
 
+/* "No description" */
+static bool is_doctum_blank(const xmlNode *paragraph)
+{
+    return dom_tag(paragraph) == GUMBO_TAG_P &&
+           is_of(paragraph, "no-description", "method-description");
+}
+
 static void doctum(const xmlNode *element, struct rule *rule)
 {
     bool heading = rule->part == PART_HEADING;
@@ -140,6 +147,8 @@ static void doctum(const xmlNode *element, struct rule *rule)
         rule->index |= is_doctum_index(element);
     if (is_doctum_summary(table))
         rules_skip(rule, "contents");
+    else if (is_doctum_blank(element))
+        rules_skip(rule, "label");
     else if (heading && is_doctum_label(element))
         rule->part = PART_BLOCK; /* "Return Value" */
     else if (classes_has(element, "location") &&
@@ -160,7 +169,12 @@ static bool is_dartdoc_top(const xmlNode *header)
 
 static bool is_parameters(const xmlNode *list)
 {
-    return dom_tag(list) == GUMBO_TAG_OL && classes_has(list, "parameter-list");
+    const xmlNode *item =
+        dom_tag(list) == GUMBO_TAG_OL && classes_has(list, "parameter-list")
+            ? dom_element_from(list->children)
+            : NULL;
+    const xmlNode *first = item ? dom_element_from(item->children) : NULL;
+    return first && classes_has(first, "parameter");
 }
 
 static void dartdoc(const xmlNode *element, struct rule *rule)
@@ -241,12 +255,24 @@ static bool is_ford_source(const xmlNode *section)
     const xmlNode *anchor = heading && dom_tag(heading) == GUMBO_TAG_H2
                                 ? dom_element_from(heading->children)
                                 : NULL;
-    return anchor && dom_has_id(anchor, "src") && classes_has(anchor, "anchor");
+    const xmlNode *code = anchor ? dom_element_from(heading->next) : NULL;
+    return code && dom_has_id(anchor, "src") && classes_has(anchor, "anchor") &&
+           (dom_tag(code) == GUMBO_TAG_PRE || dom_find(code, GUMBO_TAG_PRE)) &&
+           !dom_element_from(code->next);
+}
+
+/* "29 statements", the source's file. */
+static bool is_ford_bar(const xmlNode *box)
+{
+    const xmlNode *item = dom_has_id(box, "info-bar") && classes_has(box, "row")
+                              ? dom_find(box, GUMBO_TAG_LI)
+                              : NULL;
+    return item && classes_has(item, "list-inline-item");
 }
 
 static void ford(const xmlNode *element, struct rule *rule)
 {
-    if (dom_has_id(element, "info-bar") && classes_has(element, "row"))
+    if (is_ford_bar(element))
         rules_skip(rule, "header");
     else if (is_ford_contents(element))
         rules_skip(rule, "contents");

@@ -163,7 +163,6 @@ static const struct class_rule classes[] = {
     SKIP("navpath", ON_BOX, "navigation"),
     SKIP("navsetbottom", ON_BOX, "navigation"),
     SKIP("navsettop", ON_BOX, "navigation"),
-    SKIP("no-description", ON_BLOCK, "label"), /* Doctum */
     SKIP("notable-traits", ON_INLINE, "hidden"),
     NOTE("note"),
     SKIP("page-menu", ON_DIV, "navigation"), /* pgBackRest */

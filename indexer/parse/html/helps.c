@@ -36,13 +36,21 @@ static bool is_helpndoc_contents(const xmlNode *list)
            dom_has_id(list->parent, "tab-toc");
 }
 
+static bool is_among_arrows(const xmlNode *link)
+{
+    const xmlNode *box = link->parent;
+    return classes_has(box, "nav-arrows") ||
+           (classes_has(box, "btn-group") && dom_is_element(box->parent) &&
+            classes_has(box->parent, "nav-arrows"));
+}
+
 static bool is_helpndoc_next(const xmlNode *sign)
 {
     const char *file =
         dom_tag(sign) == GUMBO_TAG_IMG ? dom_attribute(sign, "src") : NULL;
     return (file && !strcmp(file, "img/arrow_right.png")) ||
            (classes_has(sign, "bi-chevron-right") &&
-            classes_has(sign->parent, "btn"));
+            is_among_arrows(sign->parent));
 }
 
 /* The manual's name above each page, and the button that opens its contents. */

@@ -799,17 +799,28 @@ static bool leads_to(const xmlNode *link, const char *url)
     return own && !strcmp(own, url);
 }
 
-/* "Index" and "Return to Main Contents" above a line. */
+/* The element behind it, if there is no text between them; or NULL. */
+static const xmlNode *right_behind(const xmlNode *element)
+{
+    const xmlNode *next = element->next;
+    while (next && !dom_is_element(next) && text_is_blank(dom_text(next)->text))
+        next = next->next;
+    return next && dom_is_element(next) ? next : NULL;
+}
+
+/* "Index" and "Return to Main Contents" above a line, below another. */
 static bool is_man2html_link(const xmlNode *link)
 {
-    const xmlNode *next = dom_element_from(link->next);
-    const xmlNode *first = leads_to(link, "#index") ? link
-                           : dom_tag(link) == GUMBO_TAG_A
-                               ? dom_element_before(link)
-                               : NULL;
-    const xmlNode *end =
-        first == link && next ? dom_element_from(next->next) : next;
-    return leads_to(first, "#index") && end && dom_tag(end) == GUMBO_TAG_HR;
+    if (dom_tag(link) != GUMBO_TAG_A)
+        return false;
+    const xmlNode *first =
+        leads_to(link, "#index") ? link : dom_element_before(link);
+    const xmlNode *above = first ? dom_element_before(first) : NULL;
+    const xmlNode *next = first ? right_behind(first) : NULL;
+    const xmlNode *end = next ? right_behind(next) : NULL;
+    return end && dom_tag(end) == GUMBO_TAG_HR && leads_to(first, "#index") &&
+           dom_tag(next) == GUMBO_TAG_A && above &&
+           dom_tag(above) == GUMBO_TAG_BR && right_behind(above) == first;
 }
 
 /* <a name="index"><h2>Index</h2><dl>: of its own headings, without a word. */

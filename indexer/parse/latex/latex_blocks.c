@@ -178,13 +178,12 @@ static void define_float(struct document *d, struct slice name,
     tex_define_text(&d->tex, number.data, text.data);
     buf_printf(&star, "%.*s*", (int)name.size, name.data);
     *environment = listing;
-    d->tex.symbols[tex_symbol(&d->tex, buf_slice(&star))].environment =
-        environment;
+    tex_symbol_at(&d->tex, star.data)->environment = environment;
     buf_clear(&star);
     buf_put_slice(&star, name);
     buf_put_byte(&star, '\0');
     environment->text = document_keep(d, buf_slice(&star)).data;
-    d->tex.symbols[tex_symbol(&d->tex, name)].environment = environment;
+    tex_symbol_at(&d->tex, environment->text)->environment = environment;
     buf_free(&number);
     buf_free(&text);
     buf_free(&star);

@@ -670,10 +670,8 @@ static const struct command ignored[] = {
     {"HUGE", run_large, NULL, 0, NULL},
 };
 
-/* A space of \obeyspaces is one, however wide a document has it set; harvard's
- * \citename stands before another citation. */
+/* A space of \obeyspaces is one, however wide a document has it set. */
 static const struct command firm[] = {
-    {"citename", run_nothing, "om", 0, NULL},
     {"\1 ", run_space, NULL, 0, NULL},
 };
 

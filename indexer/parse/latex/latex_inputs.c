@@ -382,6 +382,7 @@ static struct package_mark *open_mark(struct document *d)
     struct package_mark *mark = &d->marks[d->packages++];
     *mark = (struct package_mark){.groups = d->group_count};
     memcpy(mark->catcodes, d->tex.catcodes, sizeof mark->catcodes);
+    labels_keep_citations(d, true);
     return mark;
 }
 
@@ -396,8 +397,10 @@ static void close_package(struct tex *tex)
     for (unsigned byte = 0; byte < 128; byte++)
         if (is_syntax(byte) && tex->catcodes[byte] != mark.catcodes[byte])
             tex_set_catcode(tex, byte, mark.catcodes[byte], true);
-    if (!d->packages)
-        tex_set_catcode(tex, '@', CAT_OTHER, true);
+    if (d->packages)
+        return;
+    tex_set_catcode(tex, '@', CAT_OTHER, true);
+    labels_keep_citations(d, false);
 }
 
 bool inputs_open_package(struct document *d, struct slice file,

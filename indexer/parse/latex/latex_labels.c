@@ -481,10 +481,19 @@ static const struct command commands[] = {
     {"bibitem", run_bibitem, NULL, 0, NULL},
 };
 
-/* A package of the manual's folder that redefines these would look for what an
- * earlier run of LaTeX has written. */
 static const struct command firm[] = {
     {"-cited-", run_reference, NULL, 'b', NULL},
+};
+
+/* harvard's \citename[short]{name} stands before another citation. */
+static void run_citename(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    (void)call;
+    tex_skip_before(tex, command->before);
+}
+
+static const struct command citations[] = {
     {"cite", run_cite, NULL, 0, NULL},
     {"citep", run_cite, NULL, 0, NULL},
     {"citet", run_cite, NULL, 0, NULL},
@@ -498,12 +507,26 @@ static const struct command firm[] = {
     {"footcite", run_cite, NULL, 0, NULL},
     {"citeasnoun", run_cite, NULL, 0, NULL},
     {"possessivecite", run_cite, NULL, 0, NULL},
+    {"citename", run_citename, "om", 0, NULL},
 };
+
+void labels_keep_citations(struct document *d, bool keep)
+{
+    for (size_t i = 0; i < sizeof citations / sizeof *citations; i++) {
+        struct meaning *meaning =
+            &tex_symbol_at(&d->tex, citations[i].name)->meaning;
+        if (meaning->kind == MEANING_COMMAND &&
+            meaning->command == &citations[i])
+            meaning->firm = keep;
+    }
+}
 
 void labels_add(struct document *d)
 {
     tex_add_commands(&d->tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,
                      true);
+    tex_add_commands(&d->tex, citations, sizeof citations / sizeof *citations,
+                     MEANING_COMMAND, false);
     tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
                      MEANING_COMMAND, false);
 }

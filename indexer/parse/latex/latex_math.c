@@ -212,7 +212,11 @@ static void read_formula(struct document *d, struct formula *f, int end,
                 add(f, token);
                 read_name(d, f, &begun);
                 depth += !takes_picture(d, f, buf_slice(&begun), from);
+                f->broken = end == END_DOLLAR && !(token.flags & TOKEN_MADE) &&
+                            verbatim_is(d, buf_slice(&begun));
                 buf_free(&begun);
+                if (f->broken) /* code stands as it is written */
+                    return;
                 continue;
             }
             if (token.value == tex->end) {
@@ -351,25 +355,6 @@ static void put_display(struct document *d, const struct formula *f,
     buf_free(&text);
 }
 
-/* Does code begin in it that stands as it is written, but for what was read of it? */
-static bool has_code(struct document *d, const struct tokens *list)
-{
-    enum { MAX_NAME = 50 };
-    for (size_t i = 0; i < list->count; i++) {
-        struct buf name = {0};
-        size_t at = i + 2, end = i + 2 + MAX_NAME; /* behind "\begin{" */
-        if (!token_is(list->items[i], CAT_NAME, d->tex.begin))
-            continue;
-        while (at < end && at < list->count && list->items[at].cat != CAT_END)
-            tex_write_token(&d->tex, list->items[at++], &name);
-        bool code = verbatim_is(d, buf_slice(&name));
-        buf_free(&name);
-        if (code)
-            return true;
-    }
-    return false;
-}
-
 /* "$" in a file that no other ends is the sign, as of a shell's prompt; what follows it
  * is text. */
 static void put_dollar(struct document *d, struct formula *f, struct token call)
@@ -390,7 +375,7 @@ static void formula(struct document *d, struct token call, int end,
     if (f.broken)
         tex_report(&d->tex, call, "a formula does not end");
     if (f.broken && end == END_DOLLAR && !(call.flags & TOKEN_MADE) &&
-        d->tex.abandon_count == abandoned && !has_code(d, &f.tokens)) {
+        d->tex.abandon_count == abandoned) {
         put_dollar(d, &f, call);
         return;
     }

@@ -546,8 +546,7 @@ void sections_add(struct document *d)
                      true);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].run == run_section && !commands[i].text)
-            tex->symbols[tex_symbol_of(tex, commands[i].name)].meaning.heading =
-                true;
+            tex_symbol_at(tex, commands[i].name)->meaning.heading = true;
     static const char *const others[] = {
         "figure",  "table",       "equation",   "footnote",  "mpfootnote",
         "page",    "secnumdepth", "tocdepth",   "enumi",     "enumii",

@@ -143,7 +143,9 @@ static bool skip_sample(struct tex *tex)
             tex_push(tex, line);
             return false;
         }
-        tokens_add(&line, token);
+        if (token.cat != CAT_NAME ||
+            !verb_in_formula(document_of(tex), token, &line))
+            tokens_add(&line, token);
     }
 }
 

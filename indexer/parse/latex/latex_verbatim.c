@@ -408,6 +408,19 @@ static void begin_verbatim(struct document *d,
         document_close_to(d, around);
 }
 
+static const struct environment numbered = {
+    "listing", begin_verbatim, NULL, NULL, 1, "oa", 0};
+
+/* moreverb's says which number its first line has, "[2]{1}". */
+static bool is_numbered(struct slice text)
+{
+    const char *option = text.size && text.data[0] == '['
+                             ? memchr(text.data, ']', text.size)
+                             : NULL;
+    size_t at = option ? (size_t)(option - text.data) + 1 : 0;
+    return at < text.size && text.data[at] == '{';
+}
+
 /* Code of moreverb's, or a float around other code. */
 static void begin_listing(struct document *d,
                           const struct environment *environment,
@@ -415,9 +428,11 @@ static void begin_listing(struct document *d,
 {
     static const char caption[] = "\\caption", begin[] = "\\begin{";
     struct slice text = text_to_end(d, slice_of(environment->name));
-    if (text.data &&
-        (memmem(text.data, text.size, caption, sizeof caption - 1) ||
-         memmem(text.data, text.size, begin, sizeof begin - 1)))
+    if (text.data && is_numbered(text))
+        begin_verbatim(d, &numbered, call);
+    else if (text.data &&
+             (memmem(text.data, text.size, caption, sizeof caption - 1) ||
+              memmem(text.data, text.size, begin, sizeof begin - 1)))
         blocks_begin_listing(d, call);
     else
         begin_verbatim(d, environment, call);
@@ -428,7 +443,8 @@ bool verbatim_is(struct document *d, struct slice name)
     uint32_t symbol = tex_find_symbol(&d->tex, name);
     const struct environment *found =
         symbol == UINT32_MAX ? NULL : d->tex.symbols[symbol].environment;
-    return found && found->begin == begin_verbatim;
+    return found &&
+           (found->begin == begin_verbatim || found->begin == begin_listing);
 }
 
 /* Does a line of the text begin with the mark? */
@@ -511,15 +527,19 @@ static bool is_no_text(struct slice text)
     bool math = false, sign = false;
     for (size_t at = 0; at < text.size && !sign; at++) {
         char c = text.data[at];
-        bool ends = c == '\n' && at + 1 < text.size && text.data[at + 1] == c;
+        char next = at + 1 < text.size ? text.data[at + 1] : '\0';
         if (c == '\\') {
+            math = next == '(' || next == '[' ||
+                   (math && next != ')' && next != ']');
             at++;
         } else if (c == '%') {
             const char *end = memchr(text.data + at, '\n', text.size - at);
             at = end ? (size_t)(end - text.data) - 1 : text.size;
         } else if (c == '$') {
             math = !math;
+            at += next == '$';
         } else {
+            bool ends = c == '\n' && next == '\n';
             sign = math ? ends : c == '#' || c == '_' || c == '^';
         }
     }
@@ -570,8 +590,9 @@ bool verbatim_takes(struct document *d, struct slice name, struct token call)
     bool stays = is_no_text(text) && !has_command(d, text);
     if (!stays && !holds_preamble(d, text))
         return false;
+    uint32_t symbol = tex_symbol(&d->tex, name);
     if (stays)
-        d->tex.symbols[tex_symbol(&d->tex, name)].environment = &unknown;
+        d->tex.symbols[symbol].environment = &unknown;
     take_unknown(d, name, text, call);
     return true;
 }

@@ -204,6 +204,9 @@ static void test_doctum(void **state)
     expect("<h1>A</h1><h2>B</h2><div class=underlined><a href=#method_b>c</a>"
            "</div><div class=tags><h4>D</h4><p>e</div>",
            "# A\n## B\nparagraph: c\n### D\nparagraph: e\n");
+    expect("<h1>A</h1><article class=no-description><p class=no-description>b"
+           "</article>",
+           "# A\nparagraph: b\n");
 }
 
 static void test_dartdoc(void **state)
@@ -213,15 +216,17 @@ static void test_dartdoc(void **state)
         "<header id=title><span id=sidenav-left-toggle>menu</span>works "
         "dark_mode</header><div id=dartdoc-main-content><h1>start method</h1>"
         "<section class=multi-line-signature>start(<ol "
-        "class=parameter-list><li>int at</ol>)</section><p>Starts it."
+        "class=parameter-list><li><span class=parameter>int at</span></ol>)"
+        "</section><p>Starts it."
         "<section class='summary source-code' id=source><h2>Implementation"
         "</h2><pre>void start() {}</pre></section></div><div "
         "id=dartdoc-sidebar-left><h5>Pump class</h5></div>",
         "# start method {dartdoc-main-content}\nparagraph: start(int at)\n"
         "paragraph: Starts it.\n");
     expect("<header id=title><span>a</span></header><h1>B</h1><section "
-           "class=source-code><pre>c</pre></section><ol><li>d</ol>",
-           "# B\nparagraph: a\ncode: c\nlist: 1. d\n");
+           "class=source-code><pre>c</pre></section><ol class=parameter-list>"
+           "<li>d<li>e</ol>",
+           "# B\nparagraph: a\ncode: c\nlist: 1. d\\n2. e\n");
 }
 
 static void test_nim(void **state)
@@ -254,7 +259,8 @@ static void test_ford(void **state)
     (void)state;
     expect(
         "<h1>start <small>Subroutine</small></h1><div class=row id=info-bar>"
-        "29 statements</div><div id=sidebar><h3>Contents</h3><div class=card>"
+        "<ul><li class=list-inline-item>29 statements</ul></div><div "
+        "id=sidebar><h3>Contents</h3><div class=card>"
         "<h3>Source Code</h3></div></div><div><h2>subroutine start(at)</h2>"
         "<p>Starts it.<h3>Arguments</h3><table class='table varlist'><tr><td>"
         "integer<td>at</table><section><h2><span class=anchor id=src></span>"
@@ -264,6 +270,9 @@ static void test_ford(void **state)
     expect("<h1>A</h1><div id=sidebar><h3>B</h3><p>c</div><section><h2><span "
            "class=anchor></span>D</h2><pre>e</pre></section>",
            "# A\n## B {sidebar}\nparagraph: c\n## D\ncode: e\n");
+    expect("<h1>A</h1><div class=row id=info-bar><p>b</div><section><h2><a "
+           "class=anchor id=src></a>src</h2><p>c<pre>d</pre></section>",
+           "# A\nparagraph: b\n## src {src}\nparagraph: c\ncode: d\n");
 }
 
 int main(void)

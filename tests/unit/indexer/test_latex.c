@@ -86,6 +86,11 @@ static void test_own_citations(void **state)
               "\\end{thebibliography}\\end{document}",
               files,
               "paragraph: As in [1]. | # References | paragraph: [1] Book.");
+    expect_of(
+        "\\documentclass{article}\\usepackage{mycite}\\newcommand{\\citename}"
+        "[1]{\\emph{#1}}\\newcommand\\footcite[1]{ (as #1 has it)}"
+        "\\begin{document}By \\citename{Knuth}\\footcite{he}.\\end{document}",
+        files, "paragraph: By Knuth (as he has it).");
 }
 
 /* There are no pages: the title of what stands on one. */
@@ -220,8 +225,21 @@ static void test_own_floats(void **state)
            "\\end{document}",
            "paragraph: x | figure: Typeset 0.1: One | paragraph: y | figure: "
            "Program 1: Two | figure: Input 1: Three");
-    expect("\\begin{listing}[5]{1}\nx_1 \\y\n\\end{listing}",
-           "code: {1}\nx_1 \\y");
+    expect("\\begin{listing}[5]{1}\nx_1 \\y\n\\begin{a}\n\\caption{b} % c\n"
+           "\\end{listing}",
+           "code: x_1 \\y\n\\begin{a}\n\\caption{b} % c");
+}
+
+/* So many that the list of names moves where they are added. */
+static void test_many_floats(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    for (int i = 0; i < 5000; i++)
+        buf_printf(&text, "\\newfloat{kind%d}{t}{x}", i);
+    buf_put_text(&text, "\\begin{kind4999*}x\\caption{A}\\end{kind4999*}");
+    expect(text.data, "paragraph: x | figure: Kind4999 1: A");
+    buf_free(&text);
 }
 
 /* Lines with tab stops. */
@@ -235,6 +253,9 @@ static void test_tabbing(void **state)
     expect("{\\tt\\begin{tabbing}if \\=open:\\\\\\> close\\\\stop"
            "\\end{tabbing}}b",
            "code: if open:\n     close\nstop | paragraph: b");
+    expect("\\begin{tabbing}\n\\verb|%d| \\= decimal\\\\\n\\verb|%x| \\> "
+           "hexadecimal\\\\\n\\end{tabbing}",
+           "table: %d\tdecimal\n%x\thexadecimal");
     /* As books about programming languages wrap it. */
     expect("{\\catcode`\\^^M=13 \\gdef\\lines{\\catcode`\\^^M=13 "
            "\\def^^M{\\\\}}}\\newenvironment{program}{\\tt\\obeyspaces\\lines"
@@ -726,6 +747,7 @@ int main(void)
         cmocka_unit_test(test_own_headings),
         cmocka_unit_test(test_own_levels),
         cmocka_unit_test(test_own_floats),
+        cmocka_unit_test(test_many_floats),
         cmocka_unit_test(test_tabbing),
         cmocka_unit_test(test_bytefield),
         cmocka_unit_test(test_obeyed_spaces),

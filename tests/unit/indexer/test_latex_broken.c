@@ -70,6 +70,11 @@ static void test_unknown_code(void **state)
            "\\figref{a_b}.\\end{remark}"
            "\\begin{claim}\\emph{Of} x_1.\\end{claim}",
            "paragraph: Of $a_1$ and $b$. | paragraph: See a_b.Of x_1.");
+    expect(
+        "\\begin{remark}Of $$E_0$$ it.\\end{remark}\\begin{claim}Of \\(a_1\\) "
+        "and \\[b^2\\] c.\\end{claim}",
+        "paragraph: Of | math: E_0 | paragraph: it.Of $a_1$ and | math: b^2 "
+        "| paragraph: c.");
 }
 
 /* A "$" that no other ends is the sign; what follows it is text. */
@@ -84,8 +89,9 @@ static void test_lone_dollar(void **state)
     expect("\\newenvironment{proof}{$\\begin{nd}}{\\end{nd}$}"
            "\\begin{proof}a\\end{proof}b",
            "paragraph: $\\begin{nd}a\\end{proof}b$");
-    expect("a $\\begin{verbatim}b c\n\nd",
-           "paragraph: a $\\begin{verbatim}b c$ | paragraph: d");
+    expect("a $ b\n\\begin{verbatim}\nc%d #e\n\\end{verbatim}\n"
+           "\\begin{listing}\n%f\n\\end{listing}g",
+           "paragraph: a $ b | code: c%d #e | code: %f | paragraph: g");
     expect_report("a $b", "a formula does not end");
 }
 

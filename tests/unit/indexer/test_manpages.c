@@ -102,6 +102,9 @@ static void test_other_makers(void **state)
            "</a></ul><h1 id=NAME>NAME</h1><p>tool<h1 id=USE>USE</h1><p>a",
            "# \n## NAME {NAME}\nparagraph: tool\n"
            "## USE {USE}\nparagraph: a\n");
+    expect("<h1>A</h1>b<br><a href=#index>c</a>, or <a href=d.html>d</a> for "
+           "more.<hr>e",
+           "# A\nparagraph: b\nparagraph: c, or d for more.\nparagraph: e\n");
     expect("<h1>A</h1><a href=#index>b</a> <a href=c.html>c</a><p>d<table "
            "class=head><tr><td>e<td>f"
            "</table>",

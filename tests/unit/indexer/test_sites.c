@@ -313,6 +313,11 @@ static void test_help_programs(void **state)
     assert_true(slice_is(tree->page.up, "parts.html"));
     assert_true(slice_is(tree->page.next, "b.html"));
     tree_free(tree);
+    /* A button of Bootstrap's elsewhere is none of those. */
+    tree = parse("<h1>A</h1><a class=btn href=b.html><i class=bi-chevron-right>"
+                 "</i> Read on</a>");
+    assert_int_equal(tree->page.next.size, 0);
+    tree_free(tree);
     tree = parse(manual);
     assert_true(slice_is(tree->page.up, "use.html"));
     assert_true(slice_is(tree->page.next, "c.html"));
@@ -360,6 +365,32 @@ static void test_help_of_tools(void **state)
            "# Pump Registers\n");
 }
 
+/* A page of a PDF file has long lines at its edges, and another one line twice. */
+static void test_pdf_edges(void **state)
+{
+    (void)state;
+    struct buf page = {0};
+    for (int i = 1; i < 4; i++) {
+        buf_printf(&page, "<a name=%d></a><div id=page%d-div>", i, i);
+        if (i == 2)
+            buf_put_text(&page, "<p>Step 1</p><p>Step 2</p>");
+        else
+            buf_printf(&page, "<p>Text %c%0500d</p>", 'a' + i, i);
+        buf_printf(&page, "<p>Works Manual %d</p></div>", i);
+    }
+    buf_put_text(&page, "<a name=outline></a><h1>Document Outline</h1><ul><li>"
+                        "<a href=p.html#1>Pumps</a></ul>");
+    struct tree *tree = parse(page.data);
+    struct buf text = show(tree);
+    assert_non_null(strstr(text.data, "Text b0"));
+    assert_non_null(strstr(text.data, "Step 1\nparagraph: Step 2\n"));
+    assert_non_null(strstr(text.data, "Text d0"));
+    assert_null(strstr(text.data, "Works Manual"));
+    tree_free(tree);
+    buf_free(&text);
+    buf_free(&page);
+}
+
 /* The lines that the outline of a PDF file names, on the printed pages that it leads to. */
 static void test_pdf_outline(void **state)
 {
@@ -405,6 +436,15 @@ static void test_pdf_outline(void **state)
            "<li><a href=p.html#3>Pumps</a></ul>",
            "# Outline\nparagraph: Pumps\nparagraph: a\n"
            "list: - Pumps\n");
+    expect("<a name=1></a><p>They pump.<a name=2></a><p>a<a name=outline></a>"
+           "<h1>Outline</h1><ul><li><a href=p.html#1>Pumps</a></ul>",
+           "# Outline\nparagraph: They pump.\nparagraph: a\n"
+           "list: - Pumps\n");
+    /* One that is written by hand leads to no printed pages. */
+    expect("<h1>A</h1><p>Pumps<p>a<a name=outline></a><h1>Outline</h1><ul><li>"
+           "<a href=#p>Pumps</a> are first</ul>",
+           "# \n## A\nparagraph: Pumps\nparagraph: a\n## Outline\n"
+           "list: - Pumps are first\n");
 }
 
 int main(void)
@@ -424,6 +464,7 @@ int main(void)
         TEST(test_notes),
         TEST(test_help_programs),
         TEST(test_help_of_tools),
+        TEST(test_pdf_edges),
         TEST(test_pdf_outline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

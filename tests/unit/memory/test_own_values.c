@@ -57,6 +57,9 @@ static void examples_are_about_nothing(void **state)
     assert_true(is_example_value("www.example.net"));
     assert_true(is_example_value("ups1@localhost"));
     assert_true(is_example_value("192.0.2.1:80"));
+    assert_false(is_example_value("user@.service")); /* systemd's */
+    assert_false(is_example_value("\\@ifnextchar"));
+    assert_false(is_own_value("\\if@twocolumn"));
     assert_false(is_example_value("counterexample.com"));
     assert_false(is_example_value("127.0.0.1"));
     assert_false(is_example_value("10.4.1"));

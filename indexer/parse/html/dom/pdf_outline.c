@@ -24,6 +24,7 @@ struct pdf {
     struct item *items; /* [count], as they are printed */
     size_t count, capacity;
     size_t next;   /* the first that was not found yet */
+    bool found;    /* one was */
     uint32_t page; /* that is being read */
     struct buf raw, folded;
 };
@@ -74,20 +75,28 @@ static int level_in(const xmlNode *link, const xmlNode *list)
     return level < MAX_LEVEL ? level : MAX_LEVEL;
 }
 
+/* The number of the printed page; 0: it leads to none. */
+static uint32_t page_of(const char *name)
+{
+    bool number = name && *name && !name[strspn(name, "0123456789")];
+    return number ? (uint32_t)strtoul(name, NULL, 10) : 0;
+}
+
 static void read_items(struct pdf *pdf, const xmlNode *list)
 {
     for (const xmlNode *at = dom_next(list, list, false);
          at && pdf->count < MAX_ITEMS; at = dom_next(at, list, false)) {
         const char *url =
             dom_tag(at) == GUMBO_TAG_A ? dom_attribute(at, "href") : NULL;
-        const char *page = url ? strrchr(url, '#') : NULL;
+        const char *fragment = url ? strrchr(url, '#') : NULL;
+        uint32_t page = fragment ? page_of(fragment + 1) : 0;
         struct slice title = page ? words_of(pdf, at) : slice_of("");
         if (!title.size)
             continue;
         MEM_RESERVE(pdf->items, &pdf->capacity, pdf->count + 1);
         pdf->items[pdf->count++] = (struct item){
             {arena_copy(&pdf->dom->arena, title.data, title.size), title.size},
-            (uint32_t)strtoul(page + 1, NULL, 10),
+            page,
             level_in(at, list)};
     }
 }
@@ -131,6 +140,7 @@ static void mark_line(struct pdf *pdf, const xmlNode *line)
             continue;
         ((struct dom_element *)line->_private)->heading = pdf->items[i].level;
         pdf->next = i + 1;
+        pdf->found = true;
         return;
     }
 }
@@ -145,10 +155,10 @@ static bool is_line(const xmlNode *element, const xmlNode *body)
 
 static void read_page(struct pdf *pdf, const xmlNode *anchor)
 {
-    const char *name = dom_attribute(anchor, "name");
-    if (!name || !*name || name[strspn(name, "0123456789")])
+    uint32_t page = page_of(dom_attribute(anchor, "name"));
+    if (!page)
         return;
-    pdf->page = (uint32_t)strtoul(name, NULL, 10);
+    pdf->page = page;
     while (pdf->next < pdf->count && pdf->items[pdf->next].page < pdf->page)
         pdf->next++;
 }
@@ -160,10 +170,11 @@ static void hide(const xmlNode *element)
 
 /* ---- What a printer has at the edges of each page ---- */
 
-/* A line there, and what it reads but for digits. */
+/* A line there, on which page, and what it reads but for digits. */
 struct edge {
     const xmlNode *line;
     struct slice text;
+    size_t page;
 };
 
 struct edges {
@@ -183,6 +194,8 @@ static void add_edge(struct edges *edges, struct pdf *pdf, const xmlNode *line)
     if (!line || dom_tag(line) != GUMBO_TAG_P || dom_element(line)->heading)
         return;
     struct slice words = words_of(pdf, line);
+    if (!words.size)
+        return;
     char *text = arena_alloc(&pdf->dom->arena, words.size + 1);
     size_t size = 0;
     for (size_t i = 0; i < words.size; i++)
@@ -190,7 +203,8 @@ static void add_edge(struct edges *edges, struct pdf *pdf, const xmlNode *line)
             words.data[i] != ' ')
             text[size++] = words.data[i];
     MEM_RESERVE(edges->lines, &edges->capacity, edges->count + 1);
-    edges->lines[edges->count++] = (struct edge){line, {text, size}};
+    edges->lines[edges->count++] =
+        (struct edge){line, {text, size}, edges->pages};
 }
 
 /* The first two lines and the last. */
@@ -206,6 +220,20 @@ static void read_edges(struct edges *edges, struct pdf *pdf, const xmlNode *box)
         add_edge(edges, pdf, last);
 }
 
+/* How many pages have a line there that reads so. */
+static size_t pages_with(const struct edges *edges, struct slice text)
+{
+    size_t pages = 0, last = 0;
+    for (size_t i = 0; i < edges->count; i++) {
+        const struct edge *edge = &edges->lines[i];
+        if (edge->page == last || !slice_equal(edge->text, text))
+            continue;
+        last = edge->page;
+        pages++;
+    }
+    return pages;
+}
+
 /* On more than half of the pages. */
 static void hide_edges(struct pdf *pdf, const xmlNode *body)
 {
@@ -215,13 +243,9 @@ static void hide_edges(struct pdf *pdf, const xmlNode *body)
         if (dom_is_element(at) && is_printed_page(at) &&
             edges.count < MAX_EDGES)
             read_edges(&edges, pdf, at);
-    for (size_t i = 0; edges.pages >= MIN_PAGES && i < edges.count; i++) {
-        size_t same = 0;
-        for (size_t k = 0; k < edges.count; k++)
-            same += slice_equal(edges.lines[i].text, edges.lines[k].text);
-        if (2 * same > edges.pages)
+    for (size_t i = 0; edges.pages >= MIN_PAGES && i < edges.count; i++)
+        if (2 * pages_with(&edges, edges.lines[i].text) > edges.pages)
             hide(edges.lines[i].line);
-    }
     free(edges.lines);
 }
 
@@ -243,7 +267,7 @@ void pdf_outline_mark(struct dom *dom)
             mark_line(&pdf, at);
     }
     hide_edges(&pdf, body);
-    if (pdf.next) {
+    if (pdf.found) {
         hide(dom_element_before(list));
         hide(list);
     }
