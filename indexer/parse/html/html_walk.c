@@ -460,6 +460,12 @@ static void walk_element(struct walk *w, const xmlNode *element)
         walk_section(w, element, &rule);
     } else if (dom_tag(element) == GUMBO_TAG_A) {
         walk_link(w, element);
+    } else if (rule.part == PART_LINE) {
+        if (dom_element(element)->line == DOM_LINE_ON)
+            writer_space(&w->writer);
+        else
+            walk_boundary(w);
+        walk_children(w, element);
     } else if (rule.part == PART_NOFRAMES) {
         walk_boundary(w);
         walk_noframes(w, element);

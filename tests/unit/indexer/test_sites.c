@@ -407,6 +407,57 @@ static void test_pdf_outline(void **state)
            "list: - Pumps\n");
 }
 
+/* Those that pdf2htmlEX places one by one: large ones are headings, those close below
+ * another go on with it, and what most pages have at the edge is read once. */
+static void test_pdf_lines(void **state)
+{
+    (void)state;
+    static const char sheet[] =
+        "<style>.fs0{font-size:44.16px;}.fs1{font-size:63.8px;}"
+        ".fs2{font-size:90px;}.y1{bottom:90px;}.y2{bottom:80px;}"
+        ".y3{bottom:70px;}.y4{bottom:60px;}.y5{bottom:30px;}"
+        ".y6{bottom:99px;}@media print{.fs0{font-size:99pt;}}</style>";
+    static const char title[] =
+        "<div class=\"t x1 y6 fs2\">Pump<span class=_></span>s</div>";
+    static const char text[] =
+        "<div class=\"t x1 y1 fs0\">They pump water</div>"
+        "<div class=\"t x1 y2 fs0\">up and down.</div>"
+        "<div class=\"t x1 y3 fs0\">Then they stop</div>"
+        "<div class=\"t x1 y5 fs0\">and rest for an hour or so.</div>";
+    struct buf page = {0};
+    buf_printf(&page,
+               "%s<div id=sidebar><div id=outline></div></div>"
+               "<div id=page-container><div id=pf1 class=\"pf w0\">"
+               "<div class=\"pc pc1\">%s%s</div></div><div id=pf2 class=pf>"
+               "<div class=pc>%s<div class=\"t x1 y6 fs1\">Use</div>%s<div "
+               "class=\"t x2 y5 fs0\">2</div></div>"
+               "</div><div id=pf3 class=pf><div class=pc>%s<div class=\"t "
+               "x1 y4 fs0\">Use .............. 2</div><div class=\"t x2 y5 "
+               "fs0\">The end of it</div></div></div></div>",
+               sheet, title, text, title, text, title);
+    expect(page.data, "# Pumps {pf1}\n"
+                      "paragraph: They pump water up and down. Then they stop\n"
+                      "paragraph: and rest for an hour or so.\n"
+                      "## Use {pf2}\n"
+                      "paragraph: They pump water up and down. Then they stop\n"
+                      "paragraph: and rest for an hour or so.\nparagraph: 2\n"
+                      "paragraph: The end of it\n");
+    /* Its outline knows better which lines are headings. */
+    buf_clear(&page);
+    buf_printf(&page,
+               "%s<div id=sidebar><div id=outline><ul><li><a class=l "
+               "href=\"#pf1\">Pumps</a><ul><li><a class=l href=\"#pf1\">"
+               "Then they stop</a></ul></ul></div></div>"
+               "<div id=page-container><div id=pf1 class=pf><div class=pc>%s"
+               "<div class=\"t x1 y6 fs1\">Large</div>%s</div></div></div>",
+               sheet, title, text);
+    expect(page.data, "# Pumps {pf1}\nparagraph: Large\n"
+                      "paragraph: They pump water up and down.\n"
+                      "## Then they stop\n"
+                      "paragraph: and rest for an hour or so.\n");
+    buf_free(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +476,7 @@ int main(void)
         TEST(test_help_programs),
         TEST(test_help_of_tools),
         TEST(test_pdf_outline),
+        TEST(test_pdf_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
