@@ -254,6 +254,14 @@ static void ford(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "hidden");
 }
 
+/* ---- pkgdown: R's help pages, which are called by what their functions are for ---- */
+
+bool apis_is_list_of_names(const xmlNode *box)
+{
+    return dom_tag(box) == GUMBO_TAG_DIV &&
+           classes_has(box, "template-reference-index");
+}
+
 /* ---- All of them ---- */
 
 void apis_apply(const xmlNode *element, struct rule *rule)

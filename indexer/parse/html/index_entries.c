@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/contents.h"
 #include "indexer/parse/html/rules.h"
 
@@ -193,6 +194,22 @@ static void read_entries(struct reading *r, const xmlNode *top)
     }
 }
 
+/* <code><a href="pump.html">pump()</a></code>, several before what the page is for. */
+static void read_names(struct reading *r, const xmlNode *list)
+{
+    for (const xmlNode *at = dom_next(list, list, false); at;
+         at = dom_next(at, list, false)) {
+        const char *url =
+            dom_tag(at) == GUMBO_TAG_A && dom_tag(at->parent) == GUMBO_TAG_CODE
+                ? dom_attribute(at, "href")
+                : NULL;
+        if (!url)
+            continue;
+        begin(r, 0);
+        take_link(r, at, url);
+    }
+}
+
 /* The parts of a page that are an index. */
 static void read_parts(struct reading *r, const xmlNode *top)
 {
@@ -201,6 +218,8 @@ static void read_parts(struct reading *r, const xmlNode *top)
         skip = false;
         if (!dom_is_element(at))
             continue;
+        if (apis_is_list_of_names(at))
+            read_names(r, at);
         struct rule rule = rules_of(at);
         skip = rule.index || rule.part == PART_SKIP;
         if (rule.index && rule.part != PART_SKIP)
@@ -215,7 +234,8 @@ void aliases_read(const struct dom *dom, const struct page_facts *facts,
     const xmlNode *top = (const xmlNode *)dom->doc;
     if (tree->page.role == PAGE_INDEX) {
         read_entries(&reading, top);
-    } else if (tree->page.role == PAGE_CONTENT && facts->index_parts) {
+    } else if (tree->page.role == PAGE_CONTENT &&
+               (facts->index_parts || facts->names)) {
         reading.content = true;
         read_parts(&reading, top);
     }

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
 #include "indexer/parse/html/helps.h"
@@ -301,6 +302,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_CODE: ret->lists |= makers_is_listing(at); break;
         case GUMBO_TAG_DIV:
             ret->lists |= makers_is_occurrence(at) || makers_is_listing(at);
+            ret->names |= apis_is_list_of_names(at);
             break;
         case GUMBO_TAG_TR: {
             const char *above = makers_above(at);
