@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/reference.h"
 #include "indexer/parse/html/superscripts.h"
 #include "indexer/parse/outline/exponents.h"
@@ -212,6 +213,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
         rule->part == PART_HEADING ? find_swallowed(element) : NULL;
     if (!walk_title_until(w, element, swallowed, &title, &span))
         return;
+    title = makers_title(element, title);
     w->facts->letters += text_is_one(title);
     manpages_heading(w, element);
     w->titled |= classes_has(element, "settitle");

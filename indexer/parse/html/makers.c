@@ -248,6 +248,28 @@ static void confluence(const xmlNode *element, struct rule *rule)
         rule->part = PART_NOTE;
 }
 
+/* "Pumps : Start", where the trail above begins with "Pumps". */
+struct slice makers_title(const xmlNode *heading, struct slice title)
+{
+    const xmlNode *trail = dom_has_id(heading, "title-heading")
+                               ? dom_element_before(heading)
+                               : NULL;
+    const xmlNode *link = trail && dom_has_id(trail, "breadcrumb-section")
+                              ? dom_find(trail, GUMBO_TAG_A)
+                              : NULL;
+    if (!link || !link->children || dom_is_element(link->children))
+        return title;
+    struct buf space = {0};
+    text_fold_space(&space, dom_text(link->children)->text);
+    buf_put_text(&space, " : ");
+    const char *found = memmem(title.data, title.size, space.data, space.size);
+    size_t size = found ? (size_t)(found - title.data) + space.size : 0;
+    buf_free(&space);
+    return size < title.size
+               ? (struct slice){title.data + size, title.size - size}
+               : title;
+}
+
 /* ---- ExDoc: a summary of what stands below, and labels ---- */
 
 static bool is_specs(const xmlNode *element)

@@ -294,6 +294,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_H1:
             if (rules_is_name_in_parts(at))
                 read_name(at, ret);
+            ret->title = makers_title(at, ret->title);
             break;
         case GUMBO_TAG_INPUT:
             *(is_beside(at) ? &ret->asks_beside : &ret->asks) = true;

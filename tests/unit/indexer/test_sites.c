@@ -204,7 +204,7 @@ static void test_confluence(void **state)
         "<title>Pumps : Start</title><div id=breadcrumb-section><ol "
         "id=breadcrumbs><li><span><a href=index.html>Pumps</a></span>"
         "<li><span><a href=Use_1.html>Use</a></span></ol></div><h1 "
-        "id=title-heading><span>Pumps : Start</span></h1><div "
+        "id=title-heading><i>Home</i> <span>Pumps : Start</span></h1><div "
         "class=page-metadata>Created by A, last modified on May 1</div><div "
         "class=toc-macro><ul><li><a href=#s>Start</a></ul></div><h1 "
         "id=s>Start</h1><div class='confluence-information-macro "
@@ -216,6 +216,8 @@ static void test_confluence(void **state)
     assert_int_equal(tree->count, 2);
     assert_true(tree->page.trail);
     assert_true(slice_is(tree->page.up, "Use_1.html"));
+    assert_true(slice_is(tree->nodes[0].title, "Start"));
+    assert_true(slice_is(tree->page.title, "Start"));
     assert_int_equal(tree->nodes[0].block_count, 0);
     assert_int_equal(tree->nodes[1].block_count, 3);
     assert_int_equal(tree->nodes[1].blocks[1].kind, BLOCK_NOTE);
