@@ -9,6 +9,9 @@
 /* Changes the rule where such a tool means something else by the element. */
 void apis_apply(const xmlNode *element, struct rule *rule);
 
+/* Level of a heading, 0: none of the tools says. */
+int apis_level(const xmlNode *heading);
+
 /* The element that names what pdoc or Jazzy describes in this box, or NULL: it is none
  * of theirs. */
 const xmlNode *apis_name_in(const xmlNode *box);

@@ -421,6 +421,7 @@ int rules_level(const xmlNode *heading)
     if (dom_tag(heading) == GUMBO_TAG_DIV)
         return 0; /* Doxygen's title of a page, above its sections, which are h1 */
     int level = makers_level(heading);
+    level = level ? level : apis_level(heading);
     if (level)
         return level;
     level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
