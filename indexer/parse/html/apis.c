@@ -328,6 +328,14 @@ static void ford(const xmlNode *element, struct rule *rule)
 
 /* ---- pkgdown: R's help pages, which are called by what their functions are for ---- */
 
+/* "pump.Rd", which its sheet hides. */
+static bool is_pkgdown_file(const xmlNode *box)
+{
+    return dom_tag(box) == GUMBO_TAG_DIV && classes_has(box, "name") &&
+           (classes_has(box, "hidden") || classes_has(box, "d-none")) &&
+           classes_has(box->parent, "page-header");
+}
+
 bool apis_is_list_of_names(const xmlNode *box)
 {
     return dom_tag(box) == GUMBO_TAG_DIV &&
@@ -349,6 +357,8 @@ void apis_apply(const xmlNode *element, struct rule *rule)
     dartdoc(element, rule);
     nim(element, rule);
     ford(element, rule);
+    if (is_pkgdown_file(element))
+        rules_skip(rule, "hidden");
 }
 
 int apis_level(const xmlNode *heading)

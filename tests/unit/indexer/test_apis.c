@@ -285,6 +285,17 @@ static void test_ford(void **state)
            "# A\n## B {sidebar}\nparagraph: c\n## D\ncode: e\n");
 }
 
+/* The file that R's help page was made from, which is hidden. */
+static void test_pkgdown(void **state)
+{
+    (void)state;
+    expect("<div class=page-header><h1>Start pumps</h1><div class='d-none "
+           "name'><code>pump.Rd</code></div><div class=name>a</div></div>",
+           "# Start pumps\nparagraph: a\n");
+    expect("<h1>A</h1><div class='hidden name'>b.Rd</div>",
+           "# A\nparagraph: b.Rd\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +311,7 @@ int main(void)
         TEST(test_dartdoc),
         TEST(test_nim),
         TEST(test_ford),
+        TEST(test_pkgdown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
