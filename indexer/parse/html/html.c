@@ -33,12 +33,13 @@ static enum outline_part part_of(struct outline *outline, const char *why)
     return why ? OUTLINE_BARE : OUTLINE_CONTENT;
 }
 
-static int make_tree(struct dom *dom, bool boilerplate, struct tree **ret_tree,
-                     struct err *err)
+static int make_tree(struct dom *dom, int format, bool boilerplate,
+                     struct tree **ret_tree, struct err *err)
 {
     struct page_facts facts;
     struct outline outline;
     page_read(dom, &facts);
+    facts.keywords = format == PARSER_KEYWORDS;
     outline_init(&outline);
     outline.keeps_dropped = boilerplate;
     walk_page(dom, &outline, &facts);
@@ -88,15 +89,16 @@ static void move_all(const struct transcoded *file, struct tree *tree)
 
 /* ---- The whole ---- */
 
-static int make_dom_tree(const struct source *source, bool boilerplate,
-                         struct tree **ret_tree, struct err *err)
+static int make_dom_tree(const struct source *source, int format,
+                         bool boilerplate, struct tree **ret_tree,
+                         struct err *err)
 {
     struct dom dom;
     int rc = source->xml ? xhtml_parse(source, &dom, err)
                          : dom_parse(source, &dom, err);
     if (rc)
         return rc;
-    rc = make_tree(&dom, boilerplate, ret_tree, err);
+    rc = make_tree(&dom, format, boilerplate, ret_tree, err);
     dom_free(&dom);
     return rc;
 }
@@ -128,7 +130,7 @@ static int parse_text(struct slice text, int format, bool boilerplate,
                             .declared = xml ? &declared : NULL};
     int rc = xml ? read_declared(&declared, text, err) : 0;
     if (!rc)
-        rc = make_dom_tree(&source, boilerplate, ret_tree, err);
+        rc = make_dom_tree(&source, format, boilerplate, ret_tree, err);
     if (!rc && ret_reports)
         buf_put_slice(ret_reports, buf_slice(&declared.reports));
     declared_free(&declared);

@@ -1,6 +1,7 @@
 #include "indexer/parse/html/index_entries.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "indexer/parse/html/apis.h"
@@ -210,6 +211,45 @@ static void read_names(struct reading *r, const xmlNode *list)
     }
 }
 
+/* The first <param> of that name from `at` on, or NULL. */
+static const xmlNode *next_value(const xmlNode *at, const char *name)
+{
+    for (; at; at = at->next) {
+        const char *own =
+            dom_tag(at) == GUMBO_TAG_PARAM ? dom_attribute(at, "name") : NULL;
+        if (own && !strcasecmp(own, name) && dom_attribute(at, "value"))
+            return at;
+    }
+    return NULL;
+}
+
+/* A keyword, and each page that it leads to, with a title or without. */
+static void read_keyword(struct reading *r, const xmlNode *topic)
+{
+    unsigned depth = depth_of(topic);
+    const xmlNode *name = next_value(topic->children, "Name");
+    struct buf link = {0};
+    begin(r, depth);
+    if (name)
+        put_text(&r->levels[depth], slice_of(dom_attribute(name, "value")));
+    for (const xmlNode *at = next_value(topic->children, "Local"); at;
+         at = next_value(at->next, "Local")) {
+        buf_clear(&link);
+        contents_put_path(&link, dom_attribute(at, "value"));
+        if (link.size && contents_leads_on(link.data))
+            add(r, depth, link.data);
+    }
+    buf_free(&link);
+}
+
+static void read_keywords(struct reading *r, const xmlNode *top)
+{
+    begin(r, 0);
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, false))
+        if (contents_is_topic(at))
+            read_keyword(r, at);
+}
+
 /* The parts of a page that are an index. */
 static void read_parts(struct reading *r, const xmlNode *top)
 {
@@ -232,7 +272,9 @@ void aliases_read(const struct dom *dom, const struct page_facts *facts,
 {
     struct reading reading = {.tree = tree};
     const xmlNode *top = (const xmlNode *)dom->doc;
-    if (tree->page.role == PAGE_INDEX) {
+    if (facts->keywords) {
+        read_keywords(&reading, top);
+    } else if (tree->page.role == PAGE_INDEX) {
         read_entries(&reading, top);
     } else if (tree->page.role == PAGE_CONTENT &&
                (facts->index_parts || facts->names)) {

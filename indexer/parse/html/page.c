@@ -390,6 +390,8 @@ static bool is_redirect(const struct page_facts *facts)
 
 int page_role(const struct page_facts *facts)
 {
+    if (facts->keywords)
+        return PAGE_INDEX;
     if (is_redirect(facts))
         return PAGE_REDIRECT;
     if (facts->text < MAX_SEARCH && title_is(facts, is_search_title) &&

@@ -801,6 +801,7 @@ static void help_contents_are_read(void **state)
         {"html/pump.htm", "Pump", "", "", 0, 0, ""},
         {"html/start.htm", "Start", "", "", 0, 0, ""},
         {"html/when.htm", "When", "", "", 0, 0, ""},
+        {"index.hhk", "index.hhk", "", "", PAGE_INDEX, 0, ""},
         {"toc.hhc", "toc.hhc", "", "", 0, CONTENTS_WHOLE,
          "html/start.htm =Use >html/when.htm >>html/pump.htm"},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};

@@ -460,6 +460,40 @@ static void test_pdf_lines(void **state)
     buf_free(&page);
 }
 
+/* The index of an HTML Help file: keywords within others, some of more than one page, what
+ * is said of a page before its name or behind it. */
+static void test_keywords(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "<ul><li><object type=text/sitemap><param name=Name value=Valves>"
+        "<param name=Name value=Air><param name=Local value=html\\air.htm#a>"
+        "<param name=Name value=Water><param name=Local value=water.htm>"
+        "</object><ul><li><object type=text/sitemap><param name=Local "
+        "value=open.htm><param name=Name value=open></object></ul><li><object "
+        "type=text/sitemap><param name=Name value=Site><param name=Local "
+        "value=http://x.org></object></ul>";
+    struct buf out = {0};
+    struct tree *tree = NULL;
+    struct err err = {0};
+    assert_int_equal(parser_parse(parser, slice_of(file), PARSER_KEYWORDS, NULL,
+                                  &tree, &err),
+                     0);
+    for (uint32_t i = 0; i < tree->page.alias_count; i++)
+        buf_printf(&out, "%s > %s\n", tree->page.aliases[i].text.data,
+                   tree->page.aliases[i].url.data);
+    assert_string_equal(out.data, "Valves > html/air.htm#a\n"
+                                  "Valves > water.htm\n"
+                                  "Valves, open > open.htm\n");
+    assert_int_equal(tree->page.role, PAGE_INDEX);
+    assert_int_equal(tree->page.link_count, 0);
+    tree_free(tree);
+    tree = parse(file);
+    assert_int_equal(tree->page.alias_count, 0);
+    tree_free(tree);
+    buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -479,6 +513,7 @@ int main(void)
         TEST(test_help_of_tools),
         TEST(test_pdf_outline),
         TEST(test_pdf_lines),
+        TEST(test_keywords),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
