@@ -428,11 +428,24 @@ static void walk_raised(struct walk *w, const xmlNode *sup)
         exponents_begin(&w->writer);
 }
 
+/* What stands from the element on beside it is not read. */
+static void walk_end(struct walk *w, const xmlNode *element)
+{
+    for (const xmlNode *at = element; at; at = at->next)
+        if (dom_is_element(at))
+            boilerplate_keep(w, at, "footer");
+    w->read = element->parent->last;
+}
+
 static void walk_element(struct walk *w, const xmlNode *element)
 {
     struct rule rule = rules_of(element);
     if (rule.part == PART_SKIP && !is_entry(w, element)) {
         walk_skipped(w, element, rule.why);
+        return;
+    }
+    if (makers_is_end(element)) {
+        walk_end(w, element);
         return;
     }
     w->facts->index_parts += rule.index;

@@ -848,6 +848,26 @@ static bool is_man2html_contents(const xmlNode *list)
     return name && !strcmp(name, "index") && is_local(list);
 }
 
+/* Behind its contents and a rule: "This document was created by man2html". */
+bool makers_is_end(const xmlNode *heading)
+{
+    static const char program[] = "man2html";
+    const xmlNode *list = dom_tag(heading) == GUMBO_TAG_H2
+                              ? dom_element_from(heading->next)
+                              : NULL;
+    const xmlNode *rule = list && is_man2html_contents(list)
+                              ? dom_element_from(list->next)
+                              : NULL;
+    const xmlNode *link = rule && dom_tag(rule) == GUMBO_TAG_HR
+                              ? dom_element_from(rule->next)
+                              : NULL;
+    const char *url = link && dom_tag(link) == GUMBO_TAG_A
+                          ? dom_attribute(link, "href")
+                          : NULL;
+    size_t size = url ? strlen(url) : 0, own = sizeof program - 1;
+    return size >= own && !strcmp(url + size - own, program);
+}
+
 static void manual_page(const xmlNode *element, struct rule *rule)
 {
     if (is_mandoc_line(element))
