@@ -36,7 +36,7 @@ void parser_free(struct parser *parser); /* ends the process */
 struct parser_inputs {
     void *context;
     bool (*open)(void *context, struct slice names, struct slice *ret_bytes,
-                 struct buf *ret_path);
+                 struct buf *ret_path); /* NULL: it includes none */
     struct buf *reports; /* what is wrong in it, a line each; NULL: not asked */
 };
 
