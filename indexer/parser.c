@@ -171,7 +171,8 @@ static int hand_over(struct parser *parser, const struct wire_request *request,
     struct wire_request input = {.number = request->number, .kind = WIRE_INPUT};
     const struct parser_inputs *inputs = parser->inputs;
     int64_t began = clock_ms();
-    bool found = inputs && inputs->open(inputs->context, names, &bytes, &path);
+    bool found = inputs && inputs->open &&
+                 inputs->open(inputs->context, names, &bytes, &path);
     parser->served_ms += clock_ms() - began;
     buf_put_byte(&path, '\0');
     if (found &&
@@ -280,9 +281,9 @@ static int ask_tree(struct parser *parser, enum wire_kind kind,
     parser->inputs = inputs;
     int rc = ask(parser, request, bytes, &answer, err);
     struct slice encoded = buf_slice(&answer);
-    if (!rc && (((format == PARSER_LATEX || format == PARSER_XML) &&
-                 !reply_read_reports(&encoded, inputs)) ||
-                !reply_read_tree(parser, encoded, bytes.size, ret_tree)))
+    if (!rc &&
+        ((format != PARSER_DOCSET && !reply_read_reports(&encoded, inputs)) ||
+         !reply_read_tree(parser, encoded, bytes.size, ret_tree)))
         rc = process_nonsense(parser, err);
     parser->inputs = NULL;
     buf_free(&answer);

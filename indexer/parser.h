@@ -23,7 +23,7 @@ struct parser_options {
 
 /* Part of the name under which a parsed tree is stored: raised whenever the
  * same bytes may give another tree. */
-enum { PARSER_VERSION = 35 };
+enum { PARSER_VERSION = 36 };
 
 struct parser *parser_new(const struct parser_options *options);
 void parser_free(struct parser *parser); /* ends the process */
@@ -36,7 +36,7 @@ void parser_free(struct parser *parser); /* ends the process */
 struct parser_inputs {
     void *context;
     bool (*open)(void *context, struct slice names, struct slice *ret_bytes,
-                 struct buf *ret_path);
+                 struct buf *ret_path); /* NULL: it includes none */
     struct buf *reports; /* what is wrong in it, a line each; NULL: not asked */
 };
 

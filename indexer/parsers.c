@@ -117,10 +117,10 @@ static int parse(struct parsers *parsers, struct parser *parser,
     enum parser_format format = source_format(task->path);
     struct inputs inputs = {
         .scan = parsers->scan, .root = parsers->root, .document = task->name};
-    struct parser_inputs open = {&inputs, inputs_open, &ret->reports};
-    int code = parser_parse(parser, bytes, format,
-                            format == PARSER_HTML ? NULL : &open, &ret->tree,
-                            &ret->err);
+    struct parser_inputs open = {
+        &inputs, format == PARSER_HTML ? NULL : inputs_open, &ret->reports};
+    int code =
+        parser_parse(parser, bytes, format, &open, &ret->tree, &ret->err);
     if (!code && inputs.shortage.code) {
         code = inputs.shortage.code;
         ret->err = inputs.shortage;

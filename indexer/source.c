@@ -33,6 +33,7 @@ static const struct {
     {".html", PARSER_HTML, false, false},
     {".htm", PARSER_HTML, false, false},
     {".hhc", PARSER_HTML, false, false}, /* contents of HTML Help */
+    {".hhk", PARSER_KEYWORDS, false, false},
     {".xhtml", PARSER_XML, false, false},
     {".xht", PARSER_XML, false, false},
     {".docbook", PARSER_XML, true, false},

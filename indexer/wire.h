@@ -34,7 +34,8 @@ enum parser_format {
     PARSER_HTML,
     PARSER_XML, /* XHTML or DocBook, well-formed */
     PARSER_LATEX,
-    PARSER_DOCSET, /* a docset's table of symbols */
+    PARSER_DOCSET,   /* a docset's table of symbols */
+    PARSER_KEYWORDS, /* the index of an HTML Help file */
     PARSER_FORMATS
 };
 

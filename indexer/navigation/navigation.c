@@ -76,12 +76,13 @@ static bool is_robohelp_frame(const char *path)
     return begins_with(navigation_name(path), names);
 }
 
-/* The contents of an HTML Help file, unpacked, which are no page of it: "toc.hhc". */
+/* The contents and the index of an HTML Help file, unpacked, which are no pages of it:
+ * "toc.hhc", "index.hhk". */
 static bool is_help_contents(const char *path)
 {
-    static const char ending[] = ".hhc";
-    size_t size = strlen(path), own = sizeof ending - 1;
-    return size > own && !strcasecmp(path + size - own, ending);
+    size_t size = strlen(path), own = sizeof ".hhc" - 1;
+    return size > own && (!strcasecmp(path + size - own, ".hhc") ||
+                          !strcasecmp(path + size - own, ".hhk"));
 }
 
 struct content_key {

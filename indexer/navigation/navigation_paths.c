@@ -110,10 +110,19 @@ bool navigation_is_deeper(const char *path, const char *above)
     return !strncmp(path, above, folder) && strchr(path + folder, '/');
 }
 
+/* With capitals it may be an alphabetical index. */
+static bool heads(const struct navigation *p, uint32_t page, const char *name)
+{
+    return !p->places[page].excluded &&
+           (p->pages[page].is_index || *name != 'I');
+}
+
 uint32_t navigation_folder_index(const struct navigation *p, uint32_t page)
 {
     static const char *const names[] = {"index.html", "package-summary.html",
-                                        "index.htm", "index.xhtml"};
+                                        "index.htm",  "index.xhtml",
+                                        "Index.html", "Index.htm",
+                                        "INDEX.HTML", "INDEX.HTM"};
     const char *path = p->pieces[page].path;
     size_t size = (size_t)(navigation_name(path) - path);
     bool own_folder = p->pages[page].is_index;
@@ -128,7 +137,7 @@ uint32_t navigation_folder_index(const struct navigation *p, uint32_t page)
             buf_put_text(&name, names[i]);
             found = assemble_find(p->pieces, p->count, name.data);
             if (found == page ||
-                (found != TREE_NONE && p->places[found].excluded))
+                (found != TREE_NONE && !heads(p, found, names[i])))
                 found = TREE_NONE;
         }
         own_folder = false;

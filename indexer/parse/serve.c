@@ -142,7 +142,7 @@ static int parse(const struct wire_request *request, struct slice bytes,
             request->kind == WIRE_BOILERPLATE
                 ? html_boilerplate(bytes, (int)request->format, &tree, err)
                 : html_parse(bytes, (int)request->format, &tree, &reports, err);
-        if (!rc && request->format == PARSER_XML)
+        if (!rc)
             put_reports(&reports, out);
         buf_free(&reports);
     }

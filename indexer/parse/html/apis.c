@@ -270,6 +270,73 @@ static bool is_ford_bar(const xmlNode *box)
     return item && classes_has(item, "list-inline-item");
 }
 
+static bool begins_with(const xmlNode *heading, const char *words)
+{
+    const xmlNode *text = heading->children;
+    struct buf folded = {0};
+    if (text && !dom_is_element(text))
+        text_fold_space(&folded, dom_text(text)->text);
+    bool begins = slice_is(buf_slice(&folded), words);
+    buf_free(&folded);
+    return begins;
+}
+
+/* Does a heading of the text's own stand before it, with an id that Markdown gave it? */
+static bool is_below_another(const xmlNode *heading)
+{
+    enum { MAX_BEFORE = 64 };
+    const xmlNode *before = dom_element_before(heading);
+    for (int i = 0; i < MAX_BEFORE && before; i++) {
+        int tag = dom_tag(before);
+        if (tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6 &&
+            dom_attribute(before, "id"))
+            return true;
+        before = dom_element_before(before);
+    }
+    return false;
+}
+
+/* "Type Bound", "Arguments" and "Return Value" above parts of what is said of a procedure. */
+static bool is_ford_label(const xmlNode *heading)
+{
+    int tag = dom_tag(heading);
+    const xmlNode *next = dom_element_from(heading->next);
+    if ((tag != GUMBO_TAG_H3 && tag != GUMBO_TAG_H4) || heading->properties ||
+        is_below_another(heading))
+        return false;
+    if (next && classes_has(next, "varlist"))
+        return begins_with(heading, "Arguments");
+    if (dom_find(heading, GUMBO_TAG_SMALL))
+        return begins_with(heading, "Return Value");
+    const xmlNode *link = next ? dom_element_from(next->children) : NULL;
+    const char *url = link ? dom_attribute(link, "href") : NULL;
+    return url && strstr(url, "type/") && begins_with(heading, "Type Bound");
+}
+
+/* A type's page has a card for each procedure, and an item in it for what that stands
+ * for; the headings of their texts are h3 as well. */
+static int ford_level(const xmlNode *heading)
+{
+    const xmlNode *box = heading->parent;
+    if (dom_tag(box) == GUMBO_TAG_LI && classes_has(box, "list-group-item"))
+        return dom_tag(heading) == GUMBO_TAG_H3 && !dom_element_before(heading)
+                   ? 4
+                   : 6;
+    const xmlNode *above =
+        classes_has(box, "card-body") ? dom_element_before(box) : NULL;
+    return above && classes_has(above, "codesum") ? 5 : 0;
+}
+
+/* What a card holds below its text is no list to read. */
+static bool is_ford_list(const xmlNode *list)
+{
+    const xmlNode *first =
+        dom_tag(list) == GUMBO_TAG_UL && classes_has(list, "list-group")
+            ? dom_element_from(list->parent->children)
+            : NULL;
+    return first && classes_has(first, "codesum");
+}
+
 static void ford(const xmlNode *element, struct rule *rule)
 {
     if (is_ford_bar(element))
@@ -278,6 +345,27 @@ static void ford(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "contents");
     else if (is_ford_source(element))
         rules_skip(rule, "hidden");
+    else if (is_ford_list(element) || (dom_tag(element) == GUMBO_TAG_LI &&
+                                       is_ford_list(element->parent)))
+        rule->part = PART_BLOCK;
+    else if (rule->part == PART_HEADING && is_ford_label(element))
+        rule->part = PART_BLOCK;
+}
+
+/* ---- pkgdown: R's help pages, which are called by what their functions are for ---- */
+
+/* "pump.Rd", which its sheet hides. */
+static bool is_pkgdown_file(const xmlNode *box)
+{
+    return dom_tag(box) == GUMBO_TAG_DIV && classes_has(box, "name") &&
+           (classes_has(box, "hidden") || classes_has(box, "d-none")) &&
+           classes_has(box->parent, "page-header");
+}
+
+bool apis_is_list_of_names(const xmlNode *box)
+{
+    return dom_tag(box) == GUMBO_TAG_DIV &&
+           classes_has(box, "template-reference-index");
 }
 
 /* ---- All of them ---- */
@@ -295,6 +383,13 @@ void apis_apply(const xmlNode *element, struct rule *rule)
     dartdoc(element, rule);
     nim(element, rule);
     ford(element, rule);
+    if (is_pkgdown_file(element))
+        rules_skip(rule, "hidden");
+}
+
+int apis_level(const xmlNode *heading)
+{
+    return ford_level(heading);
 }
 
 static const xmlNode *child_called(const xmlNode *box, const char *class)

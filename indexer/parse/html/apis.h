@@ -1,6 +1,6 @@
 /* What tools write that make references of libraries out of comments, as far as that is no
  * text about what they describe: pdoc, Jazzy, Doctum, dartdoc,
- * Nim's, FORD. */
+ * Nim's, FORD, pkgdown. */
 #ifndef INDEXER_PARSE_HTML_APIS_H
 #define INDEXER_PARSE_HTML_APIS_H
 
@@ -9,11 +9,17 @@
 /* Changes the rule where such a tool means something else by the element. */
 void apis_apply(const xmlNode *element, struct rule *rule);
 
+/* Level of a heading, 0: none of the tools says. */
+int apis_level(const xmlNode *heading);
+
 /* The element that names what pdoc or Jazzy describes in this box, or NULL: it is none
  * of theirs. */
 const xmlNode *apis_name_in(const xmlNode *box);
 
 /* Is each term of the <dl> the signature of what Nim's tool describes? */
 bool apis_is_signatures(const xmlNode *list, const xmlNode *first_term);
+
+/* A list of pages, each by the names of the functions that it describes: pkgdown's. */
+bool apis_is_list_of_names(const xmlNode *box);
 
 #endif

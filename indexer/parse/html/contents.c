@@ -55,8 +55,7 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_DIV, "types-list", CONTENTS_WHOLE},            /* Crystal */
 };
 
-/* Of the contents of an HTML Help file. */
-static bool is_topic(const xmlNode *element)
+bool contents_is_topic(const xmlNode *element)
 {
     const char *type = dom_tag(element) == GUMBO_TAG_OBJECT
                            ? dom_attribute(element, "type")
@@ -71,7 +70,7 @@ static const struct recogniser *recognise(const xmlNode *element)
     static const struct recogniser topic = {GUMBO_TAG_OBJECT, NULL,
                                             CONTENTS_WHOLE};
     static const struct recogniser list = {GUMBO_TAG_UL, NULL, CONTENTS_WHOLE};
-    if (is_topic(element))
+    if (contents_is_topic(element))
         return &topic;
     if (dom_is_element(element) && helps_is_contents(element))
         return &list;
@@ -368,17 +367,20 @@ static const char *value_of(const xmlNode *topic, const char *name)
     return NULL;
 }
 
-/* Its paths are those of Windows.  A topic without one is a book of others. */
+void contents_put_path(struct buf *link, const char *path)
+{
+    for (; *path; path++)
+        buf_put_byte(link, *path == '\\' ? '/' : *path);
+}
+
+/* A topic without one is a book of others. */
 static void read_topic(struct reading *r, const xmlNode *topic, uint32_t depth)
 {
     const char *path = value_of(topic, "Local");
     const char *name = value_of(topic, "Name");
     struct buf text = {0};
     if (path && *path) {
-        buf_put_text(&text, path);
-        for (size_t i = 0; i < text.size; i++)
-            if (text.data[i] == '\\')
-                text.data[i] = '/';
+        contents_put_path(&text, path);
         add_link(r, text.data, depth);
     } else if (name && strlen(name) <= MAX_HEADING) {
         text_fold_space(&text, slice_of(name));

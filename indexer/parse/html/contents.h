@@ -8,6 +8,12 @@
 /* A link to another page, of the same manual for all one can see in it. */
 bool contents_leads_on(const char *url);
 
+/* What HTML Help's contents and index consist of: <object type="text/sitemap">. */
+bool contents_is_topic(const xmlNode *element);
+
+/* A path as Windows has it, as a link. */
+void contents_put_path(struct buf *link, const char *path);
+
 /* From the facts, all of them counted, into tree->page. */
 void contents_read(const struct dom *dom, const struct page_facts *facts,
                    struct tree *tree);

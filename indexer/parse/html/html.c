@@ -24,6 +24,21 @@ static const char *why_not(int role, const struct page_facts *facts,
     return map ? "navigation" : NULL;
 }
 
+/* Does a script write the page?  It shows no text, picture or other page without; nor is
+ * it there to send one elsewhere. */
+static bool is_program(const struct dom *dom, const struct page_facts *facts,
+                       const struct outline *outline)
+{
+    static const char sends[] = "location";
+    const xmlNode *top =
+        dom_element_from(((const xmlNode *)dom->doc)->children);
+    return top && !facts->text && !facts->areas && !outline->count &&
+           dom_find(top, GUMBO_TAG_SCRIPT) &&
+           !dom_find(top, GUMBO_TAG_FRAMESET) &&
+           !dom_find(top, GUMBO_TAG_IFRAME) && !dom_find(top, GUMBO_TAG_IMG) &&
+           !memmem(dom->source.data, dom->source.size, sends, sizeof sends - 1);
+}
+
 static enum outline_part part_of(struct outline *outline, const char *why)
 {
     if (why && outline->keeps_dropped)
@@ -33,18 +48,24 @@ static enum outline_part part_of(struct outline *outline, const char *why)
     return why ? OUTLINE_BARE : OUTLINE_CONTENT;
 }
 
-static int make_tree(struct dom *dom, bool boilerplate, struct tree **ret_tree,
+static int make_tree(struct dom *dom, int format, bool boilerplate,
+                     struct tree **ret_tree, struct buf *ret_reports,
                      struct err *err)
 {
     struct page_facts facts;
     struct outline outline;
     page_read(dom, &facts);
+    facts.keywords = format == PARSER_KEYWORDS;
     outline_init(&outline);
     outline.keeps_dropped = boilerplate;
     walk_page(dom, &outline, &facts);
 
     struct tree *tree = tree_new(false);
     int role = page_role(&facts);
+    if (ret_reports && role == PAGE_CONTENT && format == PARSER_HTML &&
+        is_program(dom, &facts, &outline))
+        buf_put_text(ret_reports,
+                     "there is no text in it: a script writes what it shows\n");
     enum outline_part part = part_of(&outline, why_not(role, &facts, &outline));
     outline_emit(&outline, facts.title, facts.span, part, tree);
     tree->page.role = role;
@@ -88,15 +109,16 @@ static void move_all(const struct transcoded *file, struct tree *tree)
 
 /* ---- The whole ---- */
 
-static int make_dom_tree(const struct source *source, bool boilerplate,
-                         struct tree **ret_tree, struct err *err)
+static int make_dom_tree(const struct source *source, int format,
+                         bool boilerplate, struct tree **ret_tree,
+                         struct buf *ret_reports, struct err *err)
 {
     struct dom dom;
     int rc = source->xml ? xhtml_parse(source, &dom, err)
                          : dom_parse(source, &dom, err);
     if (rc)
         return rc;
-    rc = make_tree(&dom, boilerplate, ret_tree, err);
+    rc = make_tree(&dom, format, boilerplate, ret_tree, ret_reports, err);
     dom_free(&dom);
     return rc;
 }
@@ -128,7 +150,8 @@ static int parse_text(struct slice text, int format, bool boilerplate,
                             .declared = xml ? &declared : NULL};
     int rc = xml ? read_declared(&declared, text, err) : 0;
     if (!rc)
-        rc = make_dom_tree(&source, boilerplate, ret_tree, err);
+        rc = make_dom_tree(&source, format, boilerplate, ret_tree, ret_reports,
+                           err);
     if (!rc && ret_reports)
         buf_put_slice(ret_reports, buf_slice(&declared.reports));
     declared_free(&declared);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/reference.h"
 #include "indexer/parse/html/superscripts.h"
 #include "indexer/parse/outline/exponents.h"
@@ -212,6 +213,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
         rule->part == PART_HEADING ? find_swallowed(element) : NULL;
     if (!walk_title_until(w, element, swallowed, &title, &span))
         return;
+    title = makers_title(element, title);
     w->facts->letters += text_is_one(title);
     manpages_heading(w, element);
     w->titled |= classes_has(element, "settitle");
@@ -426,11 +428,24 @@ static void walk_raised(struct walk *w, const xmlNode *sup)
         exponents_begin(&w->writer);
 }
 
+/* What stands from the element on beside it is not read. */
+static void walk_end(struct walk *w, const xmlNode *element)
+{
+    for (const xmlNode *at = element; at; at = at->next)
+        if (dom_is_element(at))
+            boilerplate_keep(w, at, "footer");
+    w->read = element->parent->last;
+}
+
 static void walk_element(struct walk *w, const xmlNode *element)
 {
     struct rule rule = rules_of(element);
     if (rule.part == PART_SKIP && !is_entry(w, element)) {
         walk_skipped(w, element, rule.why);
+        return;
+    }
+    if (makers_is_end(element)) {
+        walk_end(w, element);
         return;
     }
     w->facts->index_parts += rule.index;
@@ -460,6 +475,12 @@ static void walk_element(struct walk *w, const xmlNode *element)
         walk_section(w, element, &rule);
     } else if (dom_tag(element) == GUMBO_TAG_A) {
         walk_link(w, element);
+    } else if (rule.part == PART_LINE) {
+        if (dom_element(element)->line == DOM_LINE_ON)
+            writer_space(&w->writer);
+        else
+            walk_boundary(w);
+        walk_children(w, element);
     } else if (rule.part == PART_NOFRAMES) {
         walk_boundary(w);
         walk_noframes(w, element);

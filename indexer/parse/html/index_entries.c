@@ -1,8 +1,10 @@
 #include "indexer/parse/html/index_entries.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/contents.h"
 #include "indexer/parse/html/rules.h"
 
@@ -193,6 +195,61 @@ static void read_entries(struct reading *r, const xmlNode *top)
     }
 }
 
+/* <code><a href="pump.html">pump()</a></code>, several before what the page is for. */
+static void read_names(struct reading *r, const xmlNode *list)
+{
+    for (const xmlNode *at = dom_next(list, list, false); at;
+         at = dom_next(at, list, false)) {
+        const char *url =
+            dom_tag(at) == GUMBO_TAG_A && dom_tag(at->parent) == GUMBO_TAG_CODE
+                ? dom_attribute(at, "href")
+                : NULL;
+        if (!url)
+            continue;
+        begin(r, 0);
+        take_link(r, at, url);
+    }
+}
+
+/* The first <param> of that name from `at` on, or NULL. */
+static const xmlNode *next_value(const xmlNode *at, const char *name)
+{
+    for (; at; at = at->next) {
+        const char *own =
+            dom_tag(at) == GUMBO_TAG_PARAM ? dom_attribute(at, "name") : NULL;
+        if (own && !strcasecmp(own, name) && dom_attribute(at, "value"))
+            return at;
+    }
+    return NULL;
+}
+
+/* A keyword, and each page that it leads to, with a title or without. */
+static void read_keyword(struct reading *r, const xmlNode *topic)
+{
+    unsigned depth = depth_of(topic);
+    const xmlNode *name = next_value(topic->children, "Name");
+    struct buf link = {0};
+    begin(r, depth);
+    if (name)
+        put_text(&r->levels[depth], slice_of(dom_attribute(name, "value")));
+    for (const xmlNode *at = next_value(topic->children, "Local"); at;
+         at = next_value(at->next, "Local")) {
+        buf_clear(&link);
+        contents_put_path(&link, dom_attribute(at, "value"));
+        if (link.size && contents_leads_on(link.data))
+            add(r, depth, link.data);
+    }
+    buf_free(&link);
+}
+
+static void read_keywords(struct reading *r, const xmlNode *top)
+{
+    begin(r, 0);
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, false))
+        if (contents_is_topic(at))
+            read_keyword(r, at);
+}
+
 /* The parts of a page that are an index. */
 static void read_parts(struct reading *r, const xmlNode *top)
 {
@@ -201,6 +258,8 @@ static void read_parts(struct reading *r, const xmlNode *top)
         skip = false;
         if (!dom_is_element(at))
             continue;
+        if (apis_is_list_of_names(at))
+            read_names(r, at);
         struct rule rule = rules_of(at);
         skip = rule.index || rule.part == PART_SKIP;
         if (rule.index && rule.part != PART_SKIP)
@@ -213,9 +272,12 @@ void aliases_read(const struct dom *dom, const struct page_facts *facts,
 {
     struct reading reading = {.tree = tree};
     const xmlNode *top = (const xmlNode *)dom->doc;
-    if (tree->page.role == PAGE_INDEX) {
+    if (facts->keywords) {
+        read_keywords(&reading, top);
+    } else if (tree->page.role == PAGE_INDEX) {
         read_entries(&reading, top);
-    } else if (tree->page.role == PAGE_CONTENT && facts->index_parts) {
+    } else if (tree->page.role == PAGE_CONTENT &&
+               (facts->index_parts || facts->names)) {
         reading.content = true;
         read_parts(&reading, top);
     }

@@ -248,6 +248,28 @@ static void confluence(const xmlNode *element, struct rule *rule)
         rule->part = PART_NOTE;
 }
 
+/* "Pumps : Start", where the trail above begins with "Pumps". */
+struct slice makers_title(const xmlNode *heading, struct slice title)
+{
+    const xmlNode *trail = dom_has_id(heading, "title-heading")
+                               ? dom_element_before(heading)
+                               : NULL;
+    const xmlNode *link = trail && dom_has_id(trail, "breadcrumb-section")
+                              ? dom_find(trail, GUMBO_TAG_A)
+                              : NULL;
+    if (!link || !link->children || dom_is_element(link->children))
+        return title;
+    struct buf space = {0};
+    text_fold_space(&space, dom_text(link->children)->text);
+    buf_put_text(&space, " : ");
+    const char *found = memmem(title.data, title.size, space.data, space.size);
+    size_t size = found ? (size_t)(found - title.data) + space.size : 0;
+    buf_free(&space);
+    return size < title.size
+               ? (struct slice){title.data + size, title.size - size}
+               : title;
+}
+
 /* ---- ExDoc: a summary of what stands below, and labels ---- */
 
 static bool is_specs(const xmlNode *element)
@@ -835,6 +857,26 @@ static bool is_man2html_contents(const xmlNode *list)
                            ? dom_attribute(anchor, "name")
                            : NULL;
     return name && !strcmp(name, "index") && is_local(list);
+}
+
+/* Behind its contents and a rule: "This document was created by man2html". */
+bool makers_is_end(const xmlNode *heading)
+{
+    static const char program[] = "man2html";
+    const xmlNode *list = dom_tag(heading) == GUMBO_TAG_H2
+                              ? dom_element_from(heading->next)
+                              : NULL;
+    const xmlNode *rule = list && is_man2html_contents(list)
+                              ? dom_element_from(list->next)
+                              : NULL;
+    const xmlNode *link = rule && dom_tag(rule) == GUMBO_TAG_HR
+                              ? dom_element_from(rule->next)
+                              : NULL;
+    const char *url = link && dom_tag(link) == GUMBO_TAG_A
+                          ? dom_attribute(link, "href")
+                          : NULL;
+    size_t size = url ? strlen(url) : 0, own = sizeof program - 1;
+    return size >= own && !strcmp(url + size - own, program);
 }
 
 static void manual_page(const xmlNode *element, struct rule *rule)

@@ -40,6 +40,12 @@ bool makers_is_list_of_members(const xmlNode *meta);
  * member; NULL: it is another row. */
 const char *makers_above(const xmlNode *row);
 
+/* A heading's title without what each page has before its own: Confluence's space. */
+struct slice makers_title(const xmlNode *heading, struct slice title);
+
+/* The heading from which on a page has nothing but what man2html says of it. */
+bool makers_is_end(const xmlNode *heading);
+
 /* Where a member occurs, in Scaladoc's lists of all by letter. */
 bool makers_is_occurrence(const xmlNode *element);
 

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
 #include "indexer/parse/html/helps.h"
@@ -293,6 +294,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_H1:
             if (rules_is_name_in_parts(at))
                 read_name(at, ret);
+            ret->title = makers_title(at, ret->title);
             break;
         case GUMBO_TAG_INPUT:
             *(is_beside(at) ? &ret->asks_beside : &ret->asks) = true;
@@ -301,6 +303,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_CODE: ret->lists |= makers_is_listing(at); break;
         case GUMBO_TAG_DIV:
             ret->lists |= makers_is_occurrence(at) || makers_is_listing(at);
+            ret->names |= apis_is_list_of_names(at);
             break;
         case GUMBO_TAG_TR: {
             const char *above = makers_above(at);
@@ -387,6 +390,8 @@ static bool is_redirect(const struct page_facts *facts)
 
 int page_role(const struct page_facts *facts)
 {
+    if (facts->keywords)
+        return PAGE_INDEX;
     if (is_redirect(facts))
         return PAGE_REDIRECT;
     if (facts->text < MAX_SEARCH && title_is(facts, is_search_title) &&

@@ -22,6 +22,8 @@ struct page_facts {
     bool asks_beside; /* in what the site has beside the text */
     bool lists; /* it is a source, or names all members: what tools list besides
                    the text */
+    bool keywords; /* it is the index of an HTML Help file */
+    bool names;    /* it lists pages by the names of what these describe */
 
     /* Counted while the page is read. */
     uint64_t text;        /* bytes of text */

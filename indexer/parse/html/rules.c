@@ -341,6 +341,8 @@ struct rule rules_of(const xmlNode *element)
         rules_skip(&rule, "header");
     else if (rule.part == PART_HEADING && is_above_h1(element))
         rules_skip(&rule, "label");
+    if (dom_element(element)->line)
+        rule.part = PART_LINE;
     if (dom_element(element)->heading)
         rule.part = PART_HEADING;
     makers_apply(element, &rule);
@@ -419,6 +421,7 @@ int rules_level(const xmlNode *heading)
     if (dom_tag(heading) == GUMBO_TAG_DIV)
         return 0; /* Doxygen's title of a page, above its sections, which are h1 */
     int level = makers_level(heading);
+    level = level ? level : apis_level(heading);
     if (level)
         return level;
     level = dom_tag(heading) - GUMBO_TAG_H1 + 1;

@@ -32,6 +32,7 @@ enum part {
     PART_MATHML,
     PART_TEX, /* <script type="math/tex"> */
     PART_DRAWING,
+    PART_LINE,     /* of a PDF file, which may go on with the one before */
     PART_NOFRAMES, /* what a page of frames is without them */
     PART_BREAK
 };

@@ -262,17 +262,47 @@ static void test_ford(void **state)
         "<ul><li class=list-inline-item>29 statements</ul></div><div "
         "id=sidebar><h3>Contents</h3><div class=card>"
         "<h3>Source Code</h3></div></div><div><h2>subroutine start(at)</h2>"
-        "<p>Starts it.<h3>Arguments</h3><table class='table varlist'><tr><td>"
+        "<p>Starts it.<h3>Type Bound</h3><p><a href=../type/pump.html>pump</a>"
+        "<h3>Arguments</h3><table class='table varlist'><tr><td>"
         "integer<td>at</table><section><h2><span class=anchor id=src></span>"
         "Source Code</h2><pre>end subroutine</pre></section></div>",
         "# start Subroutine\n## subroutine start(at)\nparagraph: Starts it.\n"
-        "### Arguments\ntable: integer\\tat\n");
+        "paragraph: Type Bound\nparagraph: pump\nparagraph: Arguments\n"
+        "table: integer\\tat\n");
+    /* A type's: what a bound name stands for is below it. */
+    expect("<h1>pump</h1><section><h2>Type-Bound Procedures</h2><div "
+           "class=card><div class='card-header codesum'><h3>generic :: <strong>"
+           "start</strong></h3></div><div class=card-body><p>Starts it.<h3>"
+           "Example</h3><p>a</div><ul class=list-group><li "
+           "class=list-group-item><h3>subroutine <a href=p>start_at</a>(at)"
+           "</h3><p>At once.<h3>Notes</h3><p>b<h4>Return Value <small>integer"
+           "</small></h4></ul></div></section>",
+           "# pump\n## Type-Bound Procedures\n### generic :: start\n"
+           "paragraph: Starts it.\n#### Example\nparagraph: a\n"
+           "#### subroutine start_at(at)\nparagraph: At once.\n"
+           "##### Notes\nparagraph: b\nparagraph: Return Value integer\n");
+    expect("<h1>A</h1><h3>Arguments</h3><table><tr><td>b</table><h3>Type Bound"
+           "</h3><p>c<h3 id=e>E</h3><p>d<h3>Arguments</h3><table class=varlist>"
+           "<tr><td>f</table>",
+           "# A\n## Arguments\ntable: b\n## Type Bound\nparagraph: c\n"
+           "## E {e}\nparagraph: d\n## Arguments\ntable: f\n");
     expect("<h1>A</h1><div id=sidebar><h3>B</h3><p>c</div><section><h2><span "
            "class=anchor></span>D</h2><pre>e</pre></section>",
            "# A\n## B {sidebar}\nparagraph: c\n## D\ncode: e\n");
     expect("<h1>A</h1><div class=row id=info-bar><p>b</div><section><h2><a "
            "class=anchor id=src></a>src</h2><p>c<pre>d</pre></section>",
            "# A\nparagraph: b\n## src {src}\nparagraph: c\ncode: d\n");
+}
+
+/* The file that R's help page was made from, which is hidden. */
+static void test_pkgdown(void **state)
+{
+    (void)state;
+    expect("<div class=page-header><h1>Start pumps</h1><div class='d-none "
+           "name'><code>pump.Rd</code></div><div class=name>a</div></div>",
+           "# Start pumps\nparagraph: a\n");
+    expect("<h1>A</h1><div class='hidden name'>b.Rd</div>",
+           "# A\nparagraph: b.Rd\n");
 }
 
 int main(void)
@@ -290,6 +320,7 @@ int main(void)
         TEST(test_dartdoc),
         TEST(test_nim),
         TEST(test_ford),
+        TEST(test_pkgdown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

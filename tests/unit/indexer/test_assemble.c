@@ -199,6 +199,17 @@ static void folders_have_index_pages(void **state)
         {"r.html", "R", "", "", PAGE_REDIRECT, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(Top(Notes,B(Notes,X(Notes)),A(Notes),Y(Notes)))");
+    /* In capitals, too, but for what has a name each. */
+    static const struct page_of capitals[] = {
+        {"INDEX.HTM", "Top", "", "", 0, 0, ""},
+        {"a.htm", "A", "", "", 0, 0, ""},
+        {"b/Index.html", "Index", "", "", PAGE_INDEX, 0, ""},
+        {"b/x.html", "X", "", "", 0, 0, ""},
+        {"c/Index.html", "C", "", "", 0, 0, ""},
+        {"c/y.html", "Y", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(capitals, "M(Top(Notes,C(Notes,Y(Notes)),A(Notes),"
+                           "Index(Notes),X(Notes)))");
 }
 
 static void generators_list_contents(void **state)
@@ -790,6 +801,7 @@ static void help_contents_are_read(void **state)
         {"html/pump.htm", "Pump", "", "", 0, 0, ""},
         {"html/start.htm", "Start", "", "", 0, 0, ""},
         {"html/when.htm", "When", "", "", 0, 0, ""},
+        {"index.hhk", "index.hhk", "", "", PAGE_INDEX, 0, ""},
         {"toc.hhc", "toc.hhc", "", "", 0, CONTENTS_WHOLE,
          "html/start.htm =Use >html/when.htm >>html/pump.htm"},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};

@@ -128,13 +128,40 @@ static void test_hidden_by_sheets(void **state)
     check_spans(slice_of(html), 2);
 }
 
+static void expect_reports(const char *html, const char *expected)
+{
+    struct tree *tree = NULL;
+    struct err err = {0};
+    struct buf reports = {0};
+    const struct parser_inputs inputs = {.reports = &reports};
+    buf_put_text(&reports, "");
+    if (parser_parse(parser, slice_of(html), PARSER_HTML, &inputs, &tree, &err))
+        fail_msg("%s", err.message);
+    assert_string_equal(reports.data, expected);
+    buf_free(&reports);
+    tree_free(tree);
+}
+
+/* A page that only a script writes is told of: its text is not in the file. */
+static void test_programs(void **state)
+{
+    (void)state;
+    expect_reports(
+        "<title>A</title><div id=app></div><script src=a.js></script>",
+        "there is no text in it: a script writes what it shows\n");
+    expect_reports("<div id=app>Text</div><script src=a.js></script>", "");
+    expect_reports("<title>A</title><img src=a.png><script></script>", "");
+    expect_reports("<title>A</title><script>location.href = 'b'</script>", "");
+    expect_reports("<title>A</title><p>", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_hidden_by_styles),        TEST(test_menus),
-        TEST(test_links_to_sources),        TEST(test_hidden_within_sentences),
-        TEST(test_hidden_by_sheets),        TEST(test_hidden_without_end),
-        TEST(test_hidden_with_ends_within),
+        TEST(test_hidden_by_styles), TEST(test_menus),
+        TEST(test_links_to_sources), TEST(test_hidden_within_sentences),
+        TEST(test_hidden_by_sheets), TEST(test_hidden_without_end),
+        TEST(test_programs),         TEST(test_hidden_with_ends_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

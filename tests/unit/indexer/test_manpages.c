@@ -98,6 +98,12 @@ static void test_other_makers(void **state)
            "# TOOL\nparagraph: Section: 8\n## NAME\nparagraph: tool\n"
            "## FILES\nparagraph: none\n"
            "## Index {index}\nparagraph: made by man2html\n");
+    expect("<h1>TOOL</h1><h2>FILES</h2>none<hr><a name=index>&nbsp;</a><h2>"
+           "Index</h2><dl><dt><a href=#a>USE</a><dd><dt><a "
+           "href=#b>FILES</a><dd></dl><hr>This document "
+           "was created by <a href=/cgi-bin/man/man2html>man2html</a>, using "
+           "the manual pages.<br>Time: 1:00",
+           "# TOOL\n## FILES\nparagraph: none\n");
     expect("<body><ul id=index><li><a href=#NAME>NAME</a><li><a href=#USE>USE"
            "</a></ul><h1 id=NAME>NAME</h1><p>tool<h1 id=USE>USE</h1><p>a",
            "# \n## NAME {NAME}\nparagraph: tool\n"

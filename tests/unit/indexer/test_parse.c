@@ -712,6 +712,14 @@ static void test_aliases(void **state)
         "class=index-ev><tr><th>Entry<tr><th id=i_C>C<tr><td><a href=#index-CC>"
         "<code>CC</code></a>:<td><a href=#C>The C compiler</a></table><p>End",
         "CC > #index-CC\nCC > #C\n");
+    /* pkgdown: several before what the page is for. */
+    expect_aliases(
+        "<div class=\"container template-reference-index\"><a href=../x.html>x"
+        "</a><h1>Reference</h1><dl><dt><code><a href=p.html>pump()</a></code> "
+        "<code><a href=p.html>lift()</a></code></dt><dd>Water, see <a "
+        "href=w.html>it</a></dd></dl><table><tr><td><code><a href=v.html>valve"
+        "</a></code><td>Air</table></div>",
+        "pump() > p.html\nlift() > p.html\nvalve > v.html\n");
 }
 
 /* What is too long for a name costs no more than being read once. */

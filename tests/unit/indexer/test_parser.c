@@ -419,6 +419,7 @@ static void reply_falsely(const struct wire_request *request, int what)
         buf_put_text(&out,
                      what == MESSAGE ? "\x1b[31mé\x7f\xc2\x9b\n\rx" : "\xe9");
     } else {
+        buf_put_string(&out, no_text); /* nothing is wrong in it */
         encode_false_tree(what, request->size, &out);
     }
     reply.size = out.size;

@@ -204,7 +204,7 @@ static void test_confluence(void **state)
         "<title>Pumps : Start</title><div id=breadcrumb-section><ol "
         "id=breadcrumbs><li><span><a href=index.html>Pumps</a></span>"
         "<li><span><a href=Use_1.html>Use</a></span></ol></div><h1 "
-        "id=title-heading><span>Pumps : Start</span></h1><div "
+        "id=title-heading><i>Home</i> <span>Pumps : Start</span></h1><div "
         "class=page-metadata>Created by A, last modified on May 1</div><div "
         "class=toc-macro><ul><li><a href=#s>Start</a></ul></div><h1 "
         "id=s>Start</h1><div class='confluence-information-macro "
@@ -216,6 +216,8 @@ static void test_confluence(void **state)
     assert_int_equal(tree->count, 2);
     assert_true(tree->page.trail);
     assert_true(slice_is(tree->page.up, "Use_1.html"));
+    assert_true(slice_is(tree->nodes[0].title, "Start"));
+    assert_true(slice_is(tree->page.title, "Start"));
     assert_int_equal(tree->nodes[0].block_count, 0);
     assert_int_equal(tree->nodes[1].block_count, 3);
     assert_int_equal(tree->nodes[1].blocks[1].kind, BLOCK_NOTE);
@@ -447,6 +449,91 @@ static void test_pdf_outline(void **state)
            "list: - Pumps are first\n");
 }
 
+/* Those that pdf2htmlEX places one by one: large ones are headings, those close below
+ * another go on with it, and what most pages have at the edge is read once. */
+static void test_pdf_lines(void **state)
+{
+    (void)state;
+    static const char sheet[] =
+        "<style>.fs0{font-size:44.16px;}.fs1{font-size:63.8px;}"
+        ".fs2{font-size:90px;}.y1{bottom:90px;}.y2{bottom:80px;}"
+        ".y3{bottom:70px;}.y4{bottom:60px;}.y5{bottom:30px;}"
+        ".y6{bottom:99px;}@media print{.fs0{font-size:99pt;}}</style>";
+    static const char title[] =
+        "<div class=\"t x1 y6 fs2\">Pump<span class=_></span>s</div>";
+    static const char text[] =
+        "<div class=\"t x1 y1 fs0\">They pump water</div>"
+        "<div class=\"t x1 y2 fs0\">up and down.</div>"
+        "<div class=\"t x1 y3 fs0\">Then they stop</div>"
+        "<div class=\"t x1 y5 fs0\">and rest for an hour or so.</div>";
+    struct buf page = {0};
+    buf_printf(&page,
+               "%s<div id=sidebar><div id=outline></div></div>"
+               "<div id=page-container><div id=pf1 class=\"pf w0\">"
+               "<div class=\"pc pc1\">%s%s</div></div><div id=pf2 class=pf>"
+               "<div class=pc>%s<div class=\"t x1 y6 fs1\">Use</div>%s<div "
+               "class=\"t x2 y5 fs0\">2</div></div>"
+               "</div><div id=pf3 class=pf><div class=pc>%s<div class=\"t "
+               "x1 y4 fs0\">Use .............. 2</div><div class=\"t x2 y5 "
+               "fs0\">The end of it</div></div></div></div>",
+               sheet, title, text, title, text, title);
+    expect(page.data, "# Pumps {pf1}\n"
+                      "paragraph: They pump water up and down. Then they stop\n"
+                      "paragraph: and rest for an hour or so.\n"
+                      "## Use {pf2}\n"
+                      "paragraph: They pump water up and down. Then they stop\n"
+                      "paragraph: and rest for an hour or so.\nparagraph: 2\n"
+                      "paragraph: The end of it\n");
+    /* Its outline knows better which lines are headings. */
+    buf_clear(&page);
+    buf_printf(&page,
+               "%s<div id=sidebar><div id=outline><ul><li><a class=l "
+               "href=\"#pf1\">Pumps</a><ul><li><a class=l href=\"#pf1\">"
+               "Then they stop</a></ul></ul></div></div>"
+               "<div id=page-container><div id=pf1 class=pf><div class=pc>%s"
+               "<div class=\"t x1 y6 fs1\">Large</div>%s</div></div></div>",
+               sheet, title, text);
+    expect(page.data, "# Pumps {pf1}\nparagraph: Large\n"
+                      "paragraph: They pump water up and down.\n"
+                      "## Then they stop\n"
+                      "paragraph: and rest for an hour or so.\n");
+    buf_free(&page);
+}
+
+/* The index of an HTML Help file: keywords within others, some of more than one page, what
+ * is said of a page before its name or behind it. */
+static void test_keywords(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "<ul><li><object type=text/sitemap><param name=Name value=Valves>"
+        "<param name=Name value=Air><param name=Local value=html\\air.htm#a>"
+        "<param name=Name value=Water><param name=Local value=water.htm>"
+        "</object><ul><li><object type=text/sitemap><param name=Local "
+        "value=open.htm><param name=Name value=open></object></ul><li><object "
+        "type=text/sitemap><param name=Name value=Site><param name=Local "
+        "value=http://x.org></object></ul>";
+    struct buf out = {0};
+    struct tree *tree = NULL;
+    struct err err = {0};
+    assert_int_equal(parser_parse(parser, slice_of(file), PARSER_KEYWORDS, NULL,
+                                  &tree, &err),
+                     0);
+    for (uint32_t i = 0; i < tree->page.alias_count; i++)
+        buf_printf(&out, "%s > %s\n", tree->page.aliases[i].text.data,
+                   tree->page.aliases[i].url.data);
+    assert_string_equal(out.data, "Valves > html/air.htm#a\n"
+                                  "Valves > water.htm\n"
+                                  "Valves, open > open.htm\n");
+    assert_int_equal(tree->page.role, PAGE_INDEX);
+    assert_int_equal(tree->page.link_count, 0);
+    tree_free(tree);
+    tree = parse(file);
+    assert_int_equal(tree->page.alias_count, 0);
+    tree_free(tree);
+    buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +553,8 @@ int main(void)
         TEST(test_help_of_tools),
         TEST(test_pdf_edges),
         TEST(test_pdf_outline),
+        TEST(test_pdf_lines),
+        TEST(test_keywords),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

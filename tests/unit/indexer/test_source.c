@@ -95,6 +95,7 @@ static void test_names(void **state)
     assert_true(source_is_named("b/A.HTM"));
     assert_true(source_is_named("a.xht"));
     assert_true(source_is_named("toc.hhc"));
+    assert_int_equal(source_format("Index.HHK"), PARSER_KEYWORDS);
     assert_true(source_is_named("a.html.gz"));
     assert_true(source_is_named("a.XHTML.GZ"));
     assert_false(source_is_named("a.txt"));

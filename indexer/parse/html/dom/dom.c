@@ -6,6 +6,7 @@
 #include "indexer/parse/html/dom/dom_build.h"
 #include "indexer/parse/html/dom/scratch.h"
 #include "indexer/parse/html/dom/skeleton.h"
+#include "indexer/parse/html/dom/pdf_lines.h"
 #include "indexer/parse/html/dom/pdf_outline.h"
 #include "indexer/parse/html/dom/styles.h"
 
@@ -215,6 +216,7 @@ int dom_parse(const struct source *source, struct dom *ret, struct err *err)
     if (!rc) {
         styles_hide(ret);
         pdf_outline_mark(ret);
+        pdf_lines_mark(ret);
     }
     return rc;
 }

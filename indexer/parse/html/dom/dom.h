@@ -28,12 +28,16 @@ enum dom_holds {
     DOM_HOLDS_PARAGRAPH = 128
 };
 
+/* A line of a PDF file: the first of a paragraph, or one that goes on. */
+enum dom_line { DOM_LINE_NONE, DOM_LINE_FIRST, DOM_LINE_ON };
+
 struct dom_element {
-    int tag;           /* GumboTag */
-    bool foreign;      /* within <svg> or <math> */
-    bool open;         /* no end tag closes it */
-    bool hidden;       /* as a sheet or DocBook has it, not an attribute */
-    int heading;       /* its level, as a PDF file's outline has it; 0: none */
+    int tag;      /* GumboTag */
+    bool foreign; /* within <svg> or <math> */
+    bool open;    /* no end tag closes it */
+    bool hidden;  /* as a sheet or DocBook has it, not an attribute */
+    int heading;  /* its level, as a PDF file's outline has it; 0: none */
+    enum dom_line line;
     unsigned holds;    /* enum dom_holds */
     uint32_t from, to; /* its start tag in the file; 0, 0: it has none */
 };

@@ -5,28 +5,13 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/dom/dom_build.h"
+#include "indexer/parse/html/dom/pdf_internal.h"
 
 enum {
     MAX_ITEMS = 20000,
     MAX_LINE = 400, /* bytes of a heading */
     AHEAD = 16,     /* items that may stand nowhere, in a row */
-    MAX_LEVEL = 6
-};
-
-struct item {
-    struct slice title; /* folded */
-    uint32_t page;
-    int level;
-};
-
-struct pdf {
-    struct dom *dom;
-    struct item *items; /* [count], as they are printed */
-    size_t count, capacity;
-    size_t next;   /* the first that was not found yet */
-    bool found;    /* one was */
-    uint32_t page; /* that is being read */
-    struct buf raw, folded;
+    MAX_EDGES = 6000
 };
 
 /* But rules. */
@@ -53,8 +38,7 @@ static const xmlNode *find_outline(const xmlNode *body)
     return name && !strcmp(name, "outline") ? list : NULL;
 }
 
-/* What the element reads, folded, valid until the next; empty: too much. */
-static struct slice words_of(struct pdf *pdf, const xmlNode *element)
+struct slice pdf_words(struct pdf *pdf, const xmlNode *element)
 {
     buf_clear(&pdf->raw);
     buf_clear(&pdf->folded);
@@ -72,17 +56,21 @@ static int level_in(const xmlNode *link, const xmlNode *list)
     int level = 1;
     for (const xmlNode *at = link->parent; at != list; at = at->parent)
         level += dom_tag(at) == GUMBO_TAG_UL;
-    return level < MAX_LEVEL ? level : MAX_LEVEL;
+    return level < PDF_MAX_LEVEL ? level : PDF_MAX_LEVEL;
 }
 
-/* The number of the printed page; 0: it leads to none. */
+/* The number of the printed page, "3" of pdftohtml, "pf1a" of pdf2htmlEX; 0: it leads
+ * to none. */
 static uint32_t page_of(const char *name)
 {
-    bool number = name && *name && !name[strspn(name, "0123456789")];
-    return number ? (uint32_t)strtoul(name, NULL, 10) : 0;
+    bool hex = !strncmp(name, "pf", 2);
+    const char *number = name + (hex ? 2 : 0);
+    const char *digits = hex ? "0123456789abcdef" : "0123456789";
+    bool is = *number && !number[strspn(number, digits)];
+    return is ? (uint32_t)strtoul(number, NULL, hex ? 16 : 10) : 0;
 }
 
-static void read_items(struct pdf *pdf, const xmlNode *list)
+void pdf_read_items(struct pdf *pdf, const xmlNode *list)
 {
     for (const xmlNode *at = dom_next(list, list, false);
          at && pdf->count < MAX_ITEMS; at = dom_next(at, list, false)) {
@@ -90,7 +78,7 @@ static void read_items(struct pdf *pdf, const xmlNode *list)
             dom_tag(at) == GUMBO_TAG_A ? dom_attribute(at, "href") : NULL;
         const char *fragment = url ? strrchr(url, '#') : NULL;
         uint32_t page = fragment ? page_of(fragment + 1) : 0;
-        struct slice title = page ? words_of(pdf, at) : slice_of("");
+        struct slice title = page ? pdf_words(pdf, at) : slice_of("");
         if (!title.size)
             continue;
         MEM_RESERVE(pdf->items, &pdf->capacity, pdf->count + 1);
@@ -129,9 +117,9 @@ static bool reads(struct slice line, struct slice title)
                        is_number((struct slice){line.data, before - 1}));
 }
 
-static void mark_line(struct pdf *pdf, const xmlNode *line)
+void pdf_mark_line(struct pdf *pdf, const xmlNode *line)
 {
-    struct slice words = words_of(pdf, line);
+    struct slice words = pdf_words(pdf, line);
     size_t end =
         pdf->next + AHEAD < pdf->count ? pdf->next + AHEAD : pdf->count;
     for (size_t i = pdf->next; words.size && i < end; i++) {
@@ -153,14 +141,19 @@ static bool is_line(const xmlNode *element, const xmlNode *body)
            (tag == GUMBO_TAG_B && element->parent == body);
 }
 
-static void read_page(struct pdf *pdf, const xmlNode *anchor)
+void pdf_enter_page(struct pdf *pdf, uint32_t page)
 {
-    uint32_t page = page_of(dom_attribute(anchor, "name"));
-    if (!page)
-        return;
     pdf->page = page;
     while (pdf->next < pdf->count && pdf->items[pdf->next].page < pdf->page)
         pdf->next++;
+}
+
+static void read_page(struct pdf *pdf, const xmlNode *anchor)
+{
+    const char *name = dom_attribute(anchor, "name");
+    uint32_t page = name ? page_of(name) : 0;
+    if (page)
+        pdf_enter_page(pdf, page);
 }
 
 static void hide(const xmlNode *element)
@@ -170,18 +163,6 @@ static void hide(const xmlNode *element)
 
 /* ---- What a printer has at the edges of each page ---- */
 
-/* A line there, on which page, and what it reads but for digits. */
-struct edge {
-    const xmlNode *line;
-    struct slice text;
-    size_t page;
-};
-
-struct edges {
-    struct edge *lines; /* [count] */
-    size_t count, capacity, pages;
-};
-
 static bool is_printed_page(const xmlNode *box)
 {
     const char *id =
@@ -189,11 +170,12 @@ static bool is_printed_page(const xmlNode *box)
     return id && !strncmp(id, "page", 4) && strstr(id, "-div");
 }
 
-static void add_edge(struct edges *edges, struct pdf *pdf, const xmlNode *line)
+void pdf_add_edge(struct pdf *pdf, struct edges *edges, size_t page,
+                  const xmlNode *line)
 {
-    if (!line || dom_tag(line) != GUMBO_TAG_P || dom_element(line)->heading)
+    if (edges->count >= MAX_EDGES)
         return;
-    struct slice words = words_of(pdf, line);
+    struct slice words = pdf_words(pdf, line);
     if (!words.size)
         return;
     char *text = arena_alloc(&pdf->dom->arena, words.size + 1);
@@ -203,8 +185,13 @@ static void add_edge(struct edges *edges, struct pdf *pdf, const xmlNode *line)
             words.data[i] != ' ')
             text[size++] = words.data[i];
     MEM_RESERVE(edges->lines, &edges->capacity, edges->count + 1);
-    edges->lines[edges->count++] =
-        (struct edge){line, {text, size}, edges->pages};
+    edges->lines[edges->count++] = (struct edge){line, {text, size}, page};
+}
+
+static void add_edge(struct edges *edges, struct pdf *pdf, const xmlNode *line)
+{
+    if (line && dom_tag(line) == GUMBO_TAG_P && !dom_element(line)->heading)
+        pdf_add_edge(pdf, edges, edges->pages, line);
 }
 
 /* The first two lines and the last. */
@@ -220,13 +207,18 @@ static void read_edges(struct edges *edges, struct pdf *pdf, const xmlNode *box)
         add_edge(edges, pdf, last);
 }
 
-/* How many pages have a line there that reads so. */
-static size_t pages_with(const struct edges *edges, struct slice text)
+/* How many pages have a line there that reads so, and among them those before that of
+ * the `nth`. */
+static size_t pages_with(const struct edges *edges, size_t nth,
+                         size_t *ret_before)
 {
+    const struct edge *sought = &edges->lines[nth];
     size_t pages = 0, last = 0;
     for (size_t i = 0; i < edges->count; i++) {
         const struct edge *edge = &edges->lines[i];
-        if (edge->page == last || !slice_equal(edge->text, text))
+        if (i == nth)
+            *ret_before = pages;
+        if (edge->page == last || !slice_equal(edge->text, sought->text))
             continue;
         last = edge->page;
         pages++;
@@ -234,19 +226,25 @@ static size_t pages_with(const struct edges *edges, struct slice text)
     return pages;
 }
 
-/* On more than half of the pages. */
+void pdf_hide_edges(struct edges *edges)
+{
+    enum { MIN_PAGES = 3 };
+    for (size_t i = 0; edges->pages >= MIN_PAGES && i < edges->count; i++) {
+        size_t before = 0, same = pages_with(edges, i, &before);
+        if (2 * same > edges->pages &&
+            (before || !dom_element(edges->lines[i].line)->heading))
+            hide(edges->lines[i].line);
+    }
+    free(edges->lines);
+}
+
 static void hide_edges(struct pdf *pdf, const xmlNode *body)
 {
-    enum { MIN_PAGES = 3, MAX_EDGES = 6000 };
     struct edges edges = {0};
     for (const xmlNode *at = body->children; at; at = at->next)
-        if (dom_is_element(at) && is_printed_page(at) &&
-            edges.count < MAX_EDGES)
+        if (dom_is_element(at) && is_printed_page(at))
             read_edges(&edges, pdf, at);
-    for (size_t i = 0; edges.pages >= MIN_PAGES && i < edges.count; i++)
-        if (2 * pages_with(&edges, edges.lines[i].text) > edges.pages)
-            hide(edges.lines[i].line);
-    free(edges.lines);
+    pdf_hide_edges(&edges);
 }
 
 void pdf_outline_mark(struct dom *dom)
@@ -258,20 +256,25 @@ void pdf_outline_mark(struct dom *dom)
     if (!list)
         return;
     struct pdf pdf = {.dom = dom};
-    read_items(&pdf, list);
+    pdf_read_items(&pdf, list);
     for (const xmlNode *at = dom_next(body, body, false); at != list;
          at = dom_next(at, body, false)) {
         if (dom_tag(at) == GUMBO_TAG_A)
             read_page(&pdf, at);
         else if (dom_is_element(at) && is_line(at, body))
-            mark_line(&pdf, at);
+            pdf_mark_line(&pdf, at);
     }
     hide_edges(&pdf, body);
     if (pdf.found) {
         hide(dom_element_before(list));
         hide(list);
     }
-    free(pdf.items);
-    buf_free(&pdf.raw);
-    buf_free(&pdf.folded);
+    pdf_free(&pdf);
+}
+
+void pdf_free(struct pdf *pdf)
+{
+    free(pdf->items);
+    buf_free(&pdf->raw);
+    buf_free(&pdf->folded);
 }
