@@ -1,7 +1,9 @@
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/html_internal.h"
 
@@ -13,6 +15,49 @@ static void figure(struct walk *w, const xmlNode *figure)
         DOM_HOLDS_CODE | DOM_HOLDS_TABLE | DOM_HOLDS_LIST | DOM_HOLDS_HEADING;
     int kind = dom_holds(figure, blocks) ? BLOCK_PARAGRAPH : BLOCK_FIGURE;
     walk_within(w, figure, (struct context){.kind = kind});
+}
+
+static const xmlNode *figure_around(const xmlNode *image)
+{
+    enum { MAX_ABOVE = 12 };
+    const xmlNode *at = image->parent;
+    for (int i = 0; i < MAX_ABOVE && dom_is_element(at); i++, at = at->parent)
+        if (dom_tag(at) == GUMBO_TAG_FIGURE ||
+            (dom_tag(at) == GUMBO_TAG_DIV && classes_has(at, "figure")))
+            return at;
+    return NULL;
+}
+
+/* As it is compared, between spaces. */
+static void fold_words(struct buf *out, struct slice text)
+{
+    struct buf folded = {0};
+    text_fold_compare(&folded, text);
+    buf_put_byte(out, ' ');
+    buf_put_slice(out, buf_slice(&folded));
+    buf_put_byte(out, ' ');
+    buf_free(&folded);
+}
+
+/* Does its figure say so in words?  DocBook gives a figure's title to each image of it. */
+static bool is_captioned(const xmlNode *image, const char *alt)
+{
+    enum { MAX_NODES = 200, MAX_TEXT = 2000 };
+    const xmlNode *figure = figure_around(image), *at = figure;
+    struct buf words = {0}, said = {0}, sought = {0};
+    for (int i = 0; at && i < MAX_NODES && words.size < MAX_TEXT; i++) {
+        at = dom_next(at, figure, false);
+        if (at && !dom_is_element(at))
+            buf_put_slice(&words, dom_text(at)->text);
+        buf_put_byte(&words, ' ');
+    }
+    fold_words(&said, buf_slice(&words));
+    fold_words(&sought, slice_of(alt));
+    bool is = figure && memmem(said.data, said.size, sought.data, sought.size);
+    buf_free(&words);
+    buf_free(&said);
+    buf_free(&sought);
+    return is;
 }
 
 static bool is_tex(const xmlNode *image, const char *text)
@@ -99,7 +144,7 @@ static void put_image(struct walk *w, const xmlNode *image, struct slice text)
 static void image(struct walk *w, const xmlNode *image)
 {
     const char *alt = dom_attribute(image, "alt");
-    if (!alt || !*alt)
+    if (!alt || !*alt || is_captioned(image, alt))
         return;
     struct slice text = slice_of(alt);
     struct span span = walk_tag_span(image);

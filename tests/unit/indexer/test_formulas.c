@@ -1,6 +1,6 @@
 #include "tests/unit/support/spans.h"
 
-/* Formulas and exponents in HTML. */
+/* Figures, formulas and exponents in HTML. */
 
 static void test_figures_and_math(void **state)
 {
@@ -14,6 +14,23 @@ static void test_figures_and_math(void **state)
            "# \nfigure: A cat\\nFig. 1\nfigure: alone\nparagraph: text on\n"
            "figure: icon\n"
            "paragraph: x E=mc^2 y\nmath: z\nmath: \\[ a < b \\]\n");
+}
+
+/* DocBook says a figure's title of each image once more. */
+static void test_images_that_say_a_title(void **state)
+{
+    (void)state;
+    expect("<div class=figure><p class=title><b>Figure 2. A <i>blue</i> pump"
+           "</b></p><div><img alt='A blue pump'><div class=caption>Its head."
+           "</div><img alt='A Blue  Pump'></div></div>",
+           "# \nfigure: Figure 2. A blue pump\\nIts head.\n");
+    expect("<figure><img alt='A red pump'><figcaption>A red pump, "
+           "open</figcaption></figure>",
+           "# \nfigure: A red pump, open\n");
+    /* Not what only a longer word has, nor what stands elsewhere. */
+    expect("<figure><img alt='pump'><figcaption>Pumps</figcaption></figure>"
+           "<p>A cat<p><img alt='A cat'>",
+           "# \nfigure: pump\\nPumps\nparagraph: A cat\nfigure: A cat\n");
 }
 
 /* "231" is another number than 2 to the power of 31. */
@@ -89,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_figures_and_math),
+        TEST(test_images_that_say_a_title),
         TEST(test_exponents),
         TEST(test_mathml),
     };
