@@ -32,20 +32,6 @@ static bool ends_in(const char *text, size_t size, const char *end)
     return size > tail && !memcmp(text + size - tail, end, tail);
 }
 
-static bool is_host(const char *text)
-{
-    static const char *const domains[] = {".com", ".example", ".internal",
-                                          ".lan", ".local",   ".localdomain",
-                                          ".net", ".org"};
-    size_t size = host_size(text);
-    if (text[size] && !strchr("/:#[", text[size]))
-        return false;
-    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
-        if (ends_in(text, size, domains[i]))
-            return true;
-    return false;
-}
-
 static bool is_example_host(const char *text)
 {
     static const char *const domains[] = {"example.com", "example.net",
@@ -57,6 +43,25 @@ static bool is_example_host(const char *text)
             (size == tail || text[size - tail - 1] == '.'))
             return true;
     }
+    return false;
+}
+
+/* "System.Net" and "asp.net" are none. */
+static bool is_host(const char *text)
+{
+    static const char *const domains[] = {".com", ".example", ".internal",
+                                          ".lan", ".local",   ".localdomain",
+                                          ".org"};
+    size_t size = host_size(text);
+    const char *dot = memchr(text, '.', size);
+    if (text[size] && !strchr("/:#[", text[size]))
+        return false;
+    if (ends_in(text, size, ".net"))
+        return memchr(dot + 1, '.', (size_t)(text + size - dot - 1)) ||
+               is_example_host(text);
+    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
+        if (ends_in(text, size, domains[i]))
+            return true;
     return false;
 }
 

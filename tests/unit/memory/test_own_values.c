@@ -15,6 +15,7 @@ static void values_are_told_from_names(void **state)
                                          "bob@example.com",
                                          "ups1@localhost",
                                          "mail.example.org",
+                                         "a.b.net",
                                          "gw.plant.local:502",
                                          "named[812",
                                          "192.168.1.17",
@@ -23,23 +24,13 @@ static void values_are_told_from_names(void **state)
                                          "10:11:12",
                                          "2024-03-04t10:11:12.5z",
                                          "5.7.1"};
-    static const char *const names[] = {"/etc",
-                                        "./configure",
-                                        "read/write",
-                                        "pg_hba.conf",
-                                        "std::vector",
-                                        "django.db.utils",
-                                        "--all",
-                                        "@media",
-                                        "c++",
-                                        "a[i]",
-                                        "x->next",
-                                        "main.tex",
-                                        "create/acquire",
-                                        "example.comparisons",
-                                        "systemd-boot",
-                                        "utf-8",
-                                        "[812"};
+    static const char *const names[] = {
+        "/etc",         "./configure",    "read/write",
+        "pg_hba.conf",  "std::vector",    "django.db.utils",
+        "--all",        "@media",         "c++",
+        "system.net",   "a[i]",           "x->next",
+        "main.tex",     "create/acquire", "example.comparisons",
+        "systemd-boot", "utf-8",          "[812"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (!is_own_value(values[i]))
             fail_msg("%s is a value", values[i]);
