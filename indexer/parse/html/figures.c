@@ -47,8 +47,9 @@ static bool is_captioned(const xmlNode *image, const char *alt)
     struct buf words = {0}, said = {0}, sought = {0};
     for (int i = 0; at && i < MAX_NODES && words.size < MAX_TEXT; i++) {
         at = dom_next(at, figure, false);
-        if (at && !dom_is_element(at))
-            buf_put_slice(&words, dom_text(at)->text);
+        struct slice text = at && !dom_is_element(at) ? dom_text(at)->text
+                                                      : (struct slice){"", 0};
+        buf_put(&words, text.data, text.size < MAX_TEXT ? text.size : MAX_TEXT);
         buf_put_byte(&words, ' ');
     }
     fold_words(&said, buf_slice(&words));
