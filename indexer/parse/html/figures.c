@@ -145,7 +145,8 @@ static void put_image(struct walk *w, const xmlNode *image, struct slice text)
 static void image(struct walk *w, const xmlNode *image)
 {
     const char *alt = dom_attribute(image, "alt");
-    if (!alt || !*alt || is_captioned(image, alt))
+    bool formula = alt && (w->in.kind == BLOCK_MATH || is_tex(image, alt));
+    if (!alt || !*alt || (!formula && is_captioned(image, alt)))
         return;
     struct slice text = slice_of(alt);
     struct span span = walk_tag_span(image);
@@ -153,7 +154,7 @@ static void image(struct walk *w, const xmlNode *image)
         walk_boundary(w);
         writer_literal(&w->writer, text, span);
         walk_boundary(w);
-    } else if (w->in.kind == BLOCK_MATH || is_tex(image, alt)) {
+    } else if (formula) {
         writer_literal(&w->writer, text, span);
     } else if (walk_is_prose(w)) {
         keep_image(w, image, text);

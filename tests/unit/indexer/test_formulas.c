@@ -33,6 +33,14 @@ static void test_images_that_say_a_title(void **state)
            "# \nfigure: pump\\nPumps\nparagraph: A cat\nfigure: A cat\n");
 }
 
+static void test_formulas_in_figures(void **state)
+{
+    (void)state;
+    expect("<figure><p>Here <img alt='$n$'> is odd.<p><img alt='\\(k\\)'>"
+           "<figcaption>n and k</figcaption></figure>",
+           "# \nfigure: Here\\n$n$\\nis odd.\\n\\(k\\)\\nn and k\n");
+}
+
 /* A page of a megabyte may have thousands of images, each of which looks at the
  * beginning of its figure only. */
 static void test_images_in_long_figures(void **state)
@@ -124,11 +132,9 @@ static void test_mathml(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_figures_and_math),
-        TEST(test_images_that_say_a_title),
-        TEST(test_images_in_long_figures),
-        TEST(test_exponents),
-        TEST(test_mathml),
+        TEST(test_figures_and_math),    TEST(test_images_that_say_a_title),
+        TEST(test_formulas_in_figures), TEST(test_images_in_long_figures),
+        TEST(test_exponents),           TEST(test_mathml),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
