@@ -132,8 +132,8 @@ double idf_of(double owners, double nodes);
 
 /* idf and weights, from the terms' `nodes`, of `owners` nodes with content of
  * `mean_words` words.  A part counts less where the whole is known, or is a value of
- * the asker's own; a common word less where the manuals have it more rarely than English has: a question
- * may hold it whatever it is about. */
+ * the asker's own; a common word less where the manuals have it more rarely than
+ * English has: a question may hold it whatever it is about. */
 void query_weigh(struct query *query, double owners, double mean_words);
 
 /* Of a question that is still being typed: the word that it ends with becomes, where no

@@ -323,22 +323,29 @@ static bool fits(struct slice asked, struct slice form, int places)
     return false;
 }
 
+/* Is the place that begins there joined with what stands around it by "_"? */
+static bool is_joined(struct slice title, size_t at)
+{
+    size_t end = at + find_sign(behind(title, at), '>') + 1;
+    return (at && title.data[at - 1] == '_') ||
+           (end < title.size && title.data[end] == '_');
+}
+
 /* "CMAKE_CXX_FLAGS" is of the form "CMAKE_<LANG>_FLAGS": what stands around the places is
- * joined with them by "_" and long enough to tell. */
+ * joined with them and long enough to tell.  "shared_ptr<T>" is a type. */
 static bool is_of_form(struct slice asked, struct slice title)
 {
     size_t letters = 0;
-    bool within = false, joined = false;
+    bool within = false;
     for (size_t i = 0; i < title.size; i++) {
         char c = title.data[i];
-        if (c == ' ')
+        if (c == ' ' || (c == '<' && !is_joined(title, i)))
             return false;
         within |= c == '<';
         within &= c != '>';
         letters += !within && isalnum((unsigned char)c);
-        joined |= c == '_';
     }
-    return joined && letters >= MIN_LITERAL && !has_sign(asked, " <") &&
+    return letters >= MIN_LITERAL && !has_sign(asked, " <") &&
            fits(asked, title, 0);
 }
 

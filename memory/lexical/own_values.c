@@ -7,17 +7,22 @@ static const char digits[] = "0123456789";
 
 /* ---- Paths and hosts ---- */
 
+/* "c:\users\bob" */
+static bool is_on_drive(const char *text)
+{
+    return text[0] >= 'a' && text[0] <= 'z' && text[1] == ':' &&
+           text[2] == '\\' && text[3];
+}
+
 static bool is_path(const char *text)
 {
     static const char *const starts[] = {"/", "~/", "./", "../"};
-    bool drive = text[0] >= 'a' && text[0] <= 'z' && text[1] == ':' &&
-                 text[2] == '\\' && text[3];
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         size_t size = strlen(starts[i]);
         if (!strncmp(text, starts[i], size) && strchr(text + size, '/'))
             return true;
     }
-    return drive;
+    return is_on_drive(text);
 }
 
 /* The bytes of a host's name at the beginning. */
@@ -122,14 +127,14 @@ bool is_own_value(const char *text)
 
 bool own_value_tells(const char *value, const char *word)
 {
-    const char *last = strrchr(value, '/');
+    const char *last = strrchr(value, is_on_drive(value) ? '\\' : '/');
     const char *scheme = strstr(value, "://");
     bool named = is_path(value) || (scheme && last > scheme + 2);
     if (!strstr(value, word))
         return true;
     if (!word[strspn(word, digits)])
         return false;
-    return is_process(value) || (named && strstr(last ? last : value, word));
+    return is_process(value) || (named && strstr(last, word));
 }
 
 bool is_quantity(const char *word)

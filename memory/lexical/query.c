@@ -176,21 +176,28 @@ struct sought_terms query_sought(const struct query *query)
     return sought;
 }
 
+/* Is it a part of term number `t`?  What stands in for others is no whole. */
+static bool is_within(const struct query_term *term, size_t t)
+{
+    return t < QUERY_MAX_ASKED && term->within >> t & 1;
+}
+
 bool query_is_of_own(const struct query *query, const struct query_term *term)
 {
     for (size_t t = 0; t < query->count; t++) {
         const struct query_term *whole = &query->terms[t];
-        if (term->within >> t & 1 && whole->own &&
+        if (is_within(term, t) && whole->own &&
             !own_value_tells(whole->word + 1, term->word))
             return true;
     }
     return false;
 }
 
-static bool whole_is_known(const struct query *query, uint32_t within)
+static bool whole_is_known(const struct query *query,
+                           const struct query_term *term)
 {
     for (size_t t = 0; t < query->count; t++)
-        if (within >> t & 1 && query->terms[t].nodes)
+        if (is_within(term, t) && query->terms[t].nodes)
             return true;
     return false;
 }
@@ -199,8 +206,7 @@ static bool whole_is_known(const struct query *query, uint32_t within)
 static bool says_little(const struct query *query,
                         const struct query_term *term)
 {
-    return whole_is_known(query, term->within) ||
-           query_is_of_own(query, term) ||
+    return whole_is_known(query, term) || query_is_of_own(query, term) ||
            (term->own && is_example_value(term->word + 1));
 }
 

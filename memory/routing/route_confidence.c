@@ -34,8 +34,8 @@ static bool is_single_name(const char *term)
 }
 
 /* What says nothing about whether the manuals know the subject: the name of one, a
- * name that is told of by its form, numbers, amounts, and what is joined by signs and occurs nowhere as a whole (its words
- * speak for it), unless it is a name. */
+ * name that is told of by its form, numbers, amounts, and what is joined by signs and
+ * occurs nowhere as a whole (its words speak for it), unless it is a name. */
 static bool is_incidental(const struct query_term *term)
 {
     if (term->manual || term->formed)

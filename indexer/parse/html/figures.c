@@ -47,8 +47,9 @@ static bool is_captioned(const xmlNode *image, const char *alt)
     struct buf words = {0}, said = {0}, sought = {0};
     for (int i = 0; at && i < MAX_NODES && words.size < MAX_TEXT; i++) {
         at = dom_next(at, figure, false);
-        if (at && !dom_is_element(at))
-            buf_put_slice(&words, dom_text(at)->text);
+        struct slice text = at && !dom_is_element(at) ? dom_text(at)->text
+                                                      : (struct slice){"", 0};
+        buf_put(&words, text.data, text.size < MAX_TEXT ? text.size : MAX_TEXT);
         buf_put_byte(&words, ' ');
     }
     fold_words(&said, buf_slice(&words));
@@ -144,7 +145,8 @@ static void put_image(struct walk *w, const xmlNode *image, struct slice text)
 static void image(struct walk *w, const xmlNode *image)
 {
     const char *alt = dom_attribute(image, "alt");
-    if (!alt || !*alt || is_captioned(image, alt))
+    bool formula = alt && (w->in.kind == BLOCK_MATH || is_tex(image, alt));
+    if (!alt || !*alt || (!formula && is_captioned(image, alt)))
         return;
     struct slice text = slice_of(alt);
     struct span span = walk_tag_span(image);
@@ -152,7 +154,7 @@ static void image(struct walk *w, const xmlNode *image)
         walk_boundary(w);
         writer_literal(&w->writer, text, span);
         walk_boundary(w);
-    } else if (w->in.kind == BLOCK_MATH || is_tex(image, alt)) {
+    } else if (formula) {
         writer_literal(&w->writer, text, span);
     } else if (walk_is_prose(w)) {
         keep_image(w, image, text);

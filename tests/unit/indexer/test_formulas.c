@@ -33,6 +33,33 @@ static void test_images_that_say_a_title(void **state)
            "# \nfigure: pump\\nPumps\nparagraph: A cat\nfigure: A cat\n");
 }
 
+static void test_formulas_in_figures(void **state)
+{
+    (void)state;
+    expect("<figure><p>Here <img alt='$n$'> is odd.<p><img alt='\\(k\\)'>"
+           "<figcaption>n and k</figcaption></figure>",
+           "# \nfigure: Here\\n$n$\\nis odd.\\n\\(k\\)\\nn and k\n");
+}
+
+/* A page of a megabyte may have thousands of images, each of which looks at the
+ * beginning of its figure only. */
+static void test_images_in_long_figures(void **state)
+{
+    (void)state;
+    struct buf page = {0}, shown = {0};
+    buf_put_text(&page, "<figure><p>");
+    buf_put_text(&shown, "# \nfigure: ");
+    for (int i = 0; i < 300; i++) {
+        buf_put_text(&page, "pumping ");
+        buf_put_text(&shown, "pumping ");
+    }
+    buf_put_text(&page, "a valve<p><img alt='A valve'></figure>");
+    buf_put_text(&shown, "a valve\\nA valve\n");
+    expect(page.data, shown.data);
+    buf_free(&page);
+    buf_free(&shown);
+}
+
 /* "231" is another number than 2 to the power of 31. */
 static void test_exponents(void **state)
 {
@@ -105,10 +132,9 @@ static void test_mathml(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_figures_and_math),
-        TEST(test_images_that_say_a_title),
-        TEST(test_exponents),
-        TEST(test_mathml),
+        TEST(test_figures_and_math),    TEST(test_images_that_say_a_title),
+        TEST(test_formulas_in_figures), TEST(test_images_in_long_figures),
+        TEST(test_exponents),           TEST(test_mathml),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,8 @@ static void what_a_value_is_called_tells(void **state)
                  {"http://localhost:8080", "localhost", false},
                  {"named[812", "named", true},
                  {"named[812", "812", false},
+                 {"c:\\users\\bob", "bob", true},
+                 {"c:\\users\\bob", "users", false},
                  {"bob@example.com", "bob", false},
                  {"192.168.1.17", "192", false},
                  {"bob@example.com", "email", true}};
@@ -130,6 +132,19 @@ static void words_of_a_value_count_less(void **state)
     query_free(&query);
 }
 
+static void paths_of_drives_count_so(void **state)
+{
+    (void)state;
+    struct query query;
+    query_parse("cannot lock C:\\srv\\backup\\lock.exclusive", &query);
+    for (size_t t = 0; t < query.count; t++)
+        query.terms[t].nodes = query.terms[t].whole ? 0 : 9;
+    query_weigh(&query, 1000, 200);
+    assert_true(weight_of(&query, "exclus") >= 1);
+    assert_true(weight_of(&query, "backup") < 0.5);
+    query_free(&query);
+}
+
 static void an_example_counts_less_though_it_is_known(void **state)
 {
     (void)state;
@@ -151,6 +166,7 @@ int main(void)
         cmocka_unit_test(what_a_value_is_called_tells),
         cmocka_unit_test(amounts_are_told_from_codes),
         cmocka_unit_test(words_of_a_value_count_less),
+        cmocka_unit_test(paths_of_drives_count_so),
         cmocka_unit_test(a_word_that_also_stands_by_itself_counts),
         cmocka_unit_test(an_example_counts_less_though_it_is_known)};
     return cmocka_run_group_tests_name("own values", tests, NULL, NULL);

@@ -93,6 +93,27 @@ static void capitals_are_no_conversation(void **state)
     query_free(&query);
 }
 
+/* A question of many words has more terms with those that may stand in for them than
+ * there are bits for wholes. */
+static void what_stands_in_is_no_whole(void **state)
+{
+    (void)state;
+    struct query query = {.count = QUERY_MAX_ASKED + 2};
+    for (size_t t = 0; t < query.count; t++)
+        query.terms[t] = (struct query_term){.term = mem_strdup("busi"),
+                                             .word = mem_strdup("busy"),
+                                             .trust = 1,
+                                             .share = 1,
+                                             .nodes = t >= QUERY_MAX_ASKED};
+    query.terms[0].within = 1 << 1;
+    query_weigh(&query, 1000, 200);
+    assert_true(query.terms[0].weight >= 1);
+    query.terms[1].nodes = 1;
+    query_weigh(&query, 1000, 200);
+    assert_true(query.terms[0].weight < 0.5);
+    query_free(&query);
+}
+
 /* Parts count in full only when nothing holds the whole. */
 static void parts_stand_in_for_the_whole(void **state)
 {
@@ -385,6 +406,7 @@ int main(void)
         cmocka_unit_test(words_of_a_phrase_are_all_meant),
         cmocka_unit_test(capitals_are_no_conversation),
         cmocka_unit_test(parts_stand_in_for_the_whole),
+        cmocka_unit_test(what_stands_in_is_no_whole),
         cmocka_unit_test(misspelt_words_become_the_nearest),
         cmocka_unit_test(the_word_that_is_typed_becomes_the_most_common),
         cmocka_unit_test(a_large_index_is_searched_fast),

@@ -355,6 +355,31 @@ static void numbers_of_chapters_are_no_names(void **state)
                      NAME_OTHER);
 }
 
+/* What is described for any language, package or configuration. */
+static void names_are_found_by_their_form(void **state)
+{
+    static const struct {
+        const char *question, *title;
+        enum name_match match;
+    } cases[] = {
+        {"CMAKE_CXX_FLAGS", "CMAKE_<LANG>_FLAGS", NAME_PART},
+        {"CMAKE_CXX_FLAGS_DEBUG", "CMAKE_<LANG>_FLAGS_<CONFIG>", NAME_PART},
+        {"OpenCV_ROOT", "<PackageName>_ROOT", NAME_PART},
+        {"CMAKE_FLAGS", "CMAKE_<LANG>_FLAGS", NAME_OTHER},
+        {"CMAKE__FLAGS", "CMAKE_<LANG>_FLAGS", NAME_OTHER},
+        {"CMAKE_CXX_FLAGS_X", "CMAKE_<LANG>_FLAGS", NAME_OTHER},
+        {"cxx_std", "<a>_<b>", NAME_OTHER},
+        {"open_a_b_c_d", "open_<a>_<b>_<c>_<d>", NAME_OTHER},
+        {"open_a", "open_<a", NAME_OTHER},
+        /* Types that have parameters are no forms of others' names. */
+        {"shared_ptr_cast", "shared_ptr<T>", NAME_OTHER},
+        {"shared_ptrs", "shared_ptr<T>", NAME_OTHER}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (compare_name(cases[i].question, cases[i].title) != cases[i].match)
+            fail_msg("%s, %s", cases[i].question, cases[i].title);
+}
+
 /* As it is written: "class" and "pattern" are words, too. */
 static void sections_of_classes_are_called_as_these(void **state)
 {
@@ -438,6 +463,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_chapters_are_no_names),
         cmocka_unit_test(names_with_signs_are_whole_and_in_parts),
+        cmocka_unit_test(names_are_found_by_their_form),
         cmocka_unit_test(constructors_are_told_by_their_class),
         cmocka_unit_test(sections_of_classes_are_called_as_these),
         cmocka_unit_test(entries_are_called_by_their_names),

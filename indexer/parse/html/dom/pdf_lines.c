@@ -169,7 +169,6 @@ static void find_body(struct lines *l)
 {
     size_t *bytes = mem_alloc((l->sizes.count + 1) * sizeof *bytes), all = 0;
     uint32_t most = 0;
-    memset(bytes, 0, (l->sizes.count + 1) * sizeof *bytes);
     for (size_t i = 0; i < l->count; i++)
         if (l->lines[i].size < l->sizes.count) {
             bytes[l->lines[i].size] += l->lines[i].bytes;
