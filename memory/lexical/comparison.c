@@ -48,7 +48,7 @@ struct splitting {
 
 static bool parts(const struct splitting *splitting, struct slice word)
 {
-    return is_word(word, "vs") || is_word(word, "vs.") ||
+    return slice_is(word, "vs") || slice_is(word, "vs.") || /* but "VS Code" */
            is_word(word, "versus") ||
            (splitting->between && is_word(word, "and"));
 }

@@ -340,8 +340,10 @@ static bool is_called(struct analyzer *maker, const struct query *query,
                       const struct scope *scope)
 {
     struct saying saying = {query, false, true};
+    if (!scope->names)
+        return false;
     analyze(maker, slice_of(scope->view->manual.name), look_for_word, &saying);
-    return scope->names && saying.some && saying.all;
+    return saying.some && saying.all;
 }
 
 /* Of several manuals that are called so a term names none. */

@@ -19,6 +19,7 @@ static void sides_are_told(void **state)
         {"what is better with pumps, slow vs fast, when it is hot?",
          "slow|fast"},
         {"ON DELETE vs ON UPDATE", "DELETE|ON UPDATE"},
+        {"how do I use VS Code with a compiler", ""},
         {"pumps and valves", ""},
         {"the difference of pressure between two valves", ""},
         {"difference between valves", ""},
