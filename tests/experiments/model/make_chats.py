@@ -99,7 +99,7 @@ def main(folder):
                 cases.append({"template": line, "renderings": [
                     {"conversation": which, **options, "output": render(line, CONVERSATIONS[which], options)} for which, options in CONSTRUCTS]})
     with open(os.path.join(folder, "rendered.json"), "w", encoding="utf-8") as file:
-        json.dump({"conversations": CONVERSATIONS, "cases": cases}, file, ensure_ascii=False, indent=0)
+        json.dump({"conversations": CONVERSATIONS, "cases": cases}, file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")
     print(len(cases), "templates,", sum(len(case["renderings"]) for case in cases), "renderings,",
           sum(one["output"] is None for case in cases for one in case["renderings"]), "of them exceptions")

@@ -181,8 +181,9 @@ def main(out):
         save_tokenizer(tokenizer, kind, os.path.join(folder, "tokenizer.json"))
         tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
         ids = [tokenizer.encode(line).ids for line in lines]
-        with open(os.path.join(folder, "tokens.json"), "w") as f:
-            json.dump({"ids": ids, "decoded": [tokenizer.decode(i, skip_special_tokens=False) for i in ids]}, f, separators=(",", ":"))
+        with open(os.path.join(folder, "tokens.json"), "w", encoding="utf-8") as f:
+            json.dump({"ids": ids, "decoded": [tokenizer.decode(i, skip_special_tokens=False) for i in ids]}, f, ensure_ascii=False,
+                      separators=(",", ":"))
         vocabulary = tokenizer.get_vocab_size() + 3
         config, model, generator = make_model(kind, vocabulary, seed)
         prompt = torch.randint(0, vocabulary, (24,), generator=generator).tolist()

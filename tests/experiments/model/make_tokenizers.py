@@ -142,7 +142,8 @@ def main(out, lines):
         t = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
         ids = [t.encode(line).ids for line in lines]
         with open(os.path.join(folder, "tokens.json"), "w", encoding="utf-8") as f:
-            json.dump({"ids": ids, "decoded": [t.decode(i, skip_special_tokens=False) for i in ids]}, f, separators=(",", ":"))
+            json.dump({"ids": ids, "decoded": [t.decode(i, skip_special_tokens=False) for i in ids]}, f, ensure_ascii=False,
+                      separators=(",", ":"))
         print(kind, t.get_vocab_size(), sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)), "bytes")
 
 
