@@ -69,12 +69,12 @@ static bool goes_on(struct splitting *splitting, struct slice word,
 {
     size_t at = (size_t)(word.data - splitting->text.data);
     size_t end = at + word.size;
-    bool last = splitting->count > 0;
+    bool last = splitting->count > 0, joining = joins(word);
     bool any = text_skip_space(splitting->text, splitting->from) < at;
-    *ret_end = joins(word) ? at : end;
+    *ret_end = joining ? at : end;
     if (last)
-        return !ends_sentence(word) && !(any && joins(word));
-    if (joins(word) || ends_sentence(word))
+        return !ends_sentence(word) && !(any && joining);
+    if (joining || ends_sentence(word))
         splitting->from = end;
     return true;
 }

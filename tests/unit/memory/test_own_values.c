@@ -7,7 +7,7 @@ static void values_are_told_from_names(void **state)
 {
     (void)state;
     static const char *const values[] = {"/mnt/backup/repo",
-                                         "~/work/a.tex",
+                                         "~/notes/a.tex",
                                          "./build/main.o",
                                          "../up/one.c",
                                          "c:\\users\\bob",
