@@ -197,7 +197,7 @@ void build_attribute(struct build *build, const char *name, struct slice value)
     buf_free(&small);
 }
 
-void build_hide(xmlNode *element)
+void build_hide(const xmlNode *element)
 {
     struct dom_element *facts = element->_private;
     facts->hidden = true;

@@ -31,7 +31,7 @@ const char *build_reads(struct slice name);
 void build_attribute(struct build *build, const char *name, struct slice value);
 
 /* Says of an element of the tree that it is not shown. */
-void build_hide(xmlNode *element);
+void build_hide(const xmlNode *element);
 
 /* The text that stands at `span`; of running text, only its white space. */
 void build_text(struct build *build, struct span span, bool space);

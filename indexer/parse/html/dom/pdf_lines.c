@@ -142,11 +142,6 @@ static void read_lines(struct lines *l, const xmlNode *container)
     }
 }
 
-static void hide(const xmlNode *element)
-{
-    build_hide((xmlNode *)(uintptr_t)element);
-}
-
 static int *heading_of(const struct line *line)
 {
     return &((struct dom_element *)line->element->_private)->heading;
@@ -229,7 +224,7 @@ static bool has_outline(struct lines *l, const xmlNode *outline)
         pdf_mark_line(&l->pdf, l->lines[i].element);
     }
     if (l->pdf.count)
-        hide(outline);
+        build_hide(outline);
     return l->pdf.found;
 }
 
@@ -314,7 +309,7 @@ static void mark_others(struct lines *l)
         bool on =
             gap > 0 && gap < 1.25 * l->gap && !*heading_of(&l->lines[i - 1]);
         if (is_of_contents(&l->lines[i]))
-            hide(l->lines[i].element);
+            build_hide(l->lines[i].element);
         else if (!element->heading)
             element->line = on ? DOM_LINE_ON : DOM_LINE_FIRST;
     }

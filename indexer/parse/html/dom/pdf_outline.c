@@ -156,11 +156,6 @@ static void read_page(struct pdf *pdf, const xmlNode *anchor)
         pdf_enter_page(pdf, page);
 }
 
-static void hide(const xmlNode *element)
-{
-    build_hide((xmlNode *)(uintptr_t)element);
-}
-
 /* ---- What a printer has at the edges of each page ---- */
 
 static bool is_printed_page(const xmlNode *box)
@@ -233,7 +228,7 @@ void pdf_hide_edges(struct edges *edges)
         size_t before = 0, same = pages_with(edges, i, &before);
         if (2 * same > edges->pages &&
             (before || !dom_element(edges->lines[i].line)->heading))
-            hide(edges->lines[i].line);
+            build_hide(edges->lines[i].line);
     }
     free(edges->lines);
 }
@@ -266,8 +261,8 @@ void pdf_outline_mark(struct dom *dom)
     }
     hide_edges(&pdf, body);
     if (pdf.found) {
-        hide(dom_element_before(list));
-        hide(list);
+        build_hide(dom_element_before(list));
+        build_hide(list);
     }
     pdf_free(&pdf);
 }

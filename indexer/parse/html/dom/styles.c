@@ -358,7 +358,7 @@ static void hide(struct dom *dom, const struct sheets *sheets)
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
         skip = dom_is_element(at) && at->properties && is_hidden(sheets, at);
         if (skip)
-            build_hide((xmlNode *)(uintptr_t)at);
+            build_hide(at);
     }
 }
 
