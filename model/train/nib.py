@@ -86,7 +86,7 @@ def vocabulary(args):
     trainer = trainers.WordPieceTrainer(vocab_size=ENTRIES, min_frequency=3, special_tokens=["[PAD]", "[UNK]"], limit_alphabet=400,
                                         continuing_subword_prefix="##", show_progress=False)
     tokenizer.train_from_iterator(segments + questions[:20000], trainer)
-    tokenizer.save(os.path.join(args.into, "tokenizer.json"))
+    tokenizer.save(os.path.join(args.into, "tokenizer.json"), pretty=False)
 
 
 def of_teacher(args, teacher, name):

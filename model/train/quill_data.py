@@ -55,7 +55,7 @@ def stage_tokenizer(args):
     tokenizer.train_from_iterator(some, trainers.BpeTrainer(
         vocab_size=args.vocabulary, special_tokens=SPECIAL, show_progress=False, max_token_length=24,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
-    tokenizer.save(os.path.join(args.work, "tokenizer.json"))
+    tokenizer.save(os.path.join(args.work, "tokenizer.json"), pretty=False)
     print(f"{tokenizer.get_vocab_size()} entries, trained on {size / 1e6:.1f} MB of {len(some)} sections")
 
 
