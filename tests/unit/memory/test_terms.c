@@ -458,6 +458,19 @@ static void entries_are_called_by_their_names(void **state)
                          cases[i].match);
 }
 
+/* Twice for each mark would be a million times. */
+static void a_name_has_all_its_marks_or_none(void **state)
+{
+    struct buf title = {0};
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        buf_printf(&title, "--[no-]a%d, --[no]b%d, ", i, i);
+    assert_int_equal(compare_entry("--no-a39", title.data), NAME_WHOLE);
+    assert_int_equal(compare_entry("--b7", title.data), NAME_WHOLE);
+    assert_int_equal(compare_entry("--c.d", title.data), NAME_OTHER);
+    buf_free(&title);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +480,7 @@ int main(void)
         cmocka_unit_test(constructors_are_told_by_their_class),
         cmocka_unit_test(sections_of_classes_are_called_as_these),
         cmocka_unit_test(entries_are_called_by_their_names),
+        cmocka_unit_test(a_name_has_all_its_marks_or_none),
         cmocka_unit_test(words_become_stems),
         cmocka_unit_test(identifiers_stay_whole_and_in_parts),
         cmocka_unit_test(operators_are_terms),
