@@ -19,10 +19,25 @@ static bool is_path(const char *text)
     static const char *const starts[] = {"/", "~/", "./", "../"};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         size_t size = strlen(starts[i]);
-        if (!strncmp(text, starts[i], size) && strchr(text + size, '/'))
+        if (strncmp(text, starts[i], size) != 0)
+            continue;
+        const char *end = strchr(text + size, '/'); /* of the first name */
+        if (end && end[1])
             return true;
     }
     return is_on_drive(text);
+}
+
+/* "repo" of "/mnt/backup/repo", and of "/mnt/backup/repo/". */
+static const char *last_name(const char *value)
+{
+    char sign = is_on_drive(value) ? '\\' : '/';
+    size_t size = strlen(value);
+    while (size && value[size - 1] == sign)
+        size--;
+    while (size && value[size - 1] != sign)
+        size--;
+    return value + size;
 }
 
 /* The bytes of a host's name at the beginning. */
@@ -127,9 +142,8 @@ bool is_own_value(const char *text)
 
 bool own_value_tells(const char *value, const char *word)
 {
-    const char *last = strrchr(value, is_on_drive(value) ? '\\' : '/');
-    const char *scheme = strstr(value, "://");
-    bool named = is_path(value) || (scheme && last > scheme + 2);
+    const char *last = last_name(value), *scheme = strstr(value, "://");
+    bool named = is_path(value) || (scheme && last > scheme + 3);
     if (!strstr(value, word))
         return true;
     if (!word[strspn(word, digits)])

@@ -24,13 +24,26 @@ static void values_are_told_from_names(void **state)
                                          "10:11:12",
                                          "2024-03-04t10:11:12.5z",
                                          "5.7.1"};
-    static const char *const names[] = {
-        "/etc",         "./configure",    "read/write",
-        "pg_hba.conf",  "std::vector",    "django.db.utils",
-        "--all",        "@media",         "c++",
-        "system.net",   "a[i]",           "x->next",
-        "main.tex",     "create/acquire", "example.comparisons",
-        "systemd-boot", "utf-8",          "[812"};
+    static const char *const names[] = {"/etc",
+                                        "/etc/",
+                                        "~/notes/",
+                                        "./configure",
+                                        "read/write",
+                                        "pg_hba.conf",
+                                        "std::vector",
+                                        "django.db.utils",
+                                        "--all",
+                                        "@media",
+                                        "c++",
+                                        "system.net",
+                                        "a[i]",
+                                        "x->next",
+                                        "main.tex",
+                                        "create/acquire",
+                                        "example.comparisons",
+                                        "systemd-boot",
+                                        "utf-8",
+                                        "[812"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (!is_own_value(values[i]))
             fail_msg("%s is a value", values[i]);
@@ -67,6 +80,11 @@ static void what_a_value_is_called_tells(void **state)
                  {"/mnt/backup/lock.exclusive", "backup", false},
                  {"http://localhost:8080/admin", "admin", true},
                  {"http://localhost:8080", "localhost", false},
+                 {"/mnt/backup/repo/", "repo", true},
+                 {"/mnt/backup/repo/", "backup", false},
+                 {"http://localhost:8080/admin/", "admin", true},
+                 {"http://localhost:8080/", "localhost", false},
+                 {"c:\\users\\bob\\", "bob", true},
                  {"named[812", "named", true},
                  {"named[812", "812", false},
                  {"c:\\users\\bob", "bob", true},
