@@ -1,6 +1,7 @@
 #include "memory/lexical/own_values.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char digits[] = "0123456789";
@@ -115,6 +116,13 @@ static bool is_numbers(const char *text)
     return strpbrk(text, digits) && (size == all || timed);
 }
 
+/* "172.16.0.1" to "172.31.255.255". */
+static bool is_among_172(const char *text)
+{
+    long second = !strncmp(text, "172.", 4) ? strtol(text + 4, NULL, 10) : 0;
+    return second >= 16 && second <= 31;
+}
+
 /* "10.0.0.5", "192.168.1.17:80". */
 static bool is_private_address(const char *text)
 {
@@ -126,7 +134,7 @@ static bool is_private_address(const char *text)
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
         if (dots == 3 && !strncmp(text, networks[i], strlen(networks[i])))
             return true;
-    return false;
+    return dots == 3 && is_among_172(text);
 }
 
 bool is_example_value(const char *text)

@@ -61,6 +61,10 @@ static void examples_are_about_nothing(void **state)
     assert_true(is_example_value("www.example.net"));
     assert_true(is_example_value("ups1@localhost"));
     assert_true(is_example_value("192.0.2.1:80"));
+    assert_true(is_example_value("172.16.0.1"));
+    assert_true(is_example_value("172.31.255.254:5432"));
+    assert_false(is_example_value("172.32.0.1"));
+    assert_false(is_example_value("172.1.16.1"));
     assert_false(is_example_value("user@.service")); /* systemd's */
     assert_false(is_example_value("\\@ifnextchar"));
     assert_false(is_own_value("\\if@twocolumn"));
