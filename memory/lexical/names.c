@@ -17,16 +17,13 @@ static void fold(struct buf *out, struct slice text, bool lower)
 {
     struct buf folded = {0};
     text_fold_space(&folded, text);
-    size_t from = 0, size = folded.size;
-    while (size && folded.data[size - 1] == ' ')
-        size--;
-    while (from < size && folded.data[from] == ' ')
-        from++;
-    if (size - from > 2 && !memcmp(folded.data + size - 2, "()", 2))
+    size_t size = folded.size;
+    if (size > 2 && !memcmp(folded.data + size - 2, "()", 2))
         size -= 2;
-    for (size_t at = from; at < size; at++)
-        buf_put_byte(out, lower ? (char)tolower((unsigned char)folded.data[at])
-                                : folded.data[at]);
+    for (size_t at = 0, step; at < size && lower; at += step)
+        text_encode(out, text_lower(text_decode(folded.data, size, at, &step)));
+    if (!lower)
+        buf_put(out, folded.data, size);
     buf_put(out, "", 0);
     buf_free(&folded);
 }

@@ -355,6 +355,20 @@ static void numbers_of_chapters_are_no_names(void **state)
                      NAME_OTHER);
 }
 
+static void capitals_of_all_scripts_are_alike(void **state)
+{
+    (void)state;
+    assert_int_equal(compare_name("\u00fcbersicht", "2.1 \u00dcbersicht"),
+                     NAME_WHOLE);
+    assert_int_equal(
+        compare_name("\u00c9TAT DE L\u2019ART", "\u00c9tat de l\u2019art"),
+        NAME_WHOLE);
+    assert_int_equal(compare_name("\u043c\u0438\u0440", "\u041c\u0438\u0440"),
+                     NAME_WHOLE);
+    assert_int_equal(compare_name("\u043c\u0438\u0440", "\u041f\u0438\u0440"),
+                     NAME_OTHER);
+}
+
 /* What is described for any language, package or configuration. */
 static void names_are_found_by_their_form(void **state)
 {
@@ -475,6 +489,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_chapters_are_no_names),
+        cmocka_unit_test(capitals_of_all_scripts_are_alike),
         cmocka_unit_test(names_with_signs_are_whole_and_in_parts),
         cmocka_unit_test(names_are_found_by_their_form),
         cmocka_unit_test(constructors_are_told_by_their_class),
