@@ -452,6 +452,8 @@ static void entries_are_called_by_their_names(void **state)
         const char *question, *title;
         enum name_match match;
     } cases[] = {
+        {"fopen ()", "fopen", NAME_WHOLE},
+        {"fopen()", "fopen ()", NAME_WHOLE},
         {"--verify", "--[no-]verify", NAME_WHOLE},
         {"--no-verify", "-n, --[no-]verify=<x>", NAME_WHOLE},
         {"--nocolor", "--[no]color", NAME_WHOLE},
