@@ -169,13 +169,9 @@ static void define_float(struct document *d, struct slice name,
 {
     struct environment *environment =
         arena_alloc(&d->outline.arena, sizeof *environment);
-    struct buf number = {0}, text = {0}, star = {0};
+    struct buf star = {0};
     counter_new(&d->tex, name, within);
-    buf_printf(&number, "the%.*s", (int)name.size, name.data);
-    if (within.size)
-        buf_printf(&text, "\\the%.*s.", (int)within.size, within.data);
-    buf_printf(&text, "\\arabic{%.*s}", (int)name.size, name.data);
-    tex_define_text(&d->tex, number.data, text.data);
+    counter_define_the(&d->tex, name, within);
     buf_printf(&star, "%.*s*", (int)name.size, name.data);
     *environment = listing;
     tex_symbol_at(&d->tex, star.data)->environment = environment;
@@ -184,8 +180,6 @@ static void define_float(struct document *d, struct slice name,
     buf_put_byte(&star, '\0');
     environment->text = document_keep(d, buf_slice(&star)).data;
     tex_symbol_at(&d->tex, environment->text)->environment = environment;
-    buf_free(&number);
-    buf_free(&text);
     buf_free(&star);
 }
 

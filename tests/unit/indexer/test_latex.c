@@ -230,6 +230,20 @@ static void test_own_floats(void **state)
            "code: x_1 \\y\n\\begin{a}\n\\caption{b} % c");
 }
 
+/* A counter within itself would be numbered without end. */
+static void test_counters_within_themselves(void **state)
+{
+    (void)state;
+    expect("\\newfloat{prog}{t}{x}[prog]\\begin{prog}x\\caption{A}"
+           "\\end{prog}After.",
+           "paragraph: x | figure: Prog 1: A | paragraph: After.");
+    expect("\\newtheorem{thm}{Theorem}[thm]\\begin{thm}x\\end{thm}After.",
+           "note: Theorem 1. x | paragraph: After.");
+    expect("\\counterwithin{figure}{figure}\\begin{figure}\\caption{A}"
+           "\\end{figure}After.",
+           "figure: Figure 1: A | paragraph: After.");
+}
+
 /* So many that the list of names moves where they are added. */
 static void test_many_floats(void **state)
 {
@@ -747,6 +761,7 @@ int main(void)
         cmocka_unit_test(test_own_headings),
         cmocka_unit_test(test_own_levels),
         cmocka_unit_test(test_own_floats),
+        cmocka_unit_test(test_counters_within_themselves),
         cmocka_unit_test(test_many_floats),
         cmocka_unit_test(test_tabbing),
         cmocka_unit_test(test_bytefield),

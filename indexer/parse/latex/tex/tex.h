@@ -443,6 +443,9 @@ bool counter_value(struct tex *tex, const struct command *command,
 uint32_t counter_find(struct tex *tex, struct slice name);
 void counter_new(struct tex *tex, struct slice name, struct slice within);
 void counter_step(struct tex *tex, struct slice name);
+/* Defines \thename as its number, behind that of the counter `within`, if any. */
+void counter_define_the(struct tex *tex, struct slice name,
+                        struct slice within);
 void counter_reset_within(struct tex *tex, struct slice name,
                           struct slice within);
 
