@@ -244,6 +244,21 @@ static void test_counters_within_themselves(void **state)
            "figure: Figure 1: A | paragraph: After.");
 }
 
+/* Of those with a star the number is shown as before. */
+static void test_counters_within_others(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\counterwithin*{figure}{section}"
+           "\\begin{document}\\section{A}\\begin{figure}\\caption{B}"
+           "\\end{figure}\\section{C}\\begin{figure}\\caption{D}\\end{figure}"
+           "\\end{document}",
+           "# 1 A | figure: Figure 1: B | # 2 C | figure: Figure 1: D");
+    expect("\\documentclass{article}\\counterwithin{figure}{section}"
+           "\\counterwithout*{figure}{section}\\begin{document}\\section{A}"
+           "\\begin{figure}\\caption{D}\\end{figure}\\end{document}",
+           "# 1 A | figure: Figure 1.1: D");
+}
+
 /* So many that the list of names moves where they are added. */
 static void test_many_floats(void **state)
 {
@@ -762,6 +777,7 @@ int main(void)
         cmocka_unit_test(test_own_levels),
         cmocka_unit_test(test_own_floats),
         cmocka_unit_test(test_counters_within_themselves),
+        cmocka_unit_test(test_counters_within_others),
         cmocka_unit_test(test_many_floats),
         cmocka_unit_test(test_tabbing),
         cmocka_unit_test(test_bytefield),

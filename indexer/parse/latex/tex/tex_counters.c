@@ -125,7 +125,7 @@ static void run_newcounter(struct tex *tex, const struct command *command,
     struct buf name = {0}, within = {0};
     struct tokens list = {0};
     (void)call;
-    tex_read_character(tex, '*');
+    bool star = tex_read_character(tex, '*'); /* \thename stays as it is */
     tex_read_text(tex, &name);
     if (!command->value) {
         if (tex_read_optional(tex, &list))
@@ -141,7 +141,8 @@ static void run_newcounter(struct tex *tex, const struct command *command,
         } else {
             counter_reset_within(tex, buf_slice(&name), buf_slice(&within));
         }
-        if (command->text && counter_find(tex, buf_slice(&name)) != UINT32_MAX)
+        if (command->text && !star &&
+            counter_find(tex, buf_slice(&name)) != UINT32_MAX)
             counter_define_the(tex, buf_slice(&name),
                                command->value == 1 ? buf_slice(&within)
                                                    : (struct slice){"", 0});
