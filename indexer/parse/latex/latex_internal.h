@@ -434,7 +434,7 @@ const struct group *verbatim_wrapper(struct document *d, struct token call);
 void verbatim_push_end(struct document *d, struct slice name,
                        struct token call);
 
-/* latex_verb.c: if `call` is \verb: what it is to show, a token a character. */
+/* latex_verb.c: if `call` is \verb or \url: what it is to show, a token a character. */
 bool verb_in_formula(struct document *d, struct token call, struct tokens *ret);
 /* |x| stands as it is written from \begin{document} on. */
 void verb_between_bars(struct document *d);

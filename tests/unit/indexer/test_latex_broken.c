@@ -92,6 +92,9 @@ static void test_lone_dollar(void **state)
     expect("a $ b\n\\begin{verbatim}\nc%d #e\n\\end{verbatim}\n"
            "\\begin{listing}\n%f\n\\end{listing}g",
            "paragraph: a $ b | code: c%d #e | code: %f | paragraph: g");
+    expect("a $ b \\url {http://a.b/c%20d#e} and f\n\ng",
+           "paragraph: a $ b http://a.b/c%20d#e and f | paragraph: g");
+    expect("a $b\\nolinkurl{c%d}$ e", "paragraph: a $bc%d$ e");
     expect_report("a $b", "a formula does not end");
 }
 
