@@ -41,6 +41,9 @@ static void test_unknown_words(void **state)
            "paragraph: product shall (eg) start.");
     expect("Of the \\SRD and \\SRD\\ (the \\SRD).",
            "paragraph: Of the SRD and SRD (the SRD).");
+    expect("Of \\SRD.", "paragraph: Of SRD.");
+    expect("Of \\SRD", "paragraph: Of");
+    expect("Of \\SRD{}", "paragraph: Of SRD");
     expect("\\section{\\DAQ{} in a \\pump: how}x",
            "# DAQ in a pump: how | paragraph: x");
     /* What may set something, or what LaTeX has itself. */
