@@ -117,7 +117,10 @@ static enum word_use word_use(const struct document *d, struct token token)
     if (next[0] == ' ' && islower((unsigned char)next[1]) && is_acronym(name))
         return AND_SPACE;
     bool ends = is_one_of(next[0], ".,;:?)") && is_one_of(next[1], " \n)}.,;:");
-    return ends || (next[0] == '\\' && next[1] == ' ') ? IS_WORD : NO_WORD;
+    bool goes_on = /* "\DM's", "\DM-based" */
+        is_one_of(next[0], "'-") && islower((unsigned char)next[1]);
+    return ends || goes_on || (next[0] == '\\' && next[1] == ' ') ? IS_WORD
+                                                                  : NO_WORD;
 }
 
 void unknown_run(struct document *d, struct token token)

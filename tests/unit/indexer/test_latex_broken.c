@@ -41,6 +41,8 @@ static void test_unknown_words(void **state)
            "paragraph: product shall (eg) start.");
     expect("Of the \\SRD and \\SRD\\ (the \\SRD).",
            "paragraph: Of the SRD and SRD (the SRD).");
+    expect("Of \\SRD's and \\SRD-based pumps \\SRD-2 \\x-y.",
+           "paragraph: Of SRD\u2019s and SRD-based pumps -2 -y.");
     expect("Of \\SRD.", "paragraph: Of SRD.");
     expect("Of \\SRD", "paragraph: Of");
     expect("Of \\SRD{}", "paragraph: Of SRD");
