@@ -65,6 +65,7 @@ struct flow {
     struct writer writer;
     uint16_t file; /* of the text so far */
     struct token opened;
+    size_t line; /* bytes of text before that which is being read, of a table */
     /* Of a title: */
     int level;
     struct slice number;

@@ -285,6 +285,17 @@ static void test_tabbing(void **state)
     expect("\\begin{tabbing}\n\\verb|%d| \\= decimal\\\\\n\\verb|%x| \\> "
            "hexadecimal\\\\\n\\end{tabbing}",
            "table: %d\tdecimal\n%x\thexadecimal");
+    /* Lines that set stops may stand anywhere. */
+    expect(
+        "\\begin{tabbing}one \\= two\\\\\nwidest \\> text \\= \\kill\na \\> b "
+        "\\> c\\\\\nx\\=y\\kill\\end{tabbing}d",
+        "table: one\ttwo\na\tb\tc | paragraph: d");
+    expect("{\\tt\\begin{tabbing}one\\\\\nwidest\\=\\kill a\\\\b"
+           "\\end{tabbing}}",
+           "code: one\na\nb");
+    expect("a\\footnote{b \\begin{tabbing}w\\=x\\kill c\\>d\\\\e\\=f\\kill g"
+           "\\end{tabbing}}",
+           "paragraph: a | paragraph: b c d g");
     /* As books about programming languages wrap it. */
     expect("{\\catcode`\\^^M=13 \\gdef\\lines{\\catcode`\\^^M=13 "
            "\\def^^M{\\\\}}}\\newenvironment{program}{\\tt\\obeyspaces\\lines"
