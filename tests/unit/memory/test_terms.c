@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/lexical.h"
 #include "memory/lexical/analyze.h"
@@ -106,6 +107,30 @@ static void names_with_signs_are_whole_and_in_parts(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_terms(cases[i][0], cases[i][1]);
+}
+
+static void count(void *context, const struct term_at *at)
+{
+    (void)at;
+    ++*(size_t *)context;
+}
+
+/* For each bracket the other was sought in all that follows. */
+static void many_brackets_cost_little(void **state)
+{
+    enum { BRACKETS = 1 << 22 };
+    (void)state;
+    struct analyzer *maker = analyzer_new();
+    struct buf text = {0};
+    size_t terms = 0;
+    for (int i = 0; i < BRACKETS; i++)
+        buf_put_byte(&text, '(');
+    double start = clock_seconds();
+    analyze(maker, buf_slice(&text), count, &terms);
+    assert_true(clock_seconds() - start < 10);
+    assert_int_equal(terms, 0);
+    buf_free(&text);
+    analyzer_free(maker);
 }
 
 static void operators_are_terms(void **state)
@@ -501,6 +526,7 @@ int main(void)
         cmocka_unit_test(words_become_stems),
         cmocka_unit_test(identifiers_stay_whole_and_in_parts),
         cmocka_unit_test(operators_are_terms),
+        cmocka_unit_test(many_brackets_cost_little),
         cmocka_unit_test(long_terms_are_cut),
         cmocka_unit_test(what_is_sought_is_found_as_often),
         cmocka_unit_test(a_stem_finds_its_words),
