@@ -498,7 +498,7 @@ bool inputs_fetch_named(struct document *d, struct slice name,
                         const char *ending, struct token call,
                         uint16_t *ret_file);
 /* The same as inputs_open of the package or class "name.sty", which is given these
- * options (NULL: none). */
+ * options (NULL: none); one that was asked for before is not read again. */
 bool inputs_open_package(struct document *d, struct slice file,
                          const struct tokens *options, struct token call);
 /* Of each of these packages, separated by commas. */

@@ -349,6 +349,8 @@ void babel_add(struct tex *tex);      /* tex_babel.c */
 /* The document asks for the package or class FILE, as amsmath.sty. */
 void packages_asked(struct tex *tex, struct slice file,
                     const struct tokens *options);
+/* Has it asked for that before? */
+bool packages_is_asked(const struct tex *tex, struct slice file);
 void number_add(struct tex *tex);    /* tex_number.c */
 void registers_add(struct tex *tex); /* tex_registers.c */
 void counters_add(struct tex *tex);  /* tex_counters.c */
