@@ -285,7 +285,8 @@ static void run_caption(struct tex *tex, const struct command *command,
     if (command->value) { /* \captionof{figure} */
         struct buf name = {0};
         tex_read_text(tex, &name);
-        counter = slice_is(buf_slice(&name), "table") ? "table" : "figure";
+        bool known = counter_find(tex, buf_slice(&name)) != UINT32_MAX;
+        counter = known ? document_keep(d, buf_slice(&name)).data : "figure";
         tex_skip_before(tex, "so");
         buf_free(&name);
     }
@@ -453,6 +454,7 @@ static const struct environment environments[] = {
 
 void blocks_add(struct document *d)
 {
+    tex_define_text(&d->tex, "lstlistingname", "Listing"); /* of listings */
     tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
                      MEANING_COMMAND, false);
     tex_add_commands(&d->tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,

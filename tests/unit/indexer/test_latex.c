@@ -230,6 +230,18 @@ static void test_own_floats(void **state)
            "code: x_1 \\y\n\\begin{a}\n\\caption{b} % c");
 }
 
+/* What is called a listing there is none of the figures. */
+static void test_captions_of_kinds(void **state)
+{
+    (void)state;
+    expect(
+        "\\newfloat{scheme}{t}{x}\\captionof{listing}{A}\\captionof{scheme}{B}"
+        "\\captionof{table}{C}\\captionof{nothing}{D}\\begin{figure}"
+        "\\caption{E}\\end{figure}",
+        "figure: Listing 1: A | figure: Scheme 1: B | figure: Table 1: C | "
+        "figure: Figure 1: D | figure: Figure 2: E");
+}
+
 /* A counter within itself would be numbered without end. */
 static void test_counters_within_themselves(void **state)
 {
@@ -787,6 +799,7 @@ int main(void)
         cmocka_unit_test(test_own_headings),
         cmocka_unit_test(test_own_levels),
         cmocka_unit_test(test_own_floats),
+        cmocka_unit_test(test_captions_of_kinds),
         cmocka_unit_test(test_counters_within_themselves),
         cmocka_unit_test(test_counters_within_others),
         cmocka_unit_test(test_many_floats),
