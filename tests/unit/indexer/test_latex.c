@@ -302,9 +302,9 @@ static void test_tabbing(void **state)
         "\\begin{tabbing}one \\= two\\\\\nwidest \\> text \\= \\kill\na \\> b "
         "\\> c\\\\\nx\\=y\\kill\\end{tabbing}d",
         "table: one\ttwo\na\tb\tc | paragraph: d");
-    expect("{\\tt\\begin{tabbing}one\\\\\nwidest\\=\\kill a\\\\b"
-           "\\end{tabbing}}",
-           "code: one\na\nb");
+    expect("{\\tt\\begin{tabbing}one\\\\\nwidest\\=\\kill a\\\\\nb"
+           "\\\\\n\\ c\\end{tabbing}}",
+           "code: one\na\nb\n c");
     expect("a\\footnote{b \\begin{tabbing}w\\=x\\kill c\\>d\\\\e\\=f\\kill g"
            "\\end{tabbing}}",
            "paragraph: a | paragraph: b c d g");
