@@ -1,10 +1,10 @@
 #include "daemon/answer/copies.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "daemon/answer/languages.h"
 #include "daemon/answer/shingles.h"
 #include "daemon/verbs/result.h"
@@ -87,10 +87,10 @@ static uint64_t place_of(const struct view *view, uint32_t node,
 static uint64_t hash_of_title(struct slice title)
 {
     struct buf letters = {0};
-    for (size_t i = 0; i < title.size; i++) {
-        unsigned char byte = (unsigned char)title.data[i];
-        if (byte >= 0x80 || isalpha(byte))
-            buf_put_byte(&letters, byte < 0x80 ? tolower(byte) : byte);
+    for (size_t at = 0, step; at < title.size; at += step) {
+        uint32_t c = text_decode(title.data, title.size, at, &step);
+        if (text_is_letter(c))
+            text_encode(&letters, text_lower(c));
     }
     uint64_t hash = hash_bytes64(letters.data, letters.size);
     buf_free(&letters);

@@ -8,7 +8,10 @@
 #include "memory/lexical/script.h"
 #include "memory/lexical/stems.h"
 
-enum { MAX_SIGNS = 4 };
+enum {
+    MAX_SIGNS = 4,
+    MAX_QUOTED = 64 /* bytes of a run of signs, with what is around them */
+};
 
 struct analyzer {
     struct stems *stems;
@@ -297,6 +300,8 @@ static struct slice unquote(struct slice text)
 static void give_signs(struct run *run, struct slice text)
 {
     bool sign = false;
+    if (text.size > MAX_QUOTED)
+        return;
     text = unquote(text);
     if (text.size > MAX_SIGNS)
         return;

@@ -41,7 +41,7 @@ struct splitting {
     struct slice text;
     struct slice *sides; /* [count] */
     size_t count;
-    size_t from;         /* of the side that is being read */
+    size_t from;         /* of the side that is being read: its first word */
     struct slice before; /* the last word */
     bool between;        /* "difference between" was read: "and" parts */
 };
@@ -53,9 +53,14 @@ static bool parts(const struct splitting *splitting, struct slice word)
            (splitting->between && is_word(word, "and"));
 }
 
+static void begin_side(struct splitting *splitting, size_t at)
+{
+    splitting->from = text_skip_space(splitting->text, at);
+}
+
 static void add_side(struct splitting *splitting, size_t end)
 {
-    size_t from = text_skip_space(splitting->text, splitting->from);
+    size_t from = splitting->from;
     while (end > from && strchr(" \t\r\n?.,;:!", splitting->text.data[end - 1]))
         end--;
     if (end > from && splitting->count < COMPARISON_MAX_SIDES)
@@ -70,12 +75,12 @@ static bool goes_on(struct splitting *splitting, struct slice word,
     size_t at = (size_t)(word.data - splitting->text.data);
     size_t end = at + word.size;
     bool last = splitting->count > 0, joining = joins(word);
-    bool any = text_skip_space(splitting->text, splitting->from) < at;
+    bool any = splitting->from < at;
     *ret_end = joining ? at : end;
     if (last)
         return !ends_sentence(word) && !(any && joining);
     if (joining || ends_sentence(word))
-        splitting->from = end;
+        begin_side(splitting, end);
     return true;
 }
 
@@ -84,12 +89,13 @@ size_t comparison_sides(struct slice text,
 {
     struct splitting splitting = {.text = text, .sides = ret};
     size_t at = 0, stop = text.size;
+    begin_side(&splitting, 0);
     for (struct slice word; (word = word_from(text, at)).size;
          splitting.before = word) {
         at = (size_t)(word.data - text.data) + word.size;
         if (parts(&splitting, word)) {
             add_side(&splitting, at - word.size);
-            splitting.from = at;
+            begin_side(&splitting, at);
         } else if (!goes_on(&splitting, word, &stop)) {
             break;
         } else {
@@ -99,7 +105,7 @@ size_t comparison_sides(struct slice text,
             (is_word(splitting.before, "difference") ||
              is_word(splitting.before, "differences"))) {
             splitting.between = true;
-            splitting.from = at;
+            begin_side(&splitting, at);
         }
     }
     if (splitting.count)

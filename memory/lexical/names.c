@@ -17,16 +17,13 @@ static void fold(struct buf *out, struct slice text, bool lower)
 {
     struct buf folded = {0};
     text_fold_space(&folded, text);
-    size_t from = 0, size = folded.size;
-    while (size && folded.data[size - 1] == ' ')
-        size--;
-    while (from < size && folded.data[from] == ' ')
-        from++;
-    if (size - from > 2 && !memcmp(folded.data + size - 2, "()", 2))
-        size -= 2;
-    for (size_t at = from; at < size; at++)
-        buf_put_byte(out, lower ? (char)tolower((unsigned char)folded.data[at])
-                                : folded.data[at]);
+    size_t size = folded.size;
+    if (size > 2 && !memcmp(folded.data + size - 2, "()", 2))
+        size -= folded.data[size - 3] == ' ' ? 3 : 2; /* "main ()" */
+    for (size_t at = 0, step; at < size && lower; at += step)
+        text_encode(out, text_lower(text_decode(folded.data, size, at, &step)));
+    if (!lower)
+        buf_put(out, folded.data, size);
     buf_put(out, "", 0);
     buf_free(&folded);
 }
@@ -145,51 +142,9 @@ static enum name_match better(enum name_match a, enum name_match b)
     return a > b ? a : b;
 }
 
-static enum name_match compare_entry(struct slice asked, struct slice title);
-
-/* The title without a mark, or with what stands in its brackets. */
-static enum name_match compare_without(struct slice asked, struct slice title,
-                                       const char *mark, bool with)
-{
-    const char *at = memmem(title.data, title.size, mark, strlen(mark));
-    size_t size = (size_t)(at - title.data);
-    struct slice rest = behind(title, size + strlen(mark));
-    struct buf name = {0};
-    buf_put(&name, title.data, size);
-    if (with)
-        buf_put(&name, mark + 1, strlen(mark) - 2);
-    buf_put_slice(&name, rest);
-    enum name_match match = compare_entry(asked, buf_slice(&name));
-    buf_free(&name);
-    return match;
-}
-
-/* "--[no-]verify" is called --verify and --no-verify. */
-static enum name_match compare_both(struct slice asked, struct slice title)
-{
-    static const char *const marks[] = {"[no-]", "[no]"};
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
-        if (memmem(title.data, title.size, marks[i], strlen(marks[i])))
-            return better(compare_without(asked, title, marks[i], false),
-                          compare_without(asked, title, marks[i], true));
-    return NAME_OTHER;
-}
-
-/* "int (*xOpen)(void *)" is called xOpen. */
-static enum name_match compare_pointer(struct slice asked, struct slice title)
-{
-    const char *at = memmem(title.data, title.size, "(*", 2);
-    if (!at)
-        return NAME_OTHER;
-    struct slice rest = behind(title, (size_t)(at - title.data) + 2);
-    struct slice name = before(rest, ")");
-    return name.size < rest.size && slice_equal(name, asked) ? NAME_WHOLE
-                                                             : NAME_OTHER;
-}
-
 /* Each of "-f, --file=name"; what an entry is called stands before its arguments,
  * and behind the words that say what kind of thing it is. */
-static enum name_match compare_entry(struct slice asked, struct slice title)
+static enum name_match compare_names(struct slice asked, struct slice title)
 {
     enum name_match best = NAME_OTHER;
     bool called = memchr(title.data, '(', title.size) != NULL;
@@ -206,10 +161,59 @@ static enum name_match compare_entry(struct slice asked, struct slice title)
         while (name.size && (name.data[0] == ',' || name.data[0] == ' '))
             name = behind(name, 1);
     }
-    if (best == NAME_OTHER)
-        best =
-            better(compare_both(asked, title), compare_pointer(asked, title));
     return best;
+}
+
+/* Bytes of the "[no-]" or "[no]" that the text begins with; 0: it does not. */
+static size_t mark_size(struct slice text)
+{
+    bool dashed = slice_starts(text, slice_of("[no-]"));
+    return dashed ? 5 : slice_starts(text, slice_of("[no]")) ? 4 : 0;
+}
+
+/* "--[no-]verify" is called --verify and --no-verify: without all such marks, and with
+ * what stands in their brackets. */
+static enum name_match compare_both(struct slice asked, struct slice title)
+{
+    struct buf without = {0}, with = {0};
+    bool marked = false;
+    for (size_t at = 0, size; at < title.size; at += size ? size : 1) {
+        size = mark_size(behind(title, at));
+        marked |= size > 0;
+        if (size) {
+            buf_put(&with, title.data + at + 1, size - 2);
+        } else {
+            buf_put_byte(&with, title.data[at]);
+            buf_put_byte(&without, title.data[at]);
+        }
+    }
+    enum name_match match = NAME_OTHER;
+    if (marked)
+        match = better(compare_names(asked, buf_slice(&without)),
+                       compare_names(asked, buf_slice(&with)));
+    buf_free(&without);
+    buf_free(&with);
+    return match;
+}
+
+/* "int (*xOpen)(void *)" is called xOpen. */
+static enum name_match compare_pointer(struct slice asked, struct slice title)
+{
+    const char *at = memmem(title.data, title.size, "(*", 2);
+    if (!at)
+        return NAME_OTHER;
+    struct slice rest = behind(title, (size_t)(at - title.data) + 2);
+    struct slice name = before(rest, ")");
+    return name.size < rest.size && slice_equal(name, asked) ? NAME_WHOLE
+                                                             : NAME_OTHER;
+}
+
+static enum name_match compare_entry(struct slice asked, struct slice title)
+{
+    enum name_match best = compare_names(asked, title);
+    return best != NAME_OTHER ? best
+                              : better(compare_both(asked, title),
+                                       compare_pointer(asked, title));
 }
 
 /* Do they differ by nothing but the number of the last word: "view", "queries"? */

@@ -9,7 +9,10 @@
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/script.h"
 
-enum { MIN_EXCLUDED = 3 /* letters and digits */ };
+enum {
+    MIN_EXCLUDED = 3, /* letters and digits */
+    MAX_QUOTED = 2000 /* bytes among which a quotation ends */
+};
 
 struct reading {
     struct slice query;
@@ -147,7 +150,9 @@ static bool is_end(struct slice text, size_t at)
 static bool read_quotation(struct slice text, size_t at, struct piece *piece)
 {
     size_t begin = at + quote_at(text, at, true);
-    for (size_t end = begin; begin > at && end < text.size; end++) {
+    size_t left = text.size - begin;
+    size_t last = begin + (left < MAX_QUOTED ? left : MAX_QUOTED);
+    for (size_t end = begin; begin > at && end < last; end++) {
         size_t size = quote_at(text, end, false);
         if (!size)
             continue;

@@ -7,9 +7,9 @@
  * Quotes and dashes also stand in what people paste, so:
  * a quoted word alone is a phrase only where nothing else is asked for
  * (`relation "users" does not exist` asks for words); quotes begin and end where
- * words do; and a question, as opposed to keywords, may quote what no section that
- * answers it holds (`loose`).  A dash excludes before three letters or more of one
- * word, among other words, in keywords, and where no manual has an option of that
+ * words do, within 2,000 bytes; and a question, as opposed to keywords, may quote what
+ * no section that answers it holds (`loose`).  A dash excludes before three letters or
+ * more of one word, among other words, in keywords, and where no manual has an option of that
  * name: "-C", "grep -v", "find -exec" and "--all" ask for options. */
 #ifndef MEMORY_LEXICAL_OPERATORS_H
 #define MEMORY_LEXICAL_OPERATORS_H

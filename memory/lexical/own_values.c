@@ -1,6 +1,7 @@
 #include "memory/lexical/own_values.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char digits[] = "0123456789";
@@ -19,10 +20,25 @@ static bool is_path(const char *text)
     static const char *const starts[] = {"/", "~/", "./", "../"};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         size_t size = strlen(starts[i]);
-        if (!strncmp(text, starts[i], size) && strchr(text + size, '/'))
+        if (strncmp(text, starts[i], size) != 0)
+            continue;
+        const char *end = strchr(text + size, '/'); /* of the first name */
+        if (end && end[1])
             return true;
     }
     return is_on_drive(text);
+}
+
+/* "repo" of "/mnt/backup/repo", and of "/mnt/backup/repo/". */
+static const char *last_name(const char *value)
+{
+    char sign = is_on_drive(value) ? '\\' : '/';
+    size_t size = strlen(value);
+    while (size && value[size - 1] == sign)
+        size--;
+    while (size && value[size - 1] != sign)
+        size--;
+    return value + size;
 }
 
 /* The bytes of a host's name at the beginning. */
@@ -100,6 +116,13 @@ static bool is_numbers(const char *text)
     return strpbrk(text, digits) && (size == all || timed);
 }
 
+/* "172.16.0.1" to "172.31.255.255". */
+static bool is_among_172(const char *text)
+{
+    long second = !strncmp(text, "172.", 4) ? strtol(text + 4, NULL, 10) : 0;
+    return second >= 16 && second <= 31;
+}
+
 /* "10.0.0.5", "192.168.1.17:80". */
 static bool is_private_address(const char *text)
 {
@@ -111,7 +134,7 @@ static bool is_private_address(const char *text)
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
         if (dots == 3 && !strncmp(text, networks[i], strlen(networks[i])))
             return true;
-    return false;
+    return dots == 3 && is_among_172(text);
 }
 
 bool is_example_value(const char *text)
@@ -127,9 +150,8 @@ bool is_own_value(const char *text)
 
 bool own_value_tells(const char *value, const char *word)
 {
-    const char *last = strrchr(value, is_on_drive(value) ? '\\' : '/');
-    const char *scheme = strstr(value, "://");
-    bool named = is_path(value) || (scheme && last > scheme + 2);
+    const char *last = last_name(value), *scheme = strstr(value, "://");
+    bool named = is_path(value) || (scheme && last > scheme + 3);
     if (!strstr(value, word))
         return true;
     if (!word[strspn(word, digits)])

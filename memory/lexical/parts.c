@@ -40,13 +40,14 @@ static bool is_question_word(struct slice text, size_t at)
     return i < count;
 }
 
-static size_t words_in(struct slice text)
+/* No more are read than tell. */
+static bool has_words(struct slice text)
 {
     size_t words = 0;
-    for (size_t at = skip_space(text, 0); at < text.size;
+    for (size_t at = skip_space(text, 0); at < text.size && words < MIN_WORDS;
          at = skip_space(text, word_end(text, at)))
         words++;
-    return words;
+    return words == MIN_WORDS;
 }
 
 /* Does a part begin with the word at `at`, behind the word that ends at `end`? */
@@ -62,13 +63,12 @@ static bool begins_part(struct slice text, size_t end, size_t at)
 
 size_t question_parts(struct slice text, struct slice ret[QUESTION_MAX_PARTS])
 {
-    size_t count = 0, from = 0, end = 0;
-    for (size_t at = skip_space(text, 0); at < text.size;
-         at = skip_space(text, end)) {
+    size_t count = 0, from = skip_space(text, 0), end = 0;
+    for (size_t at = from; at < text.size; at = skip_space(text, end)) {
         struct slice before = {text.data + from, end > from ? end - from : 0};
         struct slice rest = {text.data + at, text.size - at};
-        if (begins_part(text, end, at) && words_in(before) >= MIN_WORDS &&
-            words_in(rest) >= MIN_WORDS && count + 1 < QUESTION_MAX_PARTS) {
+        if (count + 1 < QUESTION_MAX_PARTS && begins_part(text, end, at) &&
+            has_words(before) && has_words(rest)) {
             ret[count++] = before;
             from = at;
         }

@@ -359,7 +359,8 @@ def write_edition(h, folder, made, title=lambda subject: f"The {subject.lower()}
 def another_version_or_language_does_not_fill_the_list():
     with house() as h:
         write_edition(h, "v1/html", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree.")
-        write_edition(h, "v2/html", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree. It likes grass, too.")
+        write_edition(h, "v2/html", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree. It likes grass, too.",
+                      title=lambda s: f"2\u00a0\u2013 The {s.lower()}")  # numbers and signs are none of a title
         write_edition(h, "v3", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree.")
         for subject in SUBJECTS:  # the same words elsewhere
             shutil.move(os.path.join(h.path, f"v3/{subject.lower()}.html"), os.path.join(h.path, f"v3/about-{subject.lower()}.html"))

@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -66,12 +65,16 @@ static bool is_tex(const xmlNode *image, const char *text)
     return text[0] == '\\' || text[0] == '$' || classes_has(image, "math");
 }
 
-/* Signs that stand for bullets, rules and arrows say nothing. */
+/* Signs that stand for bullets, rules and arrows say nothing, nor does a letter of ASCII
+ * alone. */
 static bool has_words(struct slice text)
 {
     size_t letters = 0;
-    for (size_t i = 0; i < text.size; i++)
-        letters += isalnum((unsigned char)text.data[i]) || text.data[i] & 0x80;
+    for (size_t at = 0, step; at < text.size; at += step) {
+        uint32_t c = text_decode(text.data, text.size, at, &step);
+        if (text_is_letter(c) || text_is_digit(c))
+            letters += step;
+    }
     return letters > 1;
 }
 

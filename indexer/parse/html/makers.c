@@ -740,8 +740,6 @@ static bool is_called_contents(const xmlNode *heading)
     if (raw.size <= MAX_TEXT)
         text_fold_compare(&folded, buf_slice(&raw));
     struct slice text = buf_slice(&folded);
-    while (text.size && strchr(" -:", text.data[text.size - 1]))
-        text.size--;
     bool is = slice_is(text, "contents") || slice_is(text, "table of contents");
     buf_free(&raw);
     buf_free(&folded);

@@ -169,13 +169,9 @@ static void define_float(struct document *d, struct slice name,
 {
     struct environment *environment =
         arena_alloc(&d->outline.arena, sizeof *environment);
-    struct buf number = {0}, text = {0}, star = {0};
+    struct buf star = {0};
     counter_new(&d->tex, name, within);
-    buf_printf(&number, "the%.*s", (int)name.size, name.data);
-    if (within.size)
-        buf_printf(&text, "\\the%.*s.", (int)within.size, within.data);
-    buf_printf(&text, "\\arabic{%.*s}", (int)name.size, name.data);
-    tex_define_text(&d->tex, number.data, text.data);
+    counter_define_the(&d->tex, name, within);
     buf_printf(&star, "%.*s*", (int)name.size, name.data);
     *environment = listing;
     tex_symbol_at(&d->tex, star.data)->environment = environment;
@@ -184,8 +180,6 @@ static void define_float(struct document *d, struct slice name,
     buf_put_byte(&star, '\0');
     environment->text = document_keep(d, buf_slice(&star)).data;
     tex_symbol_at(&d->tex, environment->text)->environment = environment;
-    buf_free(&number);
-    buf_free(&text);
     buf_free(&star);
 }
 
@@ -291,7 +285,8 @@ static void run_caption(struct tex *tex, const struct command *command,
     if (command->value) { /* \captionof{figure} */
         struct buf name = {0};
         tex_read_text(tex, &name);
-        counter = slice_is(buf_slice(&name), "table") ? "table" : "figure";
+        bool known = counter_find(tex, buf_slice(&name)) != UINT32_MAX;
+        counter = known ? document_keep(d, buf_slice(&name)).data : "figure";
         tex_skip_before(tex, "so");
         buf_free(&name);
     }
@@ -459,6 +454,7 @@ static const struct environment environments[] = {
 
 void blocks_add(struct document *d)
 {
+    tex_define_text(&d->tex, "lstlistingname", "Listing"); /* of listings */
     tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
                      MEANING_COMMAND, false);
     tex_add_commands(&d->tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,

@@ -357,6 +357,14 @@ static void run(struct document *d, struct token token)
     }
 }
 
+/* Not at the beginning of a line of tabbing: "one \\", and below it "two". */
+static void take_space(struct document *d)
+{
+    const struct flow *flow = document_flow(d);
+    if (!flow->writer.exact || flow->writer.text.size != flow->line)
+        document_space(d);
+}
+
 static void take(struct document *d, struct token token)
 {
     switch (token.cat) {
@@ -365,7 +373,7 @@ static void take(struct document *d, struct token token)
     case CAT_END: end_brace(d, token); break;
     case CAT_MATH: math_shift(d, token); break;
     case CAT_ALIGN: tabular_cell(d); break;
-    case CAT_SPACE: document_space(d); break;
+    case CAT_SPACE: take_space(d); break;
     case CAT_LETTER:
     case CAT_OTHER:
     case CAT_SUPER:

@@ -408,6 +408,8 @@ bool inputs_open_package(struct document *d, struct slice file,
 {
     struct tex *tex = &d->tex;
     struct buf names = {0};
+    if (packages_is_asked(tex, file))
+        return false;
     struct tokens given = options_given(d, file, options);
     packages_asked(tex, file, &given);
     buf_printf(&names, "%.*s\n", (int)file.size, file.data);

@@ -65,6 +65,7 @@ struct flow {
     struct writer writer;
     uint16_t file; /* of the text so far */
     struct token opened;
+    size_t line; /* bytes of text before that which is being read, of a table */
     /* Of a title: */
     int level;
     struct slice number;
@@ -434,7 +435,7 @@ const struct group *verbatim_wrapper(struct document *d, struct token call);
 void verbatim_push_end(struct document *d, struct slice name,
                        struct token call);
 
-/* latex_verb.c: if `call` is \verb: what it is to show, a token a character. */
+/* latex_verb.c: if `call` is \verb or \url: what it is to show, a token a character. */
 bool verb_in_formula(struct document *d, struct token call, struct tokens *ret);
 /* |x| stands as it is written from \begin{document} on. */
 void verb_between_bars(struct document *d);
@@ -497,7 +498,7 @@ bool inputs_fetch_named(struct document *d, struct slice name,
                         const char *ending, struct token call,
                         uint16_t *ret_file);
 /* The same as inputs_open of the package or class "name.sty", which is given these
- * options (NULL: none). */
+ * options (NULL: none); one that was asked for before is not read again. */
 bool inputs_open_package(struct document *d, struct slice file,
                          const struct tokens *options, struct token call);
 /* Of each of these packages, separated by commas. */

@@ -54,6 +54,12 @@ void tabular_cell(struct document *d)
     d->spanned = 0;
 }
 
+/* Here one begins, which \kill may take back. */
+static void begin_line(struct document *d)
+{
+    document_flow(d)->line = writer_of(d)->text.size;
+}
+
 void tabular_row(struct document *d)
 {
     d->last = 0;
@@ -66,6 +72,7 @@ void tabular_row(struct document *d)
     } else {
         document_space(d);
     }
+    begin_line(d);
 }
 
 static void run_row(struct tex *tex, const struct command *command,
@@ -116,37 +123,27 @@ static void run_multicolumn(struct tex *tex, const struct command *command,
 
 /* ---- tabbing ---- */
 
-static bool is_called(const struct tex *tex, struct token token,
-                      const char *name)
+/* A line that ends with \kill sets the stops only. */
+static void run_kill(struct tex *tex, const struct command *command,
+                     struct token call)
 {
-    return token.cat == CAT_NAME &&
-           slice_is(tex->symbols[token.value].name, name);
-}
-
-/* A line that ends with \kill sets the stops only.  True: it was one. */
-static bool skip_sample(struct tex *tex)
-{
-    enum { MAX_SAMPLE = 500 };
-    struct tokens line = {0};
-    for (;;) {
-        struct token token = tex_next(tex);
-        bool ends = token.cat == CAT_NONE || token.cat == CAT_STOP ||
-                    line.count == MAX_SAMPLE || is_called(tex, token, "\\") ||
-                    token_is(token, CAT_NAME, tex->end) ||
-                    token_is(token, CAT_NAME, tex->par);
-        if (is_called(tex, token, "kill")) {
-            tokens_free(&line);
-            return true;
-        }
-        if (ends) {
-            tex_unread(tex, token);
-            tex_push(tex, line);
-            return false;
-        }
-        if (token.cat != CAT_NAME ||
-            !verb_in_formula(document_of(tex), token, &line))
-            tokens_add(&line, token);
-    }
+    struct document *d = document_of(tex);
+    struct writer *w = writer_of(d);
+    size_t line = document_flow(d)->line;
+    (void)command;
+    (void)call;
+    if (w->text.size > line)
+        w->text.size = line;
+    w->open = w->open && line;
+    w->next = (struct separator){0};
+    d->spanned = 0;
+    d->last = 0;
+    if (w->exact)
+        return;
+    if (d->in.grid)
+        writer_line(w, 0, "");
+    else
+        document_space(d);
 }
 
 static void run_stop(struct tex *tex, const struct command *command,
@@ -169,7 +166,7 @@ static const struct command stops[] = {
     {"`", run_stop, NULL, STOP, "    "},  {"'", run_stop, NULL, 0, NULL},
     {"+", run_stop, NULL, 0, NULL},       {"-", run_stop, NULL, 0, NULL},
     {"<", run_stop, NULL, 0, NULL},       {"pushtabs", run_stop, NULL, 0, NULL},
-    {"poptabs", run_stop, NULL, 0, NULL},
+    {"poptabs", run_stop, NULL, 0, NULL}, {"kill", run_kill, NULL, 0, NULL},
 };
 
 /* Lines with stops: code in typewriter, else a table. */
@@ -191,8 +188,7 @@ static void begin_tabbing(struct document *d,
         if (tex->catcodes[' '] == CAT_ACTIVE) /* \obeyspaces */
             tex_set_catcode(tex, ' ', CAT_OTHER, false);
     }
-    while (skip_sample(tex))
-        ;
+    begin_line(d);
 }
 
 static void end_tabbing(struct document *d, struct group *group)

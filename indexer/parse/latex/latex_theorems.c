@@ -94,15 +94,8 @@ static void run_newtheorem(struct tex *tex, const struct command *command,
         if (!shared && !star) {
             buf_put_slice(&counter, buf_slice(&name));
             counter_new(tex, buf_slice(&name), buf_slice(&within));
-            if (within.size) {
-                struct buf the = {0}, body = {0};
-                buf_printf(&the, "the%s", name.data);
-                buf_printf(&body, "\\the%s.\\arabic{%s}", within.data,
-                           name.data);
-                tex_define_text(tex, the.data, body.data);
-                buf_free(&the);
-                buf_free(&body);
-            }
+            if (within.size)
+                counter_define_the(tex, buf_slice(&name), buf_slice(&within));
         }
         keep_theorem(d, buf_slice(&name), buf_slice(&title),
                      buf_slice(&counter), call);

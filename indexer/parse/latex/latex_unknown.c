@@ -87,6 +87,12 @@ enum word_use {
     AND_SPACE /* "the \DM is": its class would put one (xspace) */
 };
 
+/* The file's end is that of a line. */
+static char byte_at(struct slice text, size_t at)
+{
+    return at < text.size ? text.data[at] : '\n';
+}
+
 /* "of \DM{} is", "by the \DM.": what its class would make of it is not told, but its
  * name says more than nothing. */
 static enum word_use word_use(const struct document *d, struct token token)
@@ -96,15 +102,14 @@ static enum word_use word_use(const struct document *d, struct token token)
     struct slice name = tex->symbols[token.value].name;
     size_t to = token.from + 1 + name.size;
     if (token.flags & TOKEN_MADE || d->in.silent || d->in.math ||
-        name.size < 2 || !token.from || to + 1 >= text.size ||
-        sets_nothing(name) ||
+        name.size < 2 || !token.from || sets_nothing(name) ||
         !is_one_of(text.data[token.from - 1], " ~({-/\"'`\n"))
         return NO_WORD;
     bool open = d->flows[d->flow_count - 1].writer.open;
-    const char *next = text.data + to;
+    const char next[] = {byte_at(text, to), byte_at(text, to + 1),
+                         byte_at(text, to + 2), byte_at(text, to + 3)};
     if (next[0] == '{' && next[1] == '}') /* they end the name */
-        return open || (to + 3 < text.size && next[2] == ' ' &&
-                        islower((unsigned char)next[3]))
+        return open || (next[2] == ' ' && islower((unsigned char)next[3]))
                    ? IS_WORD
                    : NO_WORD;
     if (!open)
@@ -112,7 +117,10 @@ static enum word_use word_use(const struct document *d, struct token token)
     if (next[0] == ' ' && islower((unsigned char)next[1]) && is_acronym(name))
         return AND_SPACE;
     bool ends = is_one_of(next[0], ".,;:?)") && is_one_of(next[1], " \n)}.,;:");
-    return ends || (next[0] == '\\' && next[1] == ' ') ? IS_WORD : NO_WORD;
+    bool goes_on = /* "\DM's", "\DM-based" */
+        is_one_of(next[0], "'-") && islower((unsigned char)next[1]);
+    return ends || goes_on || (next[0] == '\\' && next[1] == ' ') ? IS_WORD
+                                                                  : NO_WORD;
 }
 
 void unknown_run(struct document *d, struct token token)

@@ -6,6 +6,8 @@ enum { MAX_INLINE = 2000 };
 
 static void run_verb(struct tex *tex, const struct command *command,
                      struct token call);
+static void run_url(struct tex *tex, const struct command *command,
+                    struct token call);
 
 static void put_inline(struct document *d, struct slice text,
                        struct token place)
@@ -199,12 +201,23 @@ static void verb(struct document *d, struct token call, uint32_t active)
     buf_free(&text);
 }
 
+/* \url {..} */
+static void skip_to_address(struct tex *tex, const struct command *command)
+{
+    tex_skip_before(tex, command->before);
+    tex_unread(tex, tex_next_solid(tex));
+}
+
 bool verb_in_formula(struct document *d, struct token call, struct tokens *ret)
 {
     const struct meaning *meaning = tex_meaning(&d->tex, call);
-    if (meaning->kind != MEANING_COMMAND || meaning->command->run != run_verb)
+    bool command = meaning->kind == MEANING_COMMAND;
+    bool address = command && meaning->command->run == run_url;
+    if (!address && !(command && meaning->command->run == run_verb))
         return false;
     struct buf text = {0};
+    if (address)
+        skip_to_address(&d->tex, meaning->command);
     struct token place = read_verb(d, call, 0, &text);
     place.cat = CAT_OTHER;
     for (size_t at = 0, step; at < text.size; at += step) {
@@ -283,9 +296,7 @@ static void run_url(struct tex *tex, const struct command *command,
     struct document *d = document_of(tex);
     struct writer *w = &document_flow(d)->writer;
     size_t before = w->text.size;
-    tex_skip_before(tex, command->before);
-    struct token next = tex_next_solid(tex);
-    tex_unread(tex, next);
+    skip_to_address(tex, command);
     verb(d, call, 0);
     if (d->in.silent || w->text.size <= before || !command->value)
         return;

@@ -230,6 +230,47 @@ static void test_own_floats(void **state)
            "code: x_1 \\y\n\\begin{a}\n\\caption{b} % c");
 }
 
+/* What is called a listing there is none of the figures. */
+static void test_captions_of_kinds(void **state)
+{
+    (void)state;
+    expect(
+        "\\newfloat{scheme}{t}{x}\\captionof{listing}{A}\\captionof{scheme}{B}"
+        "\\captionof{table}{C}\\captionof{nothing}{D}\\begin{figure}"
+        "\\caption{E}\\end{figure}",
+        "figure: Listing 1: A | figure: Scheme 1: B | figure: Table 1: C | "
+        "figure: Figure 1: D | figure: Figure 2: E");
+}
+
+/* A counter within itself would be numbered without end. */
+static void test_counters_within_themselves(void **state)
+{
+    (void)state;
+    expect("\\newfloat{prog}{t}{x}[prog]\\begin{prog}x\\caption{A}"
+           "\\end{prog}After.",
+           "paragraph: x | figure: Prog 1: A | paragraph: After.");
+    expect("\\newtheorem{thm}{Theorem}[thm]\\begin{thm}x\\end{thm}After.",
+           "note: Theorem 1. x | paragraph: After.");
+    expect("\\counterwithin{figure}{figure}\\begin{figure}\\caption{A}"
+           "\\end{figure}After.",
+           "figure: Figure 1: A | paragraph: After.");
+}
+
+/* Of those with a star the number is shown as before. */
+static void test_counters_within_others(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\counterwithin*{figure}{section}"
+           "\\begin{document}\\section{A}\\begin{figure}\\caption{B}"
+           "\\end{figure}\\section{C}\\begin{figure}\\caption{D}\\end{figure}"
+           "\\end{document}",
+           "# 1 A | figure: Figure 1: B | # 2 C | figure: Figure 1: D");
+    expect("\\documentclass{article}\\counterwithin{figure}{section}"
+           "\\counterwithout*{figure}{section}\\begin{document}\\section{A}"
+           "\\begin{figure}\\caption{D}\\end{figure}\\end{document}",
+           "# 1 A | figure: Figure 1.1: D");
+}
+
 /* So many that the list of names moves where they are added. */
 static void test_many_floats(void **state)
 {
@@ -256,6 +297,17 @@ static void test_tabbing(void **state)
     expect("\\begin{tabbing}\n\\verb|%d| \\= decimal\\\\\n\\verb|%x| \\> "
            "hexadecimal\\\\\n\\end{tabbing}",
            "table: %d\tdecimal\n%x\thexadecimal");
+    /* Lines that set stops may stand anywhere. */
+    expect(
+        "\\begin{tabbing}one \\= two\\\\\nwidest \\> text \\= \\kill\na \\> b "
+        "\\> c\\\\\nx\\=y\\kill\\end{tabbing}d",
+        "table: one\ttwo\na\tb\tc | paragraph: d");
+    expect("{\\tt\\begin{tabbing}one\\\\\nwidest\\=\\kill a\\\\\nb"
+           "\\\\\n\\ c\\end{tabbing}}",
+           "code: one\na\nb\n c");
+    expect("a\\footnote{b \\begin{tabbing}w\\=x\\kill c\\>d\\\\e\\=f\\kill g"
+           "\\end{tabbing}}",
+           "paragraph: a | paragraph: b c d g");
     /* As books about programming languages wrap it. */
     expect("{\\catcode`\\^^M=13 \\gdef\\lines{\\catcode`\\^^M=13 "
            "\\def^^M{\\\\}}}\\newenvironment{program}{\\tt\\obeyspaces\\lines"
@@ -747,6 +799,9 @@ int main(void)
         cmocka_unit_test(test_own_headings),
         cmocka_unit_test(test_own_levels),
         cmocka_unit_test(test_own_floats),
+        cmocka_unit_test(test_captions_of_kinds),
+        cmocka_unit_test(test_counters_within_themselves),
+        cmocka_unit_test(test_counters_within_others),
         cmocka_unit_test(test_many_floats),
         cmocka_unit_test(test_tabbing),
         cmocka_unit_test(test_bytefield),

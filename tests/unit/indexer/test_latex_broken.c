@@ -41,6 +41,11 @@ static void test_unknown_words(void **state)
            "paragraph: product shall (eg) start.");
     expect("Of the \\SRD and \\SRD\\ (the \\SRD).",
            "paragraph: Of the SRD and SRD (the SRD).");
+    expect("Of \\SRD's and \\SRD-based pumps \\SRD-2 \\x-y.",
+           "paragraph: Of SRD\u2019s and SRD-based pumps -2 -y.");
+    expect("Of \\SRD.", "paragraph: Of SRD.");
+    expect("Of \\SRD", "paragraph: Of");
+    expect("Of \\SRD{}", "paragraph: Of SRD");
     expect("\\section{\\DAQ{} in a \\pump: how}x",
            "# DAQ in a pump: how | paragraph: x");
     /* What may set something, or what LaTeX has itself. */
@@ -92,6 +97,9 @@ static void test_lone_dollar(void **state)
     expect("a $ b\n\\begin{verbatim}\nc%d #e\n\\end{verbatim}\n"
            "\\begin{listing}\n%f\n\\end{listing}g",
            "paragraph: a $ b | code: c%d #e | code: %f | paragraph: g");
+    expect("a $ b \\url {http://a.b/c%20d#e} and f\n\ng",
+           "paragraph: a $ b http://a.b/c%20d#e and f | paragraph: g");
+    expect("a $b\\nolinkurl{c%d}$ e", "paragraph: a $bc%d$ e");
     expect_report("a $b", "a formula does not end");
 }
 

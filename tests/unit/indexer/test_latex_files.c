@@ -32,6 +32,20 @@ static void test_code_files(void **state)
     tree_free(tree);
 }
 
+/* What the document made of its macros stays when another asks for the same package. */
+static void test_packages_are_read_once(void **state)
+{
+    static const struct memory_file files[] = {
+        {"common.sty", "\\newcommand\\foo{original}"},
+        {"b.sty", "\\RequirePackage{common}\\newcommand\\baz{baz}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{article}\\usepackage{common}"
+              "\\renewcommand\\foo{changed}\\usepackage{b,common}"
+              "\\begin{document}\\foo, \\baz\\end{document}",
+              files, "paragraph: changed, baz");
+}
+
 static void test_inputs(void **state)
 {
     static const struct memory_file files[] = {
@@ -512,6 +526,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_code_files),
         cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_packages_are_read_once),
         cmocka_unit_test(test_imports),
         cmocka_unit_test(test_styles),
         cmocka_unit_test(test_examples_of_documents),

@@ -488,6 +488,11 @@ static void test_images(void **state)
            "href='b.png'><img alt='A cat'></a><td><a href=b><img alt=Next></a>"
            "<td>x</table>",
            "# \ntable: Line width\\tA cat\\t\\tx\n");
+    expect("<ul><li><img alt='\u2022'>one <img alt='\u6ce8'>two "
+           "<img alt='\u2192 \u00bb'>three</ul>",
+           "# \nlist: - one \u6ce8 two three\n");
+    expect("<p>a <img alt='\u2014\u2014'> b <img alt='\u00c9t\u00e9'>",
+           "# \nparagraph: a b\nfigure: \u00c9t\u00e9\n");
     expect("<ul><li><img alt='*'>one <img alt=File>menu</ul>",
            "# \nlist: - one File menu\n");
     expect("<table><tr><td><img alt=yes><td>b<td><a href=b><img alt=up></a>"

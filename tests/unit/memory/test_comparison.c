@@ -1,5 +1,9 @@
 #include "tests/unit/support/unit.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
 #include "base/mem.h"
 #include "memory/lexical/comparison.h"
 
@@ -50,10 +54,28 @@ static void no_more_than_fit_are_given(void **state)
         COMPARISON_MAX_SIDES);
 }
 
+/* Spaces are not passed again for each word behind them. */
+static void spaces_cost_once(void **state)
+{
+    enum { SIZE = 1 << 20 };
+    (void)state;
+    struct slice sides[COMPARISON_MAX_SIDES];
+    char *text = mem_alloc(SIZE);
+    memset(text, ' ', SIZE);
+    for (size_t i = SIZE / 2; i < SIZE; i += 2)
+        text[i] = 'b';
+    memcpy(text + SIZE - 6, "b vs c", 6);
+    double start = clock_seconds();
+    assert_int_equal(comparison_sides((struct slice){text, SIZE}, sides), 2);
+    assert_true(clock_seconds() - start < 10);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sides_are_told),
-        cmocka_unit_test(no_more_than_fit_are_given)};
+        cmocka_unit_test(no_more_than_fit_are_given),
+        cmocka_unit_test(spaces_cost_once)};
     return cmocka_run_group_tests_name("comparison", tests, NULL, NULL);
 }

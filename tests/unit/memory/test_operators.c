@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "memory/lexical/operators.h"
 
 /* Manuals that have the option -exec. */
@@ -61,6 +62,24 @@ static void pasted_quotes_are_words(void **state)
         assert_string_equal(operators.words, pasted[i]);
         operators_free(&operators);
     }
+}
+
+/* The end of a quotation is not sought all through the query for each that begins. */
+static void open_quotes_cost_little(void **state)
+{
+    enum { QUOTES = 1 << 16 };
+    (void)state;
+    struct query_operators operators;
+    struct buf text = {0};
+    for (int i = 0; i < QUOTES; i++)
+        buf_put_text(&text, "\xE2\x80\x9C"
+                            "a ");
+    double start = clock_seconds();
+    operators_read(text.data, NULL, NULL, &operators);
+    assert_true(clock_seconds() - start < 20);
+    assert_int_equal(operators.count, 0);
+    operators_free(&operators);
+    buf_free(&text);
 }
 
 static void dashes_exclude_words(void **state)
@@ -172,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quotes_make_phrases),
         cmocka_unit_test(pasted_quotes_are_words),
+        cmocka_unit_test(open_quotes_cost_little),
         cmocka_unit_test(dashes_exclude_words),
         cmocka_unit_test(options_are_searched),
         cmocka_unit_test(sentences_are_told_from_keywords),

@@ -24,13 +24,26 @@ static void values_are_told_from_names(void **state)
                                          "10:11:12",
                                          "2024-03-04t10:11:12.5z",
                                          "5.7.1"};
-    static const char *const names[] = {
-        "/etc",         "./configure",    "read/write",
-        "pg_hba.conf",  "std::vector",    "django.db.utils",
-        "--all",        "@media",         "c++",
-        "system.net",   "a[i]",           "x->next",
-        "main.tex",     "create/acquire", "example.comparisons",
-        "systemd-boot", "utf-8",          "[812"};
+    static const char *const names[] = {"/etc",
+                                        "/etc/",
+                                        "~/notes/",
+                                        "./configure",
+                                        "read/write",
+                                        "pg_hba.conf",
+                                        "std::vector",
+                                        "django.db.utils",
+                                        "--all",
+                                        "@media",
+                                        "c++",
+                                        "system.net",
+                                        "a[i]",
+                                        "x->next",
+                                        "main.tex",
+                                        "create/acquire",
+                                        "example.comparisons",
+                                        "systemd-boot",
+                                        "utf-8",
+                                        "[812"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (!is_own_value(values[i]))
             fail_msg("%s is a value", values[i]);
@@ -48,6 +61,10 @@ static void examples_are_about_nothing(void **state)
     assert_true(is_example_value("www.example.net"));
     assert_true(is_example_value("ups1@localhost"));
     assert_true(is_example_value("192.0.2.1:80"));
+    assert_true(is_example_value("172.16.0.1"));
+    assert_true(is_example_value("172.31.255.254:5432"));
+    assert_false(is_example_value("172.32.0.1"));
+    assert_false(is_example_value("172.1.16.1"));
     assert_false(is_example_value("user@.service")); /* systemd's */
     assert_false(is_example_value("\\@ifnextchar"));
     assert_false(is_own_value("\\if@twocolumn"));
@@ -67,6 +84,11 @@ static void what_a_value_is_called_tells(void **state)
                  {"/mnt/backup/lock.exclusive", "backup", false},
                  {"http://localhost:8080/admin", "admin", true},
                  {"http://localhost:8080", "localhost", false},
+                 {"/mnt/backup/repo/", "repo", true},
+                 {"/mnt/backup/repo/", "backup", false},
+                 {"http://localhost:8080/admin/", "admin", true},
+                 {"http://localhost:8080/", "localhost", false},
+                 {"c:\\users\\bob\\", "bob", true},
                  {"named[812", "named", true},
                  {"named[812", "812", false},
                  {"c:\\users\\bob", "bob", true},

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "memory/lexical/lexical.h"
 #include "memory/lexical/parts.h"
 
@@ -321,6 +322,22 @@ static void a_question_of_two_parts_is_split(void **state)
     query_free(&query);
 }
 
+/* A part is not read again at each question mark. */
+static void many_questions_cost_once(void **state)
+{
+    enum { QUESTIONS = 1 << 18 };
+    (void)state;
+    struct slice parts[QUESTION_MAX_PARTS];
+    struct buf text = {0};
+    for (int i = 0; i < QUESTIONS; i++)
+        buf_put_text(&text, "a? ");
+    double start = clock_seconds();
+    assert_int_equal(question_parts(buf_slice(&text), parts),
+                     QUESTION_MAX_PARTS);
+    assert_true(clock_seconds() - start < 10);
+    buf_free(&text);
+}
+
 /* ---- What may stand in a word's place ---- */
 
 static void alternatives(struct store *store, const char *text,
@@ -411,6 +428,7 @@ int main(void)
         cmocka_unit_test(the_word_that_is_typed_becomes_the_most_common),
         cmocka_unit_test(a_large_index_is_searched_fast),
         cmocka_unit_test(a_question_of_two_parts_is_split),
+        cmocka_unit_test(many_questions_cost_once),
         cmocka_unit_test(synonyms_and_compounds_stand_in),
         cmocka_unit_test(what_stands_in_counts_less_and_once),
     };

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/lexical.h"
 #include "memory/lexical/analyze.h"
@@ -106,6 +107,30 @@ static void names_with_signs_are_whole_and_in_parts(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_terms(cases[i][0], cases[i][1]);
+}
+
+static void count(void *context, const struct term_at *at)
+{
+    (void)at;
+    ++*(size_t *)context;
+}
+
+/* For each bracket the other was sought in all that follows. */
+static void many_brackets_cost_little(void **state)
+{
+    enum { BRACKETS = 1 << 22 };
+    (void)state;
+    struct analyzer *maker = analyzer_new();
+    struct buf text = {0};
+    size_t terms = 0;
+    for (int i = 0; i < BRACKETS; i++)
+        buf_put_byte(&text, '(');
+    double start = clock_seconds();
+    analyze(maker, buf_slice(&text), count, &terms);
+    assert_true(clock_seconds() - start < 10);
+    assert_int_equal(terms, 0);
+    buf_free(&text);
+    analyzer_free(maker);
 }
 
 static void operators_are_terms(void **state)
@@ -355,6 +380,20 @@ static void numbers_of_chapters_are_no_names(void **state)
                      NAME_OTHER);
 }
 
+static void capitals_of_all_scripts_are_alike(void **state)
+{
+    (void)state;
+    assert_int_equal(compare_name("\u00fcbersicht", "2.1 \u00dcbersicht"),
+                     NAME_WHOLE);
+    assert_int_equal(
+        compare_name("\u00c9TAT DE L\u2019ART", "\u00c9tat de l\u2019art"),
+        NAME_WHOLE);
+    assert_int_equal(compare_name("\u043c\u0438\u0440", "\u041c\u0438\u0440"),
+                     NAME_WHOLE);
+    assert_int_equal(compare_name("\u043c\u0438\u0440", "\u041f\u0438\u0440"),
+                     NAME_OTHER);
+}
+
 /* What is described for any language, package or configuration. */
 static void names_are_found_by_their_form(void **state)
 {
@@ -438,6 +477,8 @@ static void entries_are_called_by_their_names(void **state)
         const char *question, *title;
         enum name_match match;
     } cases[] = {
+        {"fopen ()", "fopen", NAME_WHOLE},
+        {"fopen()", "fopen ()", NAME_WHOLE},
         {"--verify", "--[no-]verify", NAME_WHOLE},
         {"--no-verify", "-n, --[no-]verify=<x>", NAME_WHOLE},
         {"--nocolor", "--[no]color", NAME_WHOLE},
@@ -458,18 +499,34 @@ static void entries_are_called_by_their_names(void **state)
                          cases[i].match);
 }
 
+/* Twice for each mark would be a million times. */
+static void a_name_has_all_its_marks_or_none(void **state)
+{
+    struct buf title = {0};
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        buf_printf(&title, "--[no-]a%d, --[no]b%d, ", i, i);
+    assert_int_equal(compare_entry("--no-a39", title.data), NAME_WHOLE);
+    assert_int_equal(compare_entry("--b7", title.data), NAME_WHOLE);
+    assert_int_equal(compare_entry("--c.d", title.data), NAME_OTHER);
+    buf_free(&title);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_chapters_are_no_names),
+        cmocka_unit_test(capitals_of_all_scripts_are_alike),
         cmocka_unit_test(names_with_signs_are_whole_and_in_parts),
         cmocka_unit_test(names_are_found_by_their_form),
         cmocka_unit_test(constructors_are_told_by_their_class),
         cmocka_unit_test(sections_of_classes_are_called_as_these),
         cmocka_unit_test(entries_are_called_by_their_names),
+        cmocka_unit_test(a_name_has_all_its_marks_or_none),
         cmocka_unit_test(words_become_stems),
         cmocka_unit_test(identifiers_stay_whole_and_in_parts),
         cmocka_unit_test(operators_are_terms),
+        cmocka_unit_test(many_brackets_cost_little),
         cmocka_unit_test(long_terms_are_cut),
         cmocka_unit_test(what_is_sought_is_found_as_often),
         cmocka_unit_test(a_stem_finds_its_words),

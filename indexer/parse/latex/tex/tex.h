@@ -349,6 +349,8 @@ void babel_add(struct tex *tex);      /* tex_babel.c */
 /* The document asks for the package or class FILE, as amsmath.sty. */
 void packages_asked(struct tex *tex, struct slice file,
                     const struct tokens *options);
+/* Has it asked for that before? */
+bool packages_is_asked(const struct tex *tex, struct slice file);
 void number_add(struct tex *tex);    /* tex_number.c */
 void registers_add(struct tex *tex); /* tex_registers.c */
 void counters_add(struct tex *tex);  /* tex_counters.c */
@@ -443,6 +445,9 @@ bool counter_value(struct tex *tex, const struct command *command,
 uint32_t counter_find(struct tex *tex, struct slice name);
 void counter_new(struct tex *tex, struct slice name, struct slice within);
 void counter_step(struct tex *tex, struct slice name);
+/* Defines \thename as its number, behind that of the counter `within`, if any. */
+void counter_define_the(struct tex *tex, struct slice name,
+                        struct slice within);
 void counter_reset_within(struct tex *tex, struct slice name,
                           struct slice within);
 

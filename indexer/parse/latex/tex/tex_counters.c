@@ -57,12 +57,11 @@ static void run_number_style(struct tex *tex, const struct command *command,
     number_push(tex, number_read_argument(tex, false), command->text[0], call);
 }
 
-static void define_the(struct tex *tex, struct slice name, struct slice within,
-                       bool long_form)
+void counter_define_the(struct tex *tex, struct slice name, struct slice within)
 {
     struct buf the = {0}, body = {0};
     buf_printf(&the, "the%.*s", (int)name.size, name.data);
-    if (within.size && long_form)
+    if (within.size && !slice_equal(within, name)) /* which would not end */
         buf_printf(&body, "\\the%.*s.", (int)within.size, within.data);
     buf_printf(&body, "\\arabic{%.*s}", (int)name.size, name.data);
     tex_define_text(tex, the.data, body.data);
@@ -90,7 +89,7 @@ void counter_new(struct tex *tex, struct slice name, struct slice within)
     buf_printf(&whole, "c@%.*s", (int)name.size, name.data);
     register_new(tex, tex_symbol(tex, buf_slice(&whole)), MEANING_COUNT);
     buf_free(&whole);
-    define_the(tex, name, within, false);
+    counter_define_the(tex, name, (struct slice){"", 0});
     counter_reset_within(tex, name, within);
 }
 
@@ -126,7 +125,7 @@ static void run_newcounter(struct tex *tex, const struct command *command,
     struct buf name = {0}, within = {0};
     struct tokens list = {0};
     (void)call;
-    tex_read_character(tex, '*');
+    bool star = tex_read_character(tex, '*'); /* \thename stays as it is */
     tex_read_text(tex, &name);
     if (!command->value) {
         if (tex_read_optional(tex, &list))
@@ -142,9 +141,11 @@ static void run_newcounter(struct tex *tex, const struct command *command,
         } else {
             counter_reset_within(tex, buf_slice(&name), buf_slice(&within));
         }
-        if (command->text && counter_find(tex, buf_slice(&name)) != UINT32_MAX)
-            define_the(tex, buf_slice(&name), buf_slice(&within),
-                       command->value == 1);
+        if (command->text && !star &&
+            counter_find(tex, buf_slice(&name)) != UINT32_MAX)
+            counter_define_the(tex, buf_slice(&name),
+                               command->value == 1 ? buf_slice(&within)
+                                                   : (struct slice){"", 0});
     }
     tokens_free(&list);
     buf_free(&name);

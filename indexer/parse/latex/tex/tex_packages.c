@@ -31,27 +31,38 @@ void packages_asked(struct tex *tex, struct slice file,
     buf_free(&given);
 }
 
-static struct meaning meaning_of(struct tex *tex, const char *what,
-                                 const char *ending)
+static struct meaning meaning_of(const struct tex *tex, const char *what,
+                                 struct slice file)
+{
+    struct buf name = name_of(what, file);
+    uint32_t symbol = tex_find_symbol(tex, buf_slice(&name));
+    buf_free(&name);
+    return symbol == UINT32_MAX ? (struct meaning){.kind = MEANING_NONE}
+                                : tex->symbols[symbol].meaning;
+}
+
+bool packages_is_asked(const struct tex *tex, struct slice file)
+{
+    return meaning_of(tex, "ver", file).kind != MEANING_NONE;
+}
+
+/* NAME, with the ending of its file. */
+static struct buf read_file(struct tex *tex, const char *ending)
 {
     struct buf file = {0};
     tex_read_text(tex, &file);
     buf_put_text(&file, ending);
-    struct buf name = name_of(what, buf_slice(&file));
-    uint32_t symbol = tex_find_symbol(tex, buf_slice(&name));
-    buf_free(&name);
-    buf_free(&file);
-    return symbol == UINT32_MAX ? (struct meaning){.kind = MEANING_NONE}
-                                : tex->symbols[symbol].meaning;
+    return file;
 }
 
 /* \@ifpackageloaded{NAME}{..}{..}; `text`: the ending of its file. */
 static void run_if_loaded(struct tex *tex, const struct command *command,
                           struct token call)
 {
+    struct buf file = read_file(tex, command->text);
     (void)call;
-    expand_choose(tex,
-                  meaning_of(tex, "ver", command->text).kind != MEANING_NONE);
+    expand_choose(tex, packages_is_asked(tex, buf_slice(&file)));
+    buf_free(&file);
 }
 
 static struct slice trimmed(struct slice text)
@@ -89,7 +100,8 @@ static bool has_option(struct slice list, struct slice option)
 static void run_if_with(struct tex *tex, const struct command *command,
                         struct token call)
 {
-    struct meaning meaning = meaning_of(tex, "opt", command->text);
+    struct buf file = read_file(tex, command->text);
+    struct meaning meaning = meaning_of(tex, "opt", buf_slice(&file));
     struct buf given = {0}, wanted = {0};
     (void)call;
     bool all = meaning.kind == MEANING_MACRO;
@@ -102,6 +114,7 @@ static void run_if_with(struct tex *tex, const struct command *command,
     }
     buf_free(&given);
     buf_free(&wanted);
+    buf_free(&file);
     expand_choose(tex, all);
 }
 
