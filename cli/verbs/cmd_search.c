@@ -89,7 +89,7 @@ static void remark_reranked(const struct cli *cli, const cJSON *result)
     const cJSON *reranked =
         cJSON_GetObjectItemCaseSensitive(result, "reranked");
     if (reranked)
-        output_remark(cli, "in the order of the reranker %s, which read %lld",
+        output_remark(cli, "with the reranker %s, which read %lld sections",
                       json_get_text(reranked, "by", ""),
                       (long long)json_get_int(reranked, "sections", 0));
 }

@@ -1,17 +1,21 @@
 #include "daemon/verbs/rerank.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/daemon.h"
 #include "daemon/engine/engine.h"
-#include "memory/snapshot/content.h"
+#include "memory/routing/passage.h"
+
+/* What the model's score counts beside that of what found them, chosen on people's
+ * questions and on those of tests/questions/asked (docs/log/engine.md, "Rerankers"). */
+static const double WEIGHT = 0.05;
 
 struct ranked {
     struct route_hit hit;
-    float score;
+    double score;
     size_t place; /* before */
 };
 
@@ -21,30 +25,23 @@ bool rerank_wanted(const struct call *call)
     return engine && engine_has_model(engine);
 }
 
-/* Its title, that of what it stands in, and what it begins with. */
-static void put_text(const struct snapshot *snapshot,
-                     const struct route_hit *hit, struct buf *text)
+/* The titles above, its own. */
+static void put_titles(const struct route_hit *hit, struct buf *text)
 {
-    const struct tree *outline = hit->view->outline;
-    const struct node *node = &outline->nodes[hit->node];
-    struct content content = {0};
-    if (node->parent != TREE_NONE) {
-        buf_put_slice(text, outline->nodes[node->parent].title);
-        buf_put_text(text, ": ");
+    const struct node *nodes = hit->view->outline->nodes;
+    size_t count;
+    uint32_t *path = view_path(hit->view, hit->node, &count);
+    for (size_t i = count > RERANK_TITLES + 1 ? count - RERANK_TITLES
+                    : count > 1               ? 1
+                                              : 0;
+         i < count; i++) {
+        buf_put_slice(text, nodes[path[i]].title);
+        buf_put_text(text, i + 1 < count ? " > " : ": ");
     }
-    buf_put_slice(text, node->title);
-    if (content_open(snapshot, hit->view, hit->node, &content, NULL))
-        return;
-    for (uint32_t i = 0; content.node && i < content.node->block_count; i++) {
-        struct slice block = content.node->blocks[i].text;
-        if (text->size >= RERANK_BYTES)
-            break;
-        size_t left = RERANK_BYTES - text->size;
-        buf_put_text(text, "\n");
-        buf_put(text, block.data, block.size < left ? block.size : left);
-    }
-    content_close(&content);
+    free(path);
 }
+
+/* ---- Scores into an order ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -54,19 +51,35 @@ static int compare(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
+/* Logits of one model spread otherwise than another's. */
+static void standardise(const float *scores, size_t count, double *ret)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)scores[i];
+    double mean = count ? sum / (double)count : 0;
+    for (size_t i = 0; i < count; i++)
+        squares += ((double)scores[i] - mean) * ((double)scores[i] - mean);
+    double deviation = count ? sqrt(squares / (double)count) : 0;
+    for (size_t i = 0; i < count; i++)
+        ret[i] = deviation > 0 ? ((double)scores[i] - mean) / deviation : 0;
+}
+
 /* The best has the best one's fused score, and so on: what compares hits by these
  * finds them falling. */
-static void put_in_order(struct route_hit *hits, const float *scores,
-                         size_t count)
+static void put_in_order(struct route_hit *hits, size_t count,
+                         const float *scores, size_t scored)
 {
     struct ranked ranked[RERANK_HITS];
-    double places[RERANK_HITS];
+    double places[RERANK_HITS], said[RERANK_HITS] = {0};
+    double most = hits[0].score > 0 ? hits[0].score : 1;
+    standardise(scores, scored, said);
     for (size_t i = 0; i < count; i++) {
-        ranked[i] = (struct ranked){hits[i], scores[i], i};
+        ranked[i] = (struct ranked){hits[i],
+                                    hits[i].score / most + WEIGHT * said[i], i};
         places[i] = hits[i].score;
     }
-    if (count)
-        qsort(ranked, count, sizeof *ranked, compare);
+    qsort(ranked, count, sizeof *ranked, compare);
     for (size_t i = 0; i < count; i++) {
         hits[i] = ranked[i].hit;
         hits[i].score = places[i];
@@ -105,17 +118,20 @@ int rerank(const struct call *call, const struct snapshot *snapshot,
     size_t scored = 0;
     if (count < 2 || !rerank_wanted(call))
         return 0;
-    for (size_t i = 0; i < count; i++) {
-        put_text(snapshot, &route->hits[i], &texts[i]);
+    for (size_t i = 0; i < count; i++)
+        put_titles(&route->hits[i], &texts[i]);
+    int code = passages_excerpts(snapshot, route, count, RERANK_BYTES,
+                                 &call->request->cancelled, texts, &cause);
+    for (size_t i = 0; i < count; i++)
         passages[i] = buf_slice(&texts[i]);
-    }
-    int code = engine_score(call->daemon->rank_engine, slice_of(question),
+    if (!code)
+        code = engine_score(call->daemon->rank_engine, slice_of(question),
                             passages, count, RERANK_MS,
                             &call->request->cancelled, scores, &scored, &cause);
     if (code && code != ERR_CANCELLED)
         log_warn("not reranked: %s", cause.message);
-    else
-        put_in_order(route->hits, scores, scored);
+    else if (!code)
+        put_in_order(route->hits, count, scores, scored);
     if (!code && scored > 1)
         tell(call, scored, ret);
     for (size_t i = 0; i < count; i++)

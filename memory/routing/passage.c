@@ -373,6 +373,68 @@ int passages_choose(const struct snapshot *snapshot,
     return code;
 }
 
+/* ---- Excerpts ---- */
+
+/* The node's blocks, a line's end behind each; *ret_from: where the text begins, 0
+ * without one. */
+static void put_blocks(const struct node *node, const struct passage_text *text,
+                       struct buf *plain, size_t *ret_from)
+{
+    *ret_from = 0;
+    for (uint32_t b = 0; b < node->block_count; b++) {
+        if (text && text->block == b)
+            *ret_from = plain->size +
+                        (size_t)(text->text.data - node->blocks[b].text.data);
+        buf_put_slice(plain, node->blocks[b].text);
+        buf_put_byte(plain, '\n');
+    }
+}
+
+static void put_excerpt(const struct choosing *choosing,
+                        const struct node *node, size_t bytes, struct buf *ret)
+{
+    struct passage_texts texts = passage_texts_read(&choosing->reader, node);
+    struct picking picking = {
+        .choosing = choosing, .node = node, .texts = &texts};
+    struct buf plain = {0};
+    double score;
+    size_t from;
+    put_blocks(node, pick(&picking, &score), &plain, &from);
+    if (plain.size - from < bytes)
+        from = plain.size > bytes ? plain.size - bytes : 0;
+    while (from < plain.size && from && (plain.data[from] & 0xC0) == 0x80)
+        from++;
+    text_put_utf8(ret, (struct slice){plain.data + from, plain.size - from},
+                  bytes);
+    buf_free(&plain);
+    passage_texts_free(&texts);
+}
+
+int passages_excerpts(const struct snapshot *snapshot,
+                      const struct route_result *route, size_t count,
+                      size_t bytes, const atomic_bool *cancel, struct buf *ret,
+                      struct err *err)
+{
+    struct query query = query_of(route);
+    struct analyzer *maker = analyzer_new();
+    struct choosing choosing = {.reader = {.query = &query,
+                                           .sought = query_sought(&query),
+                                           .maker = maker,
+                                           .cancel = cancel}};
+    for (size_t i = 0; i < count && !is_cancelled(&choosing); i++) {
+        const struct route_hit *hit = &route->hits[i];
+        struct content content;
+        if (content_open(snapshot, hit->view, hit->node, &content, NULL))
+            continue;
+        put_excerpt(&choosing, content.node, bytes, &ret[i]);
+        content_close(&content);
+    }
+    analyzer_free(maker);
+    query_free(&query);
+    return is_cancelled(&choosing) ? err_set(err, ERR_CANCELLED, "cancelled")
+                                   : 0;
+}
+
 void passages_free(struct passages *passages)
 {
     free(passages->items);

@@ -43,4 +43,13 @@ int passages_choose(const struct snapshot *snapshot,
                     struct passages *ret_passages, struct err *err);
 void passages_free(struct passages *passages);
 
+/* Appends to ret [count], of each of the first `count` hits, at most `bytes` of its
+ * section's text, from the sentence, row or piece on that says most of the question; all
+ * of one that is no longer, the end of one that ends before: by what a model is to judge
+ * it.  What cannot be read has none.  ERR_CANCELLED. */
+int passages_excerpts(const struct snapshot *snapshot,
+                      const struct route_result *route, size_t count,
+                      size_t bytes, const atomic_bool *cancel, struct buf *ret,
+                      struct err *err);
+
 #endif

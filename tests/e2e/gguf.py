@@ -81,7 +81,7 @@ def a_reranker_puts_what_was_found_in_its_order():
         check(len(after) == len(before) and after != before, (before, after))
         told = h.json("search", "unique index", "-n", "10")["reranked"]
         check(told["by"] == "bert-rerank.gguf" and told["sections"] >= 10, told)
-        check("in the order of the reranker bert-rerank.gguf" in h.run("search", "unique index").stderr, "told")
+        check("with the reranker bert-rerank.gguf" in h.run("search", "unique index").stderr, "told")
         check("reranked" in h.json("ask", "what is a unique index"), "an answer tells it too")
         check("reranked" not in h.json("search", "unique index", "--mode", "lexical"), "words alone")
         check(h.json("search", "unique index", "-n", "10", "--mode", "lexical")["results"], "words alone")

@@ -72,31 +72,6 @@ static const struct section plant[] = {
     {0, "drip", "valve " APART, NONE, NONE},
 };
 
-/* Each section's text, in the file that it stands in. */
-static void put_texts(const struct house *house, uint32_t manual)
-{
-    struct store_txn *txn;
-    assert_int_equal(store_write(house->store, &txn, NULL), 0);
-    for (uint32_t n = 1; n < COUNT(plant); n++) {
-        struct tree *tree = tree_new(false);
-        struct file file = {.tree = {n, 9}, .failure = mem_strdup("")};
-        char path[16];
-        snprintf(path, sizeof path, "%04u.html", n);
-        file.path = mem_strdup(path);
-        tree_add_file(tree, slice_of(""));
-        tree_add_node(tree, TREE_NONE, 1, slice_of(plant[n].title),
-                      slice_of(""));
-        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(plant[n].text),
-                       slice_of(""), (struct origin){0, {0, 1}});
-        assert_int_equal(tree_seal(tree, NULL), 0);
-        assert_int_equal(store_put_tree(txn, file.tree, tree, NULL), 0);
-        assert_int_equal(store_put_file(txn, manual, &file, NULL), 0);
-        tree_free(tree);
-        file_free(&file);
-    }
-    assert_int_equal(store_commit(txn, NULL), 0);
-}
-
 static void assert_match(const struct route_result *result, const char *title,
                          double expected)
 {
@@ -135,7 +110,8 @@ static void the_nearest_pieces_decide(void **state)
                                    .tokenize = tokenize,
                                    .embed = embed};
     open_house(&house);
-    put_texts(&house, add_manual(&house, "plant", plant, COUNT(plant)));
+    put_texts(&house, add_manual(&house, "plant", plant, COUNT(plant)), plant,
+              COUNT(plant));
     open_snapshot(&house);
     struct route_request request = request_of("valve leak", ROUTE_AUTO);
     struct route_result without = routed(&house, &request);

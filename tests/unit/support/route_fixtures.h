@@ -58,6 +58,32 @@ static inline void open_house(struct house *house)
     house->library = NULL;
 }
 
+/* Each section's text, in the file that it stands in. */
+static inline void put_texts(const struct house *house, uint32_t manual,
+                             const struct section *sections, uint32_t count)
+{
+    struct store_txn *txn;
+    assert_int_equal(store_write(house->store, &txn, NULL), 0);
+    for (uint32_t n = 1; n < count; n++) {
+        struct tree *tree = tree_new(false);
+        struct file file = {.tree = {n, 9}, .failure = mem_strdup("")};
+        char path[16];
+        snprintf(path, sizeof path, "%04u.html", n);
+        file.path = mem_strdup(path);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of(sections[n].title),
+                      slice_of(""));
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(sections[n].text),
+                       slice_of(""), (struct origin){0, {0, 1}});
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        assert_int_equal(store_put_tree(txn, file.tree, tree, NULL), 0);
+        assert_int_equal(store_put_file(txn, manual, &file, NULL), 0);
+        tree_free(tree);
+        file_free(&file);
+    }
+    assert_int_equal(store_commit(txn, NULL), 0);
+}
+
 static inline void open_snapshot(struct house *house)
 {
     assert_int_equal(library_open(house->store, &house->library, NULL), 0);
