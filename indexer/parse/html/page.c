@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/apis.h"
+#include "indexer/parse/html/bars.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
 #include "indexer/parse/html/helps.h"
@@ -70,6 +71,16 @@ static void read_name(const xmlNode *heading, struct page_facts *facts)
             last = dom_attribute(at, "href");
     if (last)
         set(&facts->up, last);
+}
+
+/* Links in the head of the page come first. */
+static void read_bar(const xmlNode *bar, struct page_facts *facts)
+{
+    const char *up = bars_up(bar), *next = bars_next(bar);
+    if (up)
+        set(&facts->up, up);
+    if (next)
+        set(&facts->next, next);
 }
 
 /* ---- The trail from the first page to this one ---- */
@@ -276,8 +287,13 @@ void page_read(struct dom *dom, struct page_facts *ret)
         if (!dom_is_element(at))
             continue;
         enum trail kind = trail.size ? TRAIL_NONE : trail_of(at);
+        const char *last;
         if (kind)
             trail = end_of_trail(at, kind);
+        else if (!trail.size && bars_is_trail(at, &last))
+            trail = slice_of(last);
+        else if (bars_is_neighbours(at))
+            read_bar(at, ret);
         switch (dom_tag(at)) {
         case GUMBO_TAG_HTML:
             read_names(dom, at, ret);

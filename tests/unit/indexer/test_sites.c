@@ -534,6 +534,62 @@ static void test_keywords(void **state)
     buf_free(&out);
 }
 
+/* Whoever made them: a line of links to the neighbours, which say where the page stands. */
+static void test_bars_of_neighbours(void **state)
+{
+    (void)state;
+    static const char page[] =
+        "<h1>Pumps</h1><b>[ <a href=a.html>Previous Page</a> | <a "
+        "href=c.html>Next Page</a> | <a href=u.html>Up</a> | index | <a "
+        "href='https://pumps.org'>Pumps and more</a> ]</b><p>They pump.<p>"
+        "The <a href=n.html>next</a> page, or <a href=p.html>previous</a>.<p>"
+        "<a href=#n>Next</a> | <a href=#p>Previous</a>";
+    expect(page, "# Pumps\nparagraph: They pump.\n"
+                 "paragraph: The next page, or previous.\n"
+                 "paragraph: Next | Previous\n");
+    struct tree *tree = parse(page);
+    assert_true(slice_is(tree->page.up, "u.html"));
+    assert_true(slice_is(tree->page.next, "c.html"));
+    tree_free(tree);
+    tree = parse("<link rel=next href=d.html><center><a href=a.html>&lt;&lt;"
+                 "</a> <a href=c.html>Next</a></center><h1>Valves</h1>");
+    assert_true(slice_is(tree->page.next, "d.html"));
+    assert_int_equal(tree->nodes[0].block_count, 0);
+    tree_free(tree);
+}
+
+/* "Guide > Use > Pumps", above what is called so. */
+static void test_trails_of_links(void **state)
+{
+    (void)state;
+    static const char *const trails[] = {
+        "<div><a href=i.html>Guide</a> &gt; <a href=u.html>Use</a> &gt; "
+        "<a href=p.html>Pumps</a></div>",
+        "<p><a href=u.html>Use</a> :: Pumps</p>"};
+    static const char *const others[] = {
+        "<p><a href=i.html>Guide</a> &gt; <a href=u.html>Use</a></p>",
+        "<p><a href=u.html>Use</a> &gt; Pumps &gt; Valves</p>",
+        "<p><a href=u.html>Use</a> of Pumps</p>"};
+    struct buf page = {0};
+    for (size_t i = 0; i < 2; i++) {
+        buf_clear(&page);
+        buf_printf(&page, "%s<h1>Pumps -- they pump</h1><p>a", trails[i]);
+        struct tree *tree = parse(page.data);
+        assert_true(slice_is(tree->page.up, "u.html") && tree->page.trail);
+        tree_free(tree);
+        expect(page.data, "# Pumps -- they pump\nparagraph: a\n");
+    }
+    for (size_t i = 0; i < 3; i++) {
+        buf_clear(&page);
+        buf_printf(&page, "%s<h1>Pumps</h1><p>a", others[i]);
+        struct tree *tree = parse(page.data);
+        assert_false(tree->page.up.size);
+        assert_int_equal(tree->nodes[0].block_count, 2);
+        tree_free(tree);
+    }
+    buf_free(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -555,6 +611,8 @@ int main(void)
         TEST(test_pdf_outline),
         TEST(test_pdf_lines),
         TEST(test_keywords),
+        TEST(test_bars_of_neighbours),
+        TEST(test_trails_of_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
