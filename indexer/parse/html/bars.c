@@ -34,6 +34,24 @@ static const xmlNode *next_text(const xmlNode *at, const xmlNode *bar,
     return NULL;
 }
 
+/* ---- The manual's name ---- */
+
+bool bars_is_banner(const xmlNode *heading)
+{
+    const xmlNode *text, *link = NULL;
+    int left = MAX_NODES;
+    if (dom_tag(heading->parent) != GUMBO_TAG_HEADER)
+        return false;
+    for (text = next_text(heading, heading, &left); text;
+         text = next_text(text, heading, &left)) {
+        const xmlNode *around = link_around(text, heading);
+        if (!around || (link && around != link))
+            return false;
+        link = around;
+    }
+    return link && left && contents_leads_on(dom_attribute(link, "href"));
+}
+
 /* ---- Neighbours ---- */
 
 /* The names of neighbours; those up to the first NULL say that it is one. */

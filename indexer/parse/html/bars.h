@@ -1,10 +1,13 @@
-/* What stands above the text of a page as plain links and signs, whoever made it: a bar of
- * links to its neighbours ("[ Previous Page | Next Page | Index ]"), and the trail to it
- * ("Guide > Use > Pumps"). */
+/* What stands above the text of a page as plain links and signs, whoever made it: the
+ * manual's name, a bar of links to its neighbours ("[ Previous Page | Next Page | Index ]"),
+ * and the trail to it ("Guide > Use > Pumps"). */
 #ifndef INDEXER_PARSE_HTML_BARS_H
 #define INDEXER_PARSE_HTML_BARS_H
 
 #include "indexer/parse/html/dom/dom.h"
+
+/* Is the heading what a <header> says of the whole manual: a link to another page? */
+bool bars_is_banner(const xmlNode *heading);
 
 /* Does the element hold links to the neighbours and nothing else? */
 bool bars_is_neighbours(const xmlNode *element);

@@ -342,6 +342,8 @@ struct rule rules_of(const xmlNode *element)
         rules_skip(&rule, "header");
     else if (rule.part == PART_HEADING && is_above_h1(element))
         rules_skip(&rule, "label");
+    else if (rule.part == PART_HEADING && bars_is_banner(element))
+        rules_skip(&rule, "header");
     if (dom_element(element)->line)
         rule.part = PART_LINE;
     if (dom_element(element)->heading)

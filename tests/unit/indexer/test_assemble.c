@@ -445,6 +445,40 @@ static void banners_of_few_pages_are_dropped(void **state)
         tree_free(pieces[i].skeleton);
 }
 
+/* Eight pages of a book have its name as their <title>, and above their section; of few
+ * pages it is a title. */
+static void names_of_books_are_dropped(void **state)
+{
+    (void)state;
+    for (uint32_t count = 7; count <= 8; count++) {
+        struct piece pieces[20] = {0};
+        char paths[20][8], names[20][8];
+        struct tree *outline;
+        for (uint32_t i = 0; i < 20; i++) {
+            struct tree *tree = tree_new(false);
+            snprintf(paths[i], sizeof paths[i], "%02u.html", i);
+            snprintf(names[i], sizeof names[i], "Part %u", i);
+            const char *title = i < count ? "Book" : names[i];
+            tree->page.title = slice_of(title);
+            tree_add_file(tree, slice_of(""));
+            tree_add_node(tree, TREE_NONE, 1, slice_of(title), slice_of(""));
+            tree_add_node(tree, 0, 2, slice_of(names[i]), slice_of(""));
+            tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(names[i]),
+                           slice_of(""), (struct origin){0, {1, 2}});
+            assert_int_equal(tree_seal(tree, NULL), 0);
+            pieces[i] = (struct piece){.path = paths[i],
+                                       .skeleton = assemble_skeleton(tree)};
+            tree_free(tree);
+        }
+        assert_int_equal(assemble("M", pieces, 20, true, &outline, NULL), 0);
+        assert_true(
+            slice_is(outline->nodes[1].title, count == 8 ? "Part 0" : "Book"));
+        tree_free(outline);
+        for (uint32_t i = 0; i < 20; i++)
+            tree_free(pieces[i].skeleton);
+    }
+}
+
 /* "Most pages" are most of those that are in the tree. */
 static void what_is_left_out_does_not_count(void **state)
 {
@@ -915,6 +949,7 @@ int main(void)
         cmocka_unit_test(equal_pages_stand_once),
         cmocka_unit_test(what_most_pages_say_is_dropped),
         cmocka_unit_test(banners_of_few_pages_are_dropped),
+        cmocka_unit_test(names_of_books_are_dropped),
         cmocka_unit_test(the_whole_once_more_is_left_out),
         cmocka_unit_test(the_whole_twice_more_is_left_out),
         cmocka_unit_test(listings_are_left_out),

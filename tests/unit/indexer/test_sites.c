@@ -590,6 +590,21 @@ static void test_trails_of_links(void **state)
     buf_free(&page);
 }
 
+/* What a site prints above each page, and the page's name behind the manual's. */
+static void test_names_of_manuals(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"Use", "Pumps", "Valves", NULL};
+    assert_titles("<title>Works 1.0: Use</title><header><h1><a "
+                  "href=index.html>Works 1.0</a></h1></header><h1>Use</h1><p>a"
+                  "<h1>Pumps</h1><p>b<h1>Valves</h1><p>c",
+                  titles);
+    static const char *const own[] = {"Use", "The pump", NULL};
+    assert_titles("<title>Use</title><header><h1>Use</h1></header><p>a<h2><a "
+                  "href=p.html>The pump</a></h2><p>b",
+                  own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +628,7 @@ int main(void)
         TEST(test_keywords),
         TEST(test_bars_of_neighbours),
         TEST(test_trails_of_links),
+        TEST(test_names_of_manuals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
