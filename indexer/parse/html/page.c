@@ -310,6 +310,9 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_H1:
             if (rules_is_name_in_parts(at))
                 read_name(at, ret);
+            if (apis_above(at))
+                set(&ret->up, apis_above(at));
+            ret->lists |= apis_is_list_of_all(at);
             ret->title = makers_title(at, ret->title);
             break;
         case GUMBO_TAG_INPUT:
@@ -319,6 +322,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_CODE: ret->lists |= makers_is_listing(at); break;
         case GUMBO_TAG_DIV:
             ret->lists |= makers_is_occurrence(at) || makers_is_listing(at);
+            ret->lists |= apis_is_list_of_all(at);
             ret->names |= apis_is_list_of_names(at);
             break;
         case GUMBO_TAG_TR: {

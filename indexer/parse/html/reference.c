@@ -392,8 +392,9 @@ static const struct head heads[] = {
     {GUMBO_TAG_H3, NULL, "detail"},        /* javadoc */
     {GUMBO_TAG_H4, NULL, "blockList"},     /* javadoc */
     {GUMBO_TAG_H4, NULL, "blockListLast"},
-    {GUMBO_TAG_H4, "func-head", NULL},   /* erl_docgen */
-    {GUMBO_TAG_H3, NULL, "method-item"}, /* Doctum */
+    {GUMBO_TAG_H4, "func-head", NULL},       /* erl_docgen */
+    {GUMBO_TAG_H3, NULL, "method-item"},     /* Doctum */
+    {GUMBO_TAG_DIV, "functionHeader", NULL}, /* pydoctor */
 };
 
 /* Does it hold an anchor whose name begins so? */
