@@ -11,12 +11,15 @@
 #include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
+#include "indexer/parse/outline/outline.h"
 #include "indexer/parse/outline/writer.h"
 
 enum {
     MAX_REDIRECT = 400, /* bytes of text of a page that sends one away */
     MAX_SEARCH = 800,   /* of a page that is there to search */
     MIN_LETTERS = 5,    /* of an alphabetical index */
+    MANY_LETTERS = 15,  /* of one that says what each is for, in so many */
+    MAX_DESCRIBED = 5,  /* times the text of its links */
     MAX_INDEX = 80      /* bytes of its title */
 };
 
@@ -408,6 +411,19 @@ static bool is_redirect(const struct page_facts *facts)
     return (facts->refreshes || empty) && facts->text < MAX_REDIRECT;
 }
 
+/* "Index" with what each entry is for; javadoc's are called otherwise, "L-Index (Works)",
+ * and name what are titles already. */
+static bool is_described_index(const struct page_facts *facts)
+{
+    static const char index[] = "index";
+    size_t size = sizeof index - 1;
+    struct slice title = facts->title;
+    return facts->letters >= MANY_LETTERS && title.size >= size &&
+           !strncasecmp(title.data + title.size - size, index, size) &&
+           outline_same_title(facts->first_heading, slice_of(index)) &&
+           MAX_DESCRIBED * facts->linked >= facts->text;
+}
+
 int page_role(const struct page_facts *facts)
 {
     if (facts->keywords)
@@ -425,6 +441,7 @@ int page_role(const struct page_facts *facts)
         return PAGE_MADE;
     bool lettered =
         facts->letters >= MIN_LETTERS && 2 * facts->linked >= facts->text;
+    lettered |= is_described_index(facts);
     if ((facts->index_parts || lettered) && title_is(facts, is_index_title))
         return PAGE_INDEX;
     return PAGE_CONTENT;

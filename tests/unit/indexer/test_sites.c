@@ -605,6 +605,32 @@ static void test_names_of_manuals(void **state)
                   own);
 }
 
+/* An index may say what each is for, below many letters, or have numbers of printed pages
+ * as links, which stex marks. */
+static void test_indexes_that_say_more(void **state)
+{
+    (void)state;
+    struct buf page = {0};
+    for (int letters = 14; letters <= 15; letters++) {
+        buf_clear(&page);
+        buf_printf(&page, "<title>Works: Index</title><h1>Index</h1>");
+        for (int i = 0; i < letters; i++)
+            buf_printf(&page,
+                       "<h2>%c</h2><ul><li><a href=a.html#%c>pump_%c</a> "
+                       "&mdash; Pumps the water.</ul>",
+                       'A' + i, 'A' + i, 'A' + i);
+        expect_role(page.data, letters == 15 ? PAGE_INDEX : PAGE_CONTENT);
+    }
+    buf_free(&page);
+    static const char printed[] =
+        "<h1>Index</h1><p>pumps, <a class=index href=a.html#p1>t8</a><br>";
+    expect_role(printed, PAGE_INDEX);
+    struct tree *tree = parse(printed);
+    assert_int_equal(tree->page.alias_count, 1);
+    assert_true(slice_is(tree->page.aliases[0].text, "pumps"));
+    tree_free(tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -629,6 +655,7 @@ int main(void)
         TEST(test_bars_of_neighbours),
         TEST(test_trails_of_links),
         TEST(test_names_of_manuals),
+        TEST(test_indexes_that_say_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
