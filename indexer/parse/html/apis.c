@@ -439,6 +439,28 @@ bool apis_is_list_of_all(const xmlNode *element)
                : is_pydoctor_document(element);
 }
 
+/* ---- Macaulay2: a box for each part of what is said of "gb -- Groebner bases" ---- */
+
+static bool is_macaulay2_title(const xmlNode *heading)
+{
+    const xmlNode *text =
+        heading && dom_tag(heading) == GUMBO_TAG_H1 ? heading->children : NULL;
+    return text && !dom_is_element(text) &&
+           memmem(dom_text(text)->text.data, dom_text(text)->text.size, " -- ",
+                  4);
+}
+
+static bool is_macaulay2_label(const xmlNode *heading)
+{
+    const xmlNode *box = heading->parent;
+    return dom_tag(heading) == GUMBO_TAG_H2 && dom_tag(box) == GUMBO_TAG_DIV &&
+           !box->properties && dom_element_from(box->children) == heading &&
+           dom_tag(box->parent) == GUMBO_TAG_DIV &&
+           is_macaulay2_title(dom_element_from(box->parent->children)) &&
+           (begins_with(heading, "Synopsis") ||
+            begins_with(heading, "Description"));
+}
+
 /* ---- All of them ---- */
 
 void apis_apply(const xmlNode *element, struct rule *rule)
@@ -455,6 +477,8 @@ void apis_apply(const xmlNode *element, struct rule *rule)
     nim(element, rule);
     ford(element, rule);
     pydoctor(element, rule);
+    if (is_macaulay2_label(element))
+        rules_skip(rule, "label");
     if (is_pkgdown_file(element))
         rules_skip(rule, "hidden");
 }

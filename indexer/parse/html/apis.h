@@ -1,6 +1,6 @@
 /* What tools write that make references of libraries out of comments, as far as that is no
  * text about what they describe: pdoc, Jazzy, Doctum, dartdoc,
- * Nim's, FORD, pkgdown, pydoctor. */
+ * Nim's, FORD, pkgdown, pydoctor, Macaulay2's. */
 #ifndef INDEXER_PARSE_HTML_APIS_H
 #define INDEXER_PARSE_HTML_APIS_H
 

@@ -341,6 +341,19 @@ static void test_pydoctor(void **state)
                 PAGE_CONTENT);
 }
 
+/* What is said of a function is its page's text; its other parts are sections. */
+static void test_macaulay2(void **state)
+{
+    (void)state;
+    expect("<div><h1>pump -- raises water</h1><div><h2>Synopsis</h2><ul><li>"
+           "Usage: pump w</ul></div><div><h2>Description</h2>It pumps.</div>"
+           "<div><h2>See also</h2>valve</div></div>",
+           "# pump -- raises water\nlist: - Usage: pump w\n"
+           "paragraph: It pumps.\n## See also\nparagraph: valve\n");
+    expect("<div><h1>Pumps</h1><div><h2>Description</h2>They pump.</div></div>",
+           "# Pumps\n## Description\nparagraph: They pump.\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +371,7 @@ int main(void)
         TEST(test_ford),
         TEST(test_pkgdown),
         TEST(test_pydoctor),
+        TEST(test_macaulay2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
