@@ -79,7 +79,7 @@ struct assembly {
     struct place *places; /* [total] */
     uint32_t total;
     struct tree *outline;
-    struct repeated blocks, titles, banners;
+    struct repeated blocks, titles, banners, books;
 };
 
 /* What stands on most pages is no content of one. */
@@ -112,10 +112,11 @@ static uint32_t head_of(const struct assembly *assembly, uint32_t page)
         return 0;
     uint64_t hash = repeated_hash(top->title);
     bool banner =
-        assembly->places[page].child == TREE_NONE &&
-        repeated_has(&assembly->banners, hash) &&
-        repeated_is_banner(summary, top->title, summary->nodes[1].title);
-    return banner || repeated_has(&assembly->titles, hash);
+        repeated_has(&assembly->books, hash) ||
+        (repeated_has(&assembly->banners, hash) &&
+         repeated_is_banner(summary, top->title, summary->nodes[1].title));
+    return (banner && assembly->places[page].child == TREE_NONE) ||
+           repeated_has(&assembly->titles, hash);
 }
 
 /* The file of the outline that is file `file` of the page's tree. */
@@ -265,6 +266,7 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
     repeated_blocks(pieces, assembly.places, count, &assembly.blocks);
     repeated_titles(pieces, assembly.places, count, &assembly.titles);
     repeated_banners(pieces, assembly.places, count, &assembly.banners);
+    repeated_books(pieces, assembly.places, count, &assembly.books);
     add_files(&assembly);
     tree_add_node(assembly.outline, TREE_NONE, 0, slice_of(manual),
                   (struct slice){"", 0});
@@ -275,6 +277,7 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
     repeated_free(&assembly.blocks);
     repeated_free(&assembly.titles);
     repeated_free(&assembly.banners);
+    repeated_free(&assembly.books);
     int code = tree_seal(assembly.outline, err);
     if (code) {
         tree_free(assembly.outline);

@@ -177,6 +177,20 @@ void repeated_banners(const struct piece *pieces, const struct place *places,
     take(&sights, MIN_BANNERS, ret);
 }
 
+void repeated_books(const struct piece *pieces, const struct place *places,
+                    uint32_t count, struct repeated *ret)
+{
+    struct sights sights = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tree *summary = pieces[i].skeleton;
+        uint64_t hash = repeated_hash(summary->nodes[0].title);
+        if (summary->count > 1 && !places[i].excluded &&
+            hash == repeated_hash(summary->page.title))
+            see(&sights, hash, i);
+    }
+    take(&sights, MIN_PAGES, ret);
+}
+
 /* The run of sights with the hash at `at`. */
 static size_t run_end(const struct sights *sights, size_t at)
 {

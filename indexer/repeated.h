@@ -20,6 +20,10 @@ void repeated_titles(const struct piece *pieces, const struct place *places,
  * <title> says: "Reference (10.1) - The Realm" above "Reference" and "The Realm". */
 void repeated_banners(const struct piece *pieces, const struct place *places,
                       uint32_t count, struct repeated *ret);
+/* Titles that eight pages or more have both as their <title> and above sections: that of
+ * a book, on each of its pages. */
+void repeated_books(const struct piece *pieces, const struct place *places,
+                    uint32_t count, struct repeated *ret);
 /* Does nothing stand at the node but what is repeated? */
 bool repeated_is_all(const struct repeated *blocks, const struct node *node);
 /* Does the page's <title> begin with one of the two, and end with the other? */

@@ -16,7 +16,7 @@
 
 enum {
     MAX_TRIES = 3, /* to read a file that changes meanwhile */
-    HEAD = 4096,   /* bytes by which DocBook is known */
+    HEAD = 4096,   /* bytes by which XML is known */
     STEP = 1 << 20 /* bytes that are decompressed at a time */
 };
 
@@ -27,13 +27,14 @@ enum {
 static const struct {
     const char *ending;
     enum parser_format format;
-    bool docbook; /* or else not ours */
-    bool part;    /* of LaTeX documents, none itself */
+    bool known; /* by its head, or else not ours */
+    bool part;  /* of LaTeX documents, none itself */
 } kinds[] = {
     {".html", PARSER_HTML, false, false},
     {".htm", PARSER_HTML, false, false},
     {".hhc", PARSER_HTML, false, false}, /* contents of HTML Help */
     {".hhk", PARSER_KEYWORDS, false, false},
+    {".jhm", PARSER_XML, false, false}, /* names of JavaHelp's pages */
     {".xhtml", PARSER_XML, false, false},
     {".xht", PARSER_XML, false, false},
     {".docbook", PARSER_XML, true, false},
@@ -115,8 +116,17 @@ bool source_is_part(const char *path)
     return kind < KINDS ? kinds[kind].part : source_is_code(path);
 }
 
+/* DocBook names itself; the contents of JavaHelp's and Eclipse's help are known by their
+ * elements. */
+static bool is_known(const char *head)
+{
+    return strcasestr(head, "docbook") ||
+           (strstr(head, "<toc") &&
+            (strstr(head, "<tocitem") || strstr(head, "<topic")));
+}
+
 /* Closes it.  What cannot be read is told by whoever reads it. */
-static bool names_docbook(gzFile file)
+static bool names_itself(gzFile file)
 {
     char head[HEAD + 1];
     int size = gzread(file, head, HEAD), number = Z_OK;
@@ -124,15 +134,14 @@ static bool names_docbook(gzFile file)
         gzerror(file, &number);
     gzclose(file);
     head[size > 0 ? size : 0] = '\0';
-    return number == Z_MEM_ERROR || number == Z_ERRNO ||
-           strcasestr(head, "docbook");
+    return number == Z_MEM_ERROR || number == Z_ERRNO || is_known(head);
 }
 
-/* XML is written for a hundred purposes; DocBook names itself. */
+/* XML is written for a hundred purposes. */
 bool source_is_wanted(const char *path)
 {
     size_t kind = kind_of(path);
-    if (kind == KINDS || !kinds[kind].docbook)
+    if (kind == KINDS || !kinds[kind].known)
         return kind < KINDS;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -142,7 +151,7 @@ bool source_is_wanted(const char *path)
         close(fd);
         return true; /* zlib had no memory: whoever reads it will tell */
     }
-    return names_docbook(file);
+    return names_itself(file);
 }
 
 bool source_is_shortage(int number)

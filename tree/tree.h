@@ -124,13 +124,16 @@ enum page_contents {
     CONTENTS_FRAMESET, /* the page is but a frame around these */
     CONTENTS_GUESS,    /* the page is hardly more than links */
     CONTENTS_GROUPS,   /* a list that sorts pages under headings of its own */
+    CONTENTS_MAP,      /* no list: what names of pages in others stand for */
     CONTENTS_KINDS
 };
 
 struct page_link {
-    struct slice url;   /* as written, without an anchor; empty: a heading */
-    uint32_t depth;     /* in lists within lists; 0: the outermost */
-    struct slice title; /* of a heading, else empty */
+    struct slice
+        url;        /* as written, without an anchor; empty: a heading; "#name":
+                           what a map has by that name */
+    uint32_t depth; /* in lists within lists; 0: the outermost */
+    struct slice title; /* of a heading, else empty; of a map: the name */
 };
 
 /* An entry of an alphabetical index. */

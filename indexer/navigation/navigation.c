@@ -76,13 +76,18 @@ static bool is_robohelp_frame(const char *path)
     return begins_with(navigation_name(path), names);
 }
 
-/* The contents and the index of an HTML Help file, unpacked, which are no pages of it:
- * "toc.hhc", "index.hhk". */
-static bool is_help_contents(const char *path)
+/* The contents and the index of help, which are no pages of it: "toc.hhc" and "index.hhk"
+ * of an HTML Help file, unpacked, "map.jhm" of JavaHelp, "toc.xml" of that and Eclipse. */
+static bool is_help_contents(const struct navigation *p, uint32_t piece)
 {
+    static const char *const endings[] = {".hhc", ".hhk", ".jhm"};
+    const char *path = p->pieces[piece].path;
     size_t size = strlen(path), own = sizeof ".hhc" - 1;
-    return size > own && (!strcasecmp(path + size - own, ".hhc") ||
-                          !strcasecmp(path + size - own, ".hhk"));
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (size > own && !strcasecmp(path + size - own, endings[i]))
+            return true;
+    return size > own && !strcasecmp(path + size - own, ".xml") &&
+           navigation_page(p, piece)->contents == CONTENTS_WHOLE;
 }
 
 struct content_key {
@@ -220,7 +225,7 @@ static void look_at(struct navigation *p)
             : role == PAGE_MADE                         ? EXCLUDED_LISTS
             : is_listing(path)                          ? EXCLUDED_LISTS
             : is_webworks_frame(path)                   ? EXCLUDED_MENU
-            : is_help_contents(path)                    ? EXCLUDED_MENU
+            : is_help_contents(p, i)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU
             : javadoc && is_besides(path)               ? EXCLUDED_LISTS
             : is_besides_another(p, i, chapters, "_mj") ? EXCLUDED_VARIANT
@@ -235,13 +240,16 @@ static void look_at(struct navigation *p)
             .listed = UINT64_MAX,
             .offer = {.lister = TREE_NONE, .group = TREE_NONE}};
     }
+    struct maps maps = navigation_read_maps(p);
     for (uint32_t i = 0; i < p->count; i++) {
         const struct page *page = navigation_page(p, i);
         p->pages[i].next = navigation_follow(p, i, page->next);
         p->targets[i] = mem_alloc(page->link_count * sizeof **p->targets);
         for (uint32_t k = 0; k < page->link_count; k++)
-            p->targets[i][k] = navigation_follow(p, i, page->links[k].url);
+            p->targets[i][k] =
+                navigation_look_up(p, &maps, i, page->links[k].url);
     }
+    free(maps.entries);
     free(subtrees);
     leave_out_included(p);
     navigation_leave_out_variants(p);
@@ -259,6 +267,22 @@ static bool is_listed_surely(const struct navigation *p, uint32_t page)
            kind == CONTENTS_FRAMESET;
 }
 
+/* Help's list that another has in the place of an entry stands below what that entry does. */
+static uint32_t parent_in_list(const struct navigation *p,
+                               const struct offer *offer)
+{
+    enum { MAX_LISTS = 16 };
+    uint32_t parent = offer->parent;
+    for (int i = 0; i < MAX_LISTS && parent == TREE_NONE; i++) {
+        uint32_t list = offer->lister;
+        offer = &p->pages[list].offer;
+        if (offer->lister == TREE_NONE || !is_help_contents(p, list))
+            break;
+        parent = offer->parent;
+    }
+    return parent;
+}
+
 static uint32_t choose_parent(const struct navigation *p, uint32_t page)
 {
     const struct offer *offer = &p->pages[page].offer;
@@ -271,7 +295,7 @@ static uint32_t choose_parent(const struct navigation *p, uint32_t page)
          is_listed_surely(p, page)))
         parent = TREE_NONE;
     if ((parent == TREE_NONE || parent == page) && offer->lister != TREE_NONE)
-        parent = offer->parent;
+        parent = parent_in_list(p, offer);
     if (parent == TREE_NONE || parent == page ||
         (p->places[parent].excluded && !p->pages[parent].through))
         parent = navigation_folder_index(p, page);

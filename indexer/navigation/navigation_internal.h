@@ -50,6 +50,21 @@ static inline const struct page *navigation_page(const struct navigation *p,
 uint32_t navigation_follow(const struct navigation *p, uint32_t from,
                            struct slice url);
 
+/* What maps name: pages of JavaHelp, which its contents know by these names alone. */
+struct map_entry {
+    struct slice name;
+    uint32_t page; /* piece */
+};
+struct maps {
+    struct map_entry *entries; /* [count] by name */
+    size_t count;
+};
+struct maps navigation_read_maps(const struct navigation *p);
+
+/* The same as navigation_follow, by names as well. */
+uint32_t navigation_look_up(const struct navigation *p, const struct maps *maps,
+                            uint32_t from, struct slice url);
+
 const char *navigation_name(const char *path);
 
 /* Is the name, without its ending, one of these?  `names` ends with NULL. */

@@ -249,7 +249,8 @@ void navigation_read_lists(struct navigation *p)
     for (uint32_t i = 0; i < p->count; i++) {
         int excluded = p->places[i].excluded;
         if ((!excluded || excluded == EXCLUDED_MENU) &&
-            navigation_page(p, i)->contents)
+            navigation_page(p, i)->contents &&
+            navigation_page(p, i)->contents != CONTENTS_MAP)
             read_list(p, i);
     }
     for (uint32_t i = 0; i < p->count; i++)

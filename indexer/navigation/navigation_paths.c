@@ -88,6 +88,73 @@ uint32_t navigation_follow(const struct navigation *p, uint32_t from,
     return found == TREE_NONE ? found : p->places[found].same;
 }
 
+/* ---- Names ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct map_entry *x = a, *y = b;
+    size_t size = x->name.size < y->name.size ? x->name.size : y->name.size;
+    int order = memcmp(x->name.data, y->name.data, size);
+    if (order)
+        return order;
+    if (x->name.size != y->name.size)
+        return x->name.size < y->name.size ? -1 : 1;
+    return x->page < y->page ? -1 : x->page > y->page;
+}
+
+struct maps navigation_read_maps(const struct navigation *p)
+{
+    struct maps maps = {0};
+    size_t capacity = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct page *page = navigation_page(p, i);
+        for (uint32_t k = 0;
+             page->contents == CONTENTS_MAP && k < page->link_count; k++) {
+            uint32_t to = navigation_follow(p, i, page->links[k].url);
+            if (to == TREE_NONE)
+                continue;
+            MEM_RESERVE(maps.entries, &capacity, maps.count + 1);
+            maps.entries[maps.count++] =
+                (struct map_entry){page->links[k].title, to};
+        }
+    }
+    if (maps.count)
+        qsort(maps.entries, maps.count, sizeof *maps.entries, by_name);
+    return maps;
+}
+
+/* Help in several languages has a map for each, with the same names: the page below the
+ * folder of the contents, or else the first. */
+uint32_t navigation_look_up(const struct navigation *p, const struct maps *maps,
+                            uint32_t from, struct slice url)
+{
+    enum { MAX_SAME = 64 };
+    if (!url.size || url.data[0] != '#')
+        return navigation_follow(p, from, url);
+    const char *path = p->pieces[from].path;
+    size_t folder = (size_t)(navigation_name(path) - path);
+    struct map_entry key = {{url.data + 1, url.size - 1}, 0};
+    size_t low = 0, high = maps->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (by_name(&maps->entries[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint32_t found = TREE_NONE;
+    for (size_t i = low; i < maps->count && i < low + MAX_SAME; i++) {
+        const struct map_entry *entry = &maps->entries[i];
+        if (!slice_equal(entry->name, key.name))
+            break;
+        if (!strncmp(p->pieces[entry->page].path, path, folder))
+            return entry->page;
+        if (found == TREE_NONE)
+            found = entry->page;
+    }
+    return found;
+}
+
 const char *navigation_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

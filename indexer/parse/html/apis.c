@@ -368,6 +368,99 @@ bool apis_is_list_of_names(const xmlNode *box)
            classes_has(box, "template-reference-index");
 }
 
+/* ---- pydoctor: a page for each module and class, called by the names of all above ---- */
+
+static bool is_pydoctor_title(const xmlNode *heading)
+{
+    const xmlNode *next = dom_tag(heading) == GUMBO_TAG_H1 &&
+                                  dom_tag(heading->parent) == GUMBO_TAG_DIV &&
+                                  classes_has(heading->parent, "page-header")
+                              ? dom_element_from(heading->next)
+                              : NULL;
+    return next && dom_has_id(next, "showPrivate");
+}
+
+/* What all-documents.html says of each, for a program that searches. */
+static bool is_pydoctor_document(const xmlNode *box)
+{
+    const xmlNode *next =
+        classes_has(box, "fullName") ? dom_element_from(box->next) : NULL;
+    return next && classes_has(next, "url");
+}
+
+/* "View In Hierarchy", "Undocumented" */
+static bool is_pydoctor_blank(const xmlNode *element)
+{
+    const xmlNode *link =
+        dom_tag(element) == GUMBO_TAG_P &&
+                classes_has(element->parent, "extrasDocstring")
+            ? dom_element_from(element->children)
+            : NULL;
+    const char *url = link ? dom_attribute(link, "href") : NULL;
+    return (url && slice_starts(slice_of(url), slice_of("classIndex.html#"))) ||
+           (dom_tag(element) == GUMBO_TAG_SPAN &&
+            classes_has(element, "undocumented"));
+}
+
+static void pydoctor(const xmlNode *element, struct rule *rule)
+{
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_A && (classes_has(element, "sourceLink") ||
+                               classes_has(element, "headerLink")))
+        rules_skip(rule, "control");
+    else if (dom_has_id(element, "splitTables"))
+        rules_skip(rule, "contents");
+    else if (dom_has_id(element, "showPrivate") ||
+             dom_has_id(element, "search-results-container"))
+        rules_skip(rule, "control");
+    else if (is_pydoctor_blank(element) ||
+             (tag == GUMBO_TAG_DIV && classes_has(element, "categoryHeader")))
+        rules_skip(rule, "label"); /* "class documentation" */
+}
+
+const char *apis_above(const xmlNode *heading)
+{
+    const char *last = NULL, *above = NULL;
+    if (!is_pydoctor_title(heading))
+        return NULL;
+    for (const xmlNode *at = dom_next(heading, heading, false); at;
+         at = dom_next(at, heading, false))
+        if (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "href")) {
+            above = last;
+            last = dom_attribute(at, "href");
+        }
+    return above;
+}
+
+bool apis_is_list_of_all(const xmlNode *element)
+{
+    return dom_tag(element) == GUMBO_TAG_H1
+               ? is_pydoctor_title(element) && !dom_attribute(element, "class")
+               : is_pydoctor_document(element);
+}
+
+/* ---- Macaulay2: a box for each part of what is said of "gb -- Groebner bases" ---- */
+
+static bool is_macaulay2_title(const xmlNode *heading)
+{
+    const xmlNode *text =
+        heading && dom_tag(heading) == GUMBO_TAG_H1 ? heading->children : NULL;
+    return text && !dom_is_element(text) &&
+           memmem(dom_text(text)->text.data, dom_text(text)->text.size, " -- ",
+                  4);
+}
+
+static bool is_macaulay2_label(const xmlNode *heading)
+{
+    const xmlNode *box = heading->parent;
+    return dom_tag(heading) == GUMBO_TAG_H2 && dom_tag(box) == GUMBO_TAG_DIV &&
+           !box->properties && dom_element_from(box->children) == heading &&
+           dom_tag(box->parent) == GUMBO_TAG_DIV &&
+           is_macaulay2_title(dom_element_from(box->parent->children)) &&
+           (begins_with(heading, "Synopsis") ||
+            begins_with(heading, "Description"));
+}
+
 /* ---- All of them ---- */
 
 void apis_apply(const xmlNode *element, struct rule *rule)
@@ -383,6 +476,9 @@ void apis_apply(const xmlNode *element, struct rule *rule)
     dartdoc(element, rule);
     nim(element, rule);
     ford(element, rule);
+    pydoctor(element, rule);
+    if (is_macaulay2_label(element))
+        rules_skip(rule, "label");
     if (is_pkgdown_file(element))
         rules_skip(rule, "hidden");
 }

@@ -1,6 +1,6 @@
 /* What tools write that make references of libraries out of comments, as far as that is no
  * text about what they describe: pdoc, Jazzy, Doctum, dartdoc,
- * Nim's, FORD, pkgdown. */
+ * Nim's, FORD, pkgdown, pydoctor, Macaulay2's. */
 #ifndef INDEXER_PARSE_HTML_APIS_H
 #define INDEXER_PARSE_HTML_APIS_H
 
@@ -21,5 +21,11 @@ bool apis_is_signatures(const xmlNode *list, const xmlNode *first_term);
 
 /* A list of pages, each by the names of the functions that it describes: pkgdown's. */
 bool apis_is_list_of_names(const xmlNode *box);
+
+/* The page above, where the heading of a page names all that it stands in; or NULL. */
+const char *apis_above(const xmlNode *heading);
+
+/* Does it head a page that lists all names, or is it one of such a list? */
+bool apis_is_list_of_all(const xmlNode *element);
 
 #endif

@@ -389,6 +389,105 @@ static void read_topic(struct reading *r, const xmlNode *topic, uint32_t depth)
     buf_free(&text);
 }
 
+/* ---- The contents of JavaHelp and of Eclipse's help, in XML ---- */
+
+static bool is_called(const xmlNode *node, const char *name)
+{
+    return dom_is_element(node) && !strcmp((const char *)node->name, name);
+}
+
+static bool is_entry(const xmlNode *node)
+{
+    return is_called(node, "tocitem") || is_called(node, "topic");
+}
+
+static uint32_t depth_of_entry(const xmlNode *entry, const xmlNode *toc)
+{
+    uint32_t depth = dom_attribute(toc, "topic") != NULL;
+    const xmlNode *at = entry->parent;
+    for (int i = 0; i < MAX_CLIMB && at != toc; i++, at = at->parent)
+        depth += is_entry(at);
+    return depth;
+}
+
+/* Paths are from the folder of the whole help, wherever the list lies: as in a site. */
+static void add_help_page(struct reading *r, const char *url, uint32_t depth)
+{
+    struct buf path = {0};
+    buf_printf(&path, "/%s", url);
+    add_page(r, path.data, depth);
+    buf_free(&path);
+}
+
+static void add_name(struct reading *r, struct slice url, const char *name,
+                     uint32_t depth)
+{
+    if (r->count < MAX_LINKS)
+        *new_link(r) =
+            (struct page_link){tree_copy_text(r->tree, url), depth,
+                               tree_copy_text(r->tree, slice_of(name))};
+}
+
+static void read_entry(struct reading *r, const xmlNode *entry, uint32_t depth)
+{
+    const char *url = dom_attribute(entry, "href");
+    const char *target = dom_attribute(entry, "target");
+    const char *label = dom_attribute(entry, "label");
+    struct buf text = {0};
+    if (!label)
+        label = dom_attribute(entry, "text");
+    if (url && contents_leads_on(url)) {
+        add_help_page(r, url, depth);
+    } else if (target && *target) {
+        buf_printf(&text, "#%s", target);
+        add_name(r, buf_slice(&text), "", depth);
+    } else if (label && strlen(label) <= MAX_HEADING) {
+        text_fold_space(&text, slice_of(label));
+        add_heading(r, tree_copy_text(r->tree, buf_slice(&text)), depth);
+    }
+    buf_free(&text);
+}
+
+/* A <link> has the entries of another file in its place. */
+static int read_toc(struct reading *r, const xmlNode *toc)
+{
+    const char *first = dom_attribute(toc, "topic");
+    if (first && contents_leads_on(first))
+        add_help_page(r, first, 0);
+    for (const xmlNode *at = dom_next(toc, toc, false); at;
+         at = dom_next(at, toc, false)) {
+        const char *other =
+            is_called(at, "link") ? dom_attribute(at, "toc") : NULL;
+        if (is_entry(at))
+            read_entry(r, at, depth_of_entry(at, toc));
+        else if (other)
+            add_link(r, other, depth_of_entry(at, toc));
+    }
+    return CONTENTS_WHOLE;
+}
+
+static int read_map(struct reading *r, const xmlNode *map)
+{
+    for (const xmlNode *at = dom_next(map, map, false); at;
+         at = dom_next(at, map, false)) {
+        const char *name =
+            is_called(at, "mapID") ? dom_attribute(at, "target") : NULL;
+        const char *url = name ? dom_attribute(at, "url") : NULL;
+        if (url && *name && contents_leads_on(url))
+            add_name(r, page_of(url), name, 0);
+    }
+    return CONTENTS_MAP;
+}
+
+static int read_help(struct reading *r, const xmlNode *top)
+{
+    const xmlNode *root = dom_element_from(top->children);
+    return !root                    ? CONTENTS_NONE
+           : is_called(root, "toc") ? read_toc(r, root)
+           : is_called(root, "map") ? read_map(r, root)
+                                    : CONTENTS_NONE;
+}
+
 /* ---- Pages ---- */
 
 /* All lists that one kind of recogniser finds. */
@@ -517,7 +616,9 @@ void contents_read(const struct dom *dom, const struct page_facts *facts,
     const xmlNode *top = (const xmlNode *)dom->doc;
     if (page->role != PAGE_CONTENT)
         return;
-    page->contents = read_marked(&reading, top);
+    page->contents = read_help(&reading, top);
+    if (!page->contents)
+        page->contents = read_marked(&reading, top);
     if (!page->contents)
         page->contents = read_frameset(&reading, top);
     if (!page->contents)

@@ -309,6 +309,7 @@ static void walk_link(struct walk *w, const xmlNode *element)
     if (!url)
         return;
     w->facts->linked += w->writer.written - before;
+    w->facts->index_parts += classes_has(element, "index"); /* stex */
     w->facts->letters += text_is_one(w->outline->refs[index].text);
 }
 

@@ -152,6 +152,18 @@ static bool has_anchor(const xmlNode *element, struct slice label,
     return has_anchor_above(element, label, compare);
 }
 
+/* "int <a name=open>open</a>(file *f)": an anchor in it that is called as what it holds. */
+static bool holds_named(const xmlNode *element)
+{
+    int left = MAX_LOOK;
+    bool holds = false;
+    for (const xmlNode *at = dom_next(element, element, false);
+         at && left-- && !holds; at = dom_next(at, element, false))
+        if (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "name"))
+            holds = labels_is_called(at, at);
+    return holds;
+}
+
 /* ---- Links to places in the page ---- */
 
 static struct buf label_text(const xmlNode *element);
@@ -314,7 +326,8 @@ static enum label label_of(const struct labels *labels, const xmlNode *node)
         named = has_anchor_above(node, label, equals);
     } else if (text.size) {
         named = has_anchor(node, label, resembles) ||
-                (is_bold(node) && has_anchor(node, label, numbers));
+                (is_bold(node) &&
+                 (has_anchor(node, label, numbers) || holds_named(node)));
         question = !named && is_question(label);
     }
     buf_free(&text);

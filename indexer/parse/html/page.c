@@ -5,17 +5,21 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/apis.h"
+#include "indexer/parse/html/bars.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
 #include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
+#include "indexer/parse/outline/outline.h"
 #include "indexer/parse/outline/writer.h"
 
 enum {
     MAX_REDIRECT = 400, /* bytes of text of a page that sends one away */
     MAX_SEARCH = 800,   /* of a page that is there to search */
     MIN_LETTERS = 5,    /* of an alphabetical index */
+    MANY_LETTERS = 15,  /* of one that says what each is for, in so many */
+    MAX_DESCRIBED = 5,  /* times the text of its links */
     MAX_INDEX = 80      /* bytes of its title */
 };
 
@@ -70,6 +74,16 @@ static void read_name(const xmlNode *heading, struct page_facts *facts)
             last = dom_attribute(at, "href");
     if (last)
         set(&facts->up, last);
+}
+
+/* Links in the head of the page come first. */
+static void read_bar(const xmlNode *bar, struct page_facts *facts)
+{
+    const char *up = bars_up(bar), *next = bars_next(bar);
+    if (up)
+        set(&facts->up, up);
+    if (next)
+        set(&facts->next, next);
 }
 
 /* ---- The trail from the first page to this one ---- */
@@ -276,8 +290,13 @@ void page_read(struct dom *dom, struct page_facts *ret)
         if (!dom_is_element(at))
             continue;
         enum trail kind = trail.size ? TRAIL_NONE : trail_of(at);
+        const char *last;
         if (kind)
             trail = end_of_trail(at, kind);
+        else if (!trail.size && bars_is_trail(at, &last))
+            trail = slice_of(last);
+        else if (bars_is_neighbours(at))
+            read_bar(at, ret);
         switch (dom_tag(at)) {
         case GUMBO_TAG_HTML:
             read_names(dom, at, ret);
@@ -294,6 +313,9 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_H1:
             if (rules_is_name_in_parts(at))
                 read_name(at, ret);
+            if (apis_above(at))
+                set(&ret->up, apis_above(at));
+            ret->lists |= apis_is_list_of_all(at);
             ret->title = makers_title(at, ret->title);
             break;
         case GUMBO_TAG_INPUT:
@@ -303,6 +325,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_CODE: ret->lists |= makers_is_listing(at); break;
         case GUMBO_TAG_DIV:
             ret->lists |= makers_is_occurrence(at) || makers_is_listing(at);
+            ret->lists |= apis_is_list_of_all(at);
             ret->names |= apis_is_list_of_names(at);
             break;
         case GUMBO_TAG_TR: {
@@ -388,6 +411,19 @@ static bool is_redirect(const struct page_facts *facts)
     return (facts->refreshes || empty) && facts->text < MAX_REDIRECT;
 }
 
+/* "Index" with what each entry is for; javadoc's are called otherwise, "L-Index (Works)",
+ * and name what are titles already. */
+static bool is_described_index(const struct page_facts *facts)
+{
+    static const char index[] = "index";
+    size_t size = sizeof index - 1;
+    struct slice title = facts->title;
+    return facts->letters >= MANY_LETTERS && title.size >= size &&
+           !strncasecmp(title.data + title.size - size, index, size) &&
+           outline_same_title(facts->first_heading, slice_of(index)) &&
+           MAX_DESCRIBED * facts->linked >= facts->text;
+}
+
 int page_role(const struct page_facts *facts)
 {
     if (facts->keywords)
@@ -405,6 +441,7 @@ int page_role(const struct page_facts *facts)
         return PAGE_MADE;
     bool lettered =
         facts->letters >= MIN_LETTERS && 2 * facts->linked >= facts->text;
+    lettered |= is_described_index(facts);
     if ((facts->index_parts || lettered) && title_is(facts, is_index_title))
         return PAGE_INDEX;
     return PAGE_CONTENT;

@@ -392,8 +392,9 @@ static const struct head heads[] = {
     {GUMBO_TAG_H3, NULL, "detail"},        /* javadoc */
     {GUMBO_TAG_H4, NULL, "blockList"},     /* javadoc */
     {GUMBO_TAG_H4, NULL, "blockListLast"},
-    {GUMBO_TAG_H4, "func-head", NULL},   /* erl_docgen */
-    {GUMBO_TAG_H3, NULL, "method-item"}, /* Doctum */
+    {GUMBO_TAG_H4, "func-head", NULL},       /* erl_docgen */
+    {GUMBO_TAG_H3, NULL, "method-item"},     /* Doctum */
+    {GUMBO_TAG_DIV, "functionHeader", NULL}, /* pydoctor */
 };
 
 /* Does it hold an anchor whose name begins so? */
@@ -427,9 +428,23 @@ static bool is_ocaml(const xmlNode *element)
     return false;
 }
 
+/* stex, of Chez Scheme's manuals: the first of several forms, a line each. */
+static bool is_stex(const xmlNode *form)
+{
+    static const char name[] = "formdef";
+    if (!classes_has(form, name))
+        return false;
+    const xmlNode *line = dom_element_before(form);
+    const xmlNode *before =
+        line && dom_tag(line) == GUMBO_TAG_BR ? dom_element_before(line) : NULL;
+    return !before || !classes_has(before, name);
+}
+
 bool reference_is_heading(const xmlNode *element)
 {
     int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_SPAN && is_stex(element))
+        return true;
     if (tag == GUMBO_TAG_PRE)
         return is_ocaml(element);
     if (tag == GUMBO_TAG_P) /* Scribble */

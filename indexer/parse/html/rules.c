@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/apis.h"
+#include "indexer/parse/html/bars.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/controls.h"
 #include "indexer/parse/html/helps.h"
@@ -341,6 +342,8 @@ struct rule rules_of(const xmlNode *element)
         rules_skip(&rule, "header");
     else if (rule.part == PART_HEADING && is_above_h1(element))
         rules_skip(&rule, "label");
+    else if (rule.part == PART_HEADING && bars_is_banner(element))
+        rules_skip(&rule, "header");
     if (dom_element(element)->line)
         rule.part = PART_LINE;
     if (dom_element(element)->heading)
@@ -348,6 +351,8 @@ struct rule rules_of(const xmlNode *element)
     makers_apply(element, &rule);
     apis_apply(element, &rule);
     helps_apply(element, &rule);
+    if (bars_is_neighbours(element) || bars_is_trail(element, NULL))
+        rules_skip(&rule, "navigation");
     if ((!element->properties && !dom_element(element)->hidden) ||
         tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
         return rule;

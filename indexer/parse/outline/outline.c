@@ -318,26 +318,31 @@ bool outline_same_title(struct slice a, struct slice b)
 
 enum { MAX_PAGE_TITLE = 500 }; /* bytes, that are looked through */
 
-/* Is the page's title the heading, and what the manual is called behind it: "Use — Tool
- * 1.0 documentation"? */
+/* Is the page's title the heading, and what the manual is called behind or before it: "Use —
+ * Tool 1.0 documentation", "Tool 1.0: Use"? */
 static bool is_called(struct slice page_title, struct slice heading)
 {
-    static const char *const between[] = {" — ", " – ", " - ",
-                                          " | ", " · ", " :: "};
+    static const struct {
+        const char *sign;
+        bool before; /* the manual's name comes first */
+    } between[] = {{" — ", false}, {" – ", false}, {" - ", false},
+                   {" | ", false}, {" · ", false}, {" :: ", false},
+                   {": ", true}};
     if (outline_same_title(heading, page_title))
         return true;
     if (page_title.size > MAX_PAGE_TITLE)
         return false;
     for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
-        size_t size = strlen(between[i]);
-        const char *end = page_title.data + page_title.size,
-                   *at = page_title.data;
-        while ((at = memmem(at, (size_t)(end - at), between[i], size))) {
-            struct slice before = {page_title.data,
-                                   (size_t)(at - page_title.data)};
-            if (outline_same_title(heading, before))
-                return true;
+        size_t size = strlen(between[i].sign);
+        const char *start = page_title.data, *end = start + page_title.size;
+        const char *at = start;
+        while ((at = memmem(at, (size_t)(end - at), between[i].sign, size))) {
+            struct slice before = {start, (size_t)(at - start)};
             at += size;
+            struct slice behind = {at, (size_t)(end - at)};
+            if (outline_same_title(heading,
+                                   between[i].before ? behind : before))
+                return true;
         }
     }
     return false;

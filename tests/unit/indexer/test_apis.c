@@ -305,6 +305,55 @@ static void test_pkgdown(void **state)
            "# A\nparagraph: b.Rd\n");
 }
 
+static void test_pydoctor(void **state)
+{
+    (void)state;
+    static const char page[] =
+        "<div class=page-header><h1 class=class><code><a href=index.html>works"
+        "</a>.<a href=works.pumps.html>pumps</a>.<a href=works.pumps.Pump.html>"
+        "Pump</a></code></h1><div id=showPrivate><button>Toggle Private API"
+        "</button></div></div><div class=categoryHeader>class documentation"
+        "</div><div class=extrasDocstring><p><code>class Pump: <a "
+        "class=sourceLink href=p.py>(source)</a></code></p><p><a "
+        "href='classIndex.html#Pump'>View In Hierarchy</a></p></div><p>It "
+        "pumps.</p><div id=splitTables><table class=children><tr><td>Method"
+        "<td><a href=#stop>stop</a><td>Stops it.</table></div><div "
+        "id=childList><div class=basemethod><a name=works.pumps.Pump.stop></a>"
+        "<a name=stop></a><div class=functionHeader><span class=py-keyword>def"
+        "</span> <span class=py-defname>stop</span>(self): <a class=sourceLink "
+        "href=p.py>(source)</a> <a class=headerLink href=#stop>¶</a></div><div "
+        "class='docstring functionBody'><p>Stops it.</p><table "
+        "class=fieldTable><tr><td>n<td><span class=undocumented>Undocumented"
+        "</span></table></div></div></div>";
+    expect(page, "# works.pumps.Pump\nparagraph: class Pump:\n"
+                 "paragraph: It pumps.\n#* def stop(self): {stop}\n"
+                 "paragraph: Stops it.\ntable: n\n");
+    struct tree *tree = parse(page);
+    assert_true(slice_is(tree->page.up, "works.pumps.html"));
+    tree_free(tree);
+    expect_role("<div class=page-header><h1>Index of Names</h1><div "
+                "id=showPrivate></div></div><ul><li>Pump</ul>",
+                PAGE_MADE);
+    expect_role("<h1>All Documents</h1><ul><li><div class=fullName>works</div>"
+                "<div class=url>index.html</div></ul>",
+                PAGE_MADE);
+    expect_role("<div class=page-header><h1>Pumps</h1></div><p>a",
+                PAGE_CONTENT);
+}
+
+/* What is said of a function is its page's text; its other parts are sections. */
+static void test_macaulay2(void **state)
+{
+    (void)state;
+    expect("<div><h1>pump -- raises water</h1><div><h2>Synopsis</h2><ul><li>"
+           "Usage: pump w</ul></div><div><h2>Description</h2>It pumps.</div>"
+           "<div><h2>See also</h2>valve</div></div>",
+           "# pump -- raises water\nlist: - Usage: pump w\n"
+           "paragraph: It pumps.\n## See also\nparagraph: valve\n");
+    expect("<div><h1>Pumps</h1><div><h2>Description</h2>They pump.</div></div>",
+           "# Pumps\n## Description\nparagraph: They pump.\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +370,8 @@ int main(void)
         TEST(test_nim),
         TEST(test_ford),
         TEST(test_pkgdown),
+        TEST(test_pydoctor),
+        TEST(test_macaulay2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@ struct page_of {
     const char *path, *title, *up, *next; /* up: "~x.html" ends a trail;
                                             "=A|B": names of what is above */
     int role, contents;
-    const char
-        *links; /* "a.html >b.html": ">" for every level; "=A" a heading */
+    const char *links; /* "a.html >b.html": ">" for every level; "=A" a heading;
+                   "a=b.html" of a map */
 };
 
 static void add_links(struct tree *tree, const char *words)
@@ -21,10 +21,15 @@ static void add_links(struct tree *tree, const char *words)
         size_t size = strcspn(words + depth, " ");
         struct slice url = {words + depth, size};
         bool heading = size && url.data[0] == '=';
-        struct slice none = {"", 0}, title = {url.data + 1, size - 1};
-        links[count++] = (struct page_link){
-            heading ? none : tree_copy_text(tree, url), depth,
-            heading ? tree_copy_text(tree, title) : none};
+        const char *equals = heading ? NULL : memchr(url.data, '=', size);
+        struct slice title = {url.data + heading, heading ? size - 1 : 0};
+        if (equals) {
+            title.size = (size_t)(equals - url.data);
+            url = (struct slice){equals + 1, size - title.size - 1};
+        }
+        url.size = heading ? 0 : url.size;
+        links[count++] = (struct page_link){tree_copy_text(tree, url), depth,
+                                            tree_copy_text(tree, title)};
         words += depth + size;
         words += strspn(words, " ");
     }
@@ -445,6 +450,35 @@ static void banners_of_few_pages_are_dropped(void **state)
         tree_free(pieces[i].skeleton);
 }
 
+/* What eight pages have as their <title> and above their section is the name of a book. */
+static void names_of_books_are_dropped(void **state)
+{
+    (void)state;
+    for (uint32_t count = 7; count <= 8; count++) {
+        struct piece pieces[20] = {0};
+        char names[20][8];
+        struct tree *outline;
+        for (uint32_t i = 0; i < 20; i++) {
+            struct tree *tree = tree_new(false);
+            snprintf(names[i], sizeof names[i], "%02u.html", i);
+            tree->page.title = slice_of(i < count ? "Book" : names[i]);
+            tree_add_file(tree, slice_of(""));
+            tree_add_node(tree, TREE_NONE, 1, tree->page.title, slice_of(""));
+            tree_add_node(tree, 0, 2, slice_of(names[i]), slice_of(""));
+            assert_int_equal(tree_seal(tree, NULL), 0);
+            pieces[i] = (struct piece){.path = names[i],
+                                       .skeleton = assemble_skeleton(tree)};
+            tree_free(tree);
+        }
+        assert_int_equal(assemble("M", pieces, 20, true, &outline, NULL), 0);
+        assert_true(
+            slice_is(outline->nodes[1].title, count == 8 ? "00.html" : "Book"));
+        tree_free(outline);
+        for (uint32_t i = 0; i < 20; i++)
+            tree_free(pieces[i].skeleton);
+    }
+}
+
 /* "Most pages" are most of those that are in the tree. */
 static void what_is_left_out_does_not_count(void **state)
 {
@@ -808,6 +842,31 @@ static void help_contents_are_read(void **state)
     assert_shape(pages, "M(Start(Notes),Use(When(Notes,Pump(Notes))))");
 }
 
+/* JavaHelp's name pages by a map, one for each language; Eclipse's may have a list in the
+ * place of an entry of another. */
+static void help_contents_in_xml_are_read(void **state)
+{
+    (void)state;
+    static const struct page_of javahelp[] = {
+        {"de/pump.htm", "Pumpe", "", "", 0, 0, ""},
+        {"en/pump.htm", "Pump", "", "", 0, 0, ""},
+        {"en/toc.xml", "toc", "", "", 0, CONTENTS_WHOLE, "#use >#pump >#gone"},
+        {"en/use.htm", "Use", "", "", 0, 0, ""},
+        {"map_de.jhm", "map", "", "", 0, CONTENTS_MAP, "pump=de/pump.htm"},
+        {"map_en.jhm", "map", "", "", 0, CONTENTS_MAP,
+         "pump=en/pump.htm use=en/use.htm gone=en/gone.htm"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(javahelp, "M(Use(Notes,Pump(Notes)),Pumpe(Notes))");
+    static const struct page_of eclipse[] = {
+        {"more.xml", "more", "", "", 0, CONTENTS_WHOLE, "/pump.htm /valve.htm"},
+        {"pump.htm", "Pump", "", "", 0, 0, ""},
+        {"toc.xml", "toc", "", "", 0, CONTENTS_WHOLE, "/use.htm >more.xml"},
+        {"use.htm", "Use", "", "", 0, 0, ""},
+        {"valve.htm", "Valve", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(eclipse, "M(Use(Notes,Pump(Notes),Valve(Notes)))");
+}
+
 /* A list by hand that sorts pages under headings. */
 static void headings_in_lists_become_nodes(void **state)
 {
@@ -915,6 +974,7 @@ int main(void)
         cmocka_unit_test(equal_pages_stand_once),
         cmocka_unit_test(what_most_pages_say_is_dropped),
         cmocka_unit_test(banners_of_few_pages_are_dropped),
+        cmocka_unit_test(names_of_books_are_dropped),
         cmocka_unit_test(the_whole_once_more_is_left_out),
         cmocka_unit_test(the_whole_twice_more_is_left_out),
         cmocka_unit_test(listings_are_left_out),
@@ -926,6 +986,7 @@ int main(void)
         cmocka_unit_test(what_is_left_out_has_a_reason),
         cmocka_unit_test(help_frames_are_left_out),
         cmocka_unit_test(help_contents_are_read),
+        cmocka_unit_test(help_contents_in_xml_are_read),
         cmocka_unit_test(headings_in_lists_become_nodes),
         cmocka_unit_test(what_is_left_out_does_not_count),
         cmocka_unit_test(circles_are_cut),

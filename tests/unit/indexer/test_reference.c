@@ -638,6 +638,45 @@ static void test_objects_in_items(void **state)
            "# M\ndefinition: A\\n  a\ndefinition: b\\n  c\n");
 }
 
+/* A signature in bold whose anchor is the name in it; of few the page is read through. */
+static void test_names_in_signatures(void **state)
+{
+    (void)state;
+    for (int count = 7; count <= 8; count++) {
+        struct buf page = {0};
+        buf_printf(&page, "<h1>Pumps</h1><p>They pump.");
+        for (int i = 0; i < count; i++)
+            buf_printf(&page,
+                       "<div class=api><b>int <a name=open_%d>open_%d</a>(char "
+                       "*name);</b></div>Opens the pump that is called so, and "
+                       "returns its number, or zero where there is no pump of "
+                       "that name.",
+                       i, i);
+        struct tree *tree = parse(page.data);
+        assert_int_equal(tree->count, count == 8 ? 9 : 1);
+        if (count == 8)
+            assert_true(
+                slice_is(tree->nodes[8].title, "int open_7(char *name);") &&
+                tree->nodes[8].entry);
+        tree_free(tree);
+        buf_free(&page);
+    }
+}
+
+static void test_stex(void **state)
+{
+    (void)state;
+    expect("<h1>Pumps</h1><p>They pump.<p><a name=p1></a><span class=formdef>"
+           "<b>procedure</b>: <tt>(pump)</tt></span><br><span class=formdef><b>"
+           "procedure</b>: <tt>(pump n)</tt></span><br><b>returns: </b>litres"
+           "<p>Pumps.<p><a name=p2></a><span class=formdef><b>parameter</b>: "
+           "<tt>rate</tt></span><br><p>How fast.",
+           "# Pumps\nparagraph: They pump.\n#* procedure: (pump) {p1}\n"
+           "paragraph: procedure: (pump n)\nparagraph: returns: litres\n"
+           "paragraph: Pumps.\n#* parameter: rate {p2}\n"
+           "paragraph: How fast.\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -668,6 +707,8 @@ int main(void)
         TEST(test_contents_of_javadoc),
         TEST(test_menus),
         TEST(test_objects_in_items),
+        TEST(test_names_in_signatures),
+        TEST(test_stex),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -534,6 +534,103 @@ static void test_keywords(void **state)
     buf_free(&out);
 }
 
+/* Whoever made them: a line of links to the neighbours, which say where the page stands. */
+static void test_bars_of_neighbours(void **state)
+{
+    (void)state;
+    static const char page[] =
+        "<h1>Pumps</h1><b>[ <a href=a.html>Previous Page</a> | <a "
+        "href=c.html>Next Page</a> | <a href=u.html>Up</a> | index | <a "
+        "href='https://pumps.org'>Pumps and more</a> ]</b><p>They pump.<p>"
+        "The <a href=n.html>next</a> page, or <a href=p.html>previous</a>.<p>"
+        "<a href=#n>Next</a> | <a href=#p>Previous</a>";
+    expect(page, "# Pumps\nparagraph: They pump.\n"
+                 "paragraph: The next page, or previous.\n"
+                 "paragraph: Next | Previous\n");
+    struct tree *tree = parse(page);
+    assert_true(slice_is(tree->page.up, "u.html"));
+    assert_true(slice_is(tree->page.next, "c.html"));
+    tree_free(tree);
+    tree = parse("<link rel=next href=d.html><center><a href=a.html>&lt;&lt;"
+                 "</a> <a href=c.html>Next</a></center><h1>Valves</h1>");
+    assert_true(slice_is(tree->page.next, "d.html"));
+    assert_int_equal(tree->nodes[0].block_count, 0);
+    tree_free(tree);
+}
+
+/* "Guide > Use > Pumps", above what is called so. */
+static void test_trails_of_links(void **state)
+{
+    (void)state;
+    static const char *const trails[] = {
+        "<div><a href=i.html>Guide</a> &gt; <a href=u.html>Use</a> &gt; "
+        "<a href=p.html>Pumps</a></div>",
+        "<p><a href=u.html>Use</a> :: Pumps</p>"};
+    static const char *const others[] = {
+        "<p><a href=i.html>Guide</a> &gt; <a href=u.html>Use</a></p>",
+        "<p><a href=u.html>Use</a> &gt; Pumps &gt; Valves</p>",
+        "<p><a href=u.html>Use</a> of Pumps</p>"};
+    struct buf page = {0};
+    for (size_t i = 0; i < 2; i++) {
+        buf_clear(&page);
+        buf_printf(&page, "%s<h1>Pumps -- they pump</h1><p>a", trails[i]);
+        struct tree *tree = parse(page.data);
+        assert_true(slice_is(tree->page.up, "u.html") && tree->page.trail);
+        tree_free(tree);
+        expect(page.data, "# Pumps -- they pump\nparagraph: a\n");
+    }
+    for (size_t i = 0; i < 3; i++) {
+        buf_clear(&page);
+        buf_printf(&page, "%s<h1>Pumps</h1><p>a", others[i]);
+        struct tree *tree = parse(page.data);
+        assert_false(tree->page.up.size);
+        assert_int_equal(tree->nodes[0].block_count, 2);
+        tree_free(tree);
+    }
+    buf_free(&page);
+}
+
+/* What a site prints above each page, and the page's name behind the manual's. */
+static void test_names_of_manuals(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"Use", "Pumps", "Valves", NULL};
+    assert_titles("<title>Works 1.0: Use</title><header><h1><a "
+                  "href=index.html>Works 1.0</a></h1></header><h1>Use</h1><p>a"
+                  "<h1>Pumps</h1><p>b<h1>Valves</h1><p>c",
+                  titles);
+    static const char *const own[] = {"Use", "The pump", NULL};
+    assert_titles("<title>Use</title><header><h1>Use</h1></header><p>a<h2><a "
+                  "href=p.html>The pump</a></h2><p>b",
+                  own);
+}
+
+/* An index may say what each is for, below many letters, or have numbers of printed pages
+ * as links, which stex marks. */
+static void test_indexes_that_say_more(void **state)
+{
+    (void)state;
+    struct buf page = {0};
+    for (int letters = 14; letters <= 15; letters++) {
+        buf_clear(&page);
+        buf_printf(&page, "<title>Works: Index</title><h1>Index</h1>");
+        for (int i = 0; i < letters; i++)
+            buf_printf(&page,
+                       "<h2>%c</h2><ul><li><a href=a.html#%c>pump_%c</a> "
+                       "&mdash; Pumps the water.</ul>",
+                       'A' + i, 'A' + i, 'A' + i);
+        expect_role(page.data, letters == 15 ? PAGE_INDEX : PAGE_CONTENT);
+    }
+    buf_free(&page);
+    static const char printed[] =
+        "<h1>Index</h1><p>pumps, <a class=index href=a.html#p1>t8</a><br>";
+    expect_role(printed, PAGE_INDEX);
+    struct tree *tree = parse(printed);
+    assert_int_equal(tree->page.alias_count, 1);
+    assert_true(slice_is(tree->page.aliases[0].text, "pumps"));
+    tree_free(tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -555,6 +652,10 @@ int main(void)
         TEST(test_pdf_outline),
         TEST(test_pdf_lines),
         TEST(test_keywords),
+        TEST(test_bars_of_neighbours),
+        TEST(test_trails_of_links),
+        TEST(test_names_of_manuals),
+        TEST(test_indexes_that_say_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,7 @@ static void test_names(void **state)
     assert_int_equal(source_format("a.html.gz"), PARSER_HTML);
     assert_int_equal(source_format("a.xhtml"), PARSER_XML);
     assert_int_equal(source_format("a.xml.gz"), PARSER_XML);
+    assert_int_equal(source_format("map.jhm"), PARSER_XML);
 }
 
 static bool all_links;
@@ -147,9 +148,10 @@ static void test_scan(void **state)
     write_file("e.xml", slice_of("<rss/>"));
     write_file("f.xml", slice_of(""));
     write_file("g.txt", slice_of("x"));
+    write_file("h.xml", slice_of("<toc><topic label='Use'/></toc>"));
     buf_free(&packed_docbook);
-    expect_scan("", "a.html\nb.html.gz\nc.xml\nd.xml.gz\n");
-    expect_scan("*.gz\nc*", "a.html\n");
+    expect_scan("", "a.html\nb.html.gz\nc.xml\nd.xml.gz\nh.xml\n");
+    expect_scan("*.gz\nc*\nh*", "a.html\n");
 }
 
 static void test_links(void **state)

@@ -345,6 +345,48 @@ static void test_bombs(void **state)
 #define XML_TEST(name)                                                         \
     cmocka_unit_test_setup_teardown(name, set_up_xml, tear_down)
 
+static void assert_link(const struct page *page, uint32_t at, const char *url,
+                        uint32_t depth, const char *title)
+{
+    assert_in_range(at + 1, 1, page->link_count);
+    assert_true(slice_is(page->links[at].url, url));
+    assert_true(slice_is(page->links[at].title, title));
+    assert_int_equal(page->links[at].depth, depth);
+}
+
+/* Eclipse's contents name files, JavaHelp's names that a map has. */
+static void test_contents_of_help(void **state)
+{
+    (void)state;
+    struct tree *tree = parse_format(slice_of(
+        "<?xml version='1.0'?><!-- a --><toc label='Works' topic='home.htm'>"
+        "<topic label='Use' href='use.htm#a'><topic label='Pumps'><topic "
+        "href='p/pump.htm' label='Pump'/></topic><link toc='more.xml'/>"
+        "</topic><anchor id='x'/></toc>"));
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 5);
+    assert_link(&tree->page, 0, "/home.htm", 0, "");
+    assert_link(&tree->page, 1, "/use.htm", 1, "");
+    assert_link(&tree->page, 2, "", 2, "Pumps");
+    assert_link(&tree->page, 3, "/p/pump.htm", 3, "");
+    assert_link(&tree->page, 4, "more.xml", 2, "");
+    tree_free(tree);
+    tree =
+        parse_format(slice_of("<toc version='2.0'><tocitem text='Use'><tocitem "
+                              "text='Pump' target='pump'/></tocitem></toc>"));
+    assert_int_equal(tree->page.link_count, 2);
+    assert_link(&tree->page, 0, "", 0, "Use");
+    assert_link(&tree->page, 1, "#pump", 1, "");
+    tree_free(tree);
+    tree = parse_format(slice_of("<map version='1.0'><mapID target='pump' "
+                                 "url='en/pump.htm#a'/><mapID target='web' "
+                                 "url='http://pumps.org'/></map>"));
+    assert_int_equal(tree->page.contents, CONTENTS_MAP);
+    assert_int_equal(tree->page.link_count, 1);
+    assert_link(&tree->page, 0, "en/pump.htm", 0, "pump");
+    tree_free(tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +405,7 @@ int main(void)
         XML_TEST(test_reference),
         XML_TEST(test_entity_bombs),
         XML_TEST(test_bombs),
+        XML_TEST(test_contents_of_help),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,12 +16,14 @@ static const char *const attributes['z' - 'a' + 1][7] = {
     ['e' - 'a'] = {"encoding"},
     ['h' - 'a'] = {"href", "http-equiv", "hidden"},
     ['i' - 'a'] = {"id"},
+    ['l' - 'a'] = {"label"},
     ['m' - 'a'] = {"media"},
     ['n' - 'a'] = {"name"},
     ['o' - 'a'] = {"onclick"},
     ['r' - 'a'] = {"rel", "role", "rowspan"},
     ['s' - 'a'] = {"src", "start", "style"},
-    ['t' - 'a'] = {"type"},
+    ['t' - 'a'] = {"target", "text", "toc", "topic", "type"},
+    ['u' - 'a'] = {"url"},
     ['v' - 'a'] = {"value"},
     ['w' - 'a'] = {"width"}};
 

@@ -188,6 +188,12 @@ static void add_attributes(struct reading *r, int count,
     }
 }
 
+/* The contents of JavaHelp's and Eclipse's help, and the names of the former's pages. */
+static bool is_of_help(const char *name)
+{
+    return !strcmp(name, "toc") || !strcmp(name, "map");
+}
+
 static void on_start(void *context, const xmlChar *local, const xmlChar *prefix,
                      const xmlChar *space, int spaces, const xmlChar **declared,
                      int count, int defaulted, const xmlChar **attributes)
@@ -203,7 +209,7 @@ static void on_start(void *context, const xmlChar *local, const xmlChar *prefix,
         return;
     if (!r->build.depth) {
         r->is_docbook = docbook_is_root(name, (const char *)space);
-        if (!r->is_docbook && strcmp(name, "html")) {
+        if (!r->is_docbook && strcmp(name, "html") && !is_of_help(name)) {
             stop(r, ERR_FORMAT, "neither XHTML nor DocBook");
             return;
         }
