@@ -34,13 +34,30 @@ static const xmlNode *next_text(const xmlNode *at, const xmlNode *bar,
     return NULL;
 }
 
+/* NULL: none, of few nodes. */
+static const xmlNode *heading_behind(const xmlNode *element)
+{
+    const xmlNode *top = (const xmlNode *)element->doc;
+    int left = MAX_BEHIND;
+    for (const xmlNode *at = dom_next(element, top, true); at && left--;
+         at = dom_next(at, top, false)) {
+        int tag = dom_tag(at);
+        if (tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6)
+            return at;
+    }
+    return NULL;
+}
+
 /* ---- The manual's name ---- */
 
 bool bars_is_banner(const xmlNode *heading)
 {
     const xmlNode *text, *link = NULL;
     int left = MAX_NODES;
-    if (dom_tag(heading->parent) != GUMBO_TAG_HEADER)
+    const xmlNode *own = dom_tag(heading->parent) == GUMBO_TAG_HEADER
+                             ? heading_behind(heading)
+                             : NULL;
+    if (!own || dom_tag(own) > dom_tag(heading))
         return false;
     for (text = next_text(heading, heading, &left); text;
          text = next_text(text, heading, &left)) {
@@ -221,19 +238,6 @@ static bool read_sign(struct slice *text)
         return true;
     }
     return false;
-}
-
-static const xmlNode *heading_behind(const xmlNode *element)
-{
-    const xmlNode *top = (const xmlNode *)element->doc;
-    int left = MAX_BEHIND;
-    for (const xmlNode *at = dom_next(element, top, true); at && left--;
-         at = dom_next(at, top, false)) {
-        int tag = dom_tag(at);
-        if (tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6)
-            return at;
-    }
-    return NULL;
 }
 
 /* Does the heading (NULL: none) begin with that name, as a word? */

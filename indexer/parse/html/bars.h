@@ -6,7 +6,8 @@
 
 #include "indexer/parse/html/dom/dom.h"
 
-/* Is the heading what a <header> says of the whole manual: a link to another page? */
+/* Is the heading what a <header> says of the whole manual: a link to another page, before
+ * a heading as high, which is the page's own? */
 bool bars_is_banner(const xmlNode *heading);
 
 /* Does the element hold links to the neighbours and nothing else? */

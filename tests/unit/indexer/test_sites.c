@@ -603,6 +603,11 @@ static void test_names_of_manuals(void **state)
     assert_titles("<title>Use</title><header><h1>Use</h1></header><p>a<h2><a "
                   "href=p.html>The pump</a></h2><p>b",
                   own);
+    static const char *const only[] = {"The pump", "Seals", NULL};
+    assert_titles("<title>Works</title><article><header><h1><a "
+                  "href=p.html>The pump</a></h1></header><p>a<h2>Seals</h2><p>b"
+                  "</article>",
+                  only);
 }
 
 /* An index may say what each is for, below many letters, or have numbers of printed pages
