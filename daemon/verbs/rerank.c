@@ -31,10 +31,8 @@ static void put_titles(const struct route_hit *hit, struct buf *text)
     const struct node *nodes = hit->view->outline->nodes;
     size_t count;
     uint32_t *path = view_path(hit->view, hit->node, &count);
-    for (size_t i = count > RERANK_TITLES + 1 ? count - RERANK_TITLES
-                    : count > 1               ? 1
-                                              : 0;
-         i < count; i++) {
+    size_t from = count > RERANK_TITLES ? count - RERANK_TITLES : count > 1;
+    for (size_t i = from; i < count; i++) {
         buf_put_slice(text, nodes[path[i]].title);
         buf_put_text(text, i + 1 < count ? " > " : ": ");
     }
@@ -51,16 +49,16 @@ static int compare(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Logits of one model spread otherwise than another's. */
+/* Logits of one model spread otherwise than another's; count: at least 1. */
 static void standardise(const float *scores, size_t count, double *ret)
 {
     double sum = 0, squares = 0;
     for (size_t i = 0; i < count; i++)
         sum += (double)scores[i];
-    double mean = count ? sum / (double)count : 0;
+    double mean = sum / (double)count;
     for (size_t i = 0; i < count; i++)
         squares += ((double)scores[i] - mean) * ((double)scores[i] - mean);
-    double deviation = count ? sqrt(squares / (double)count) : 0;
+    double deviation = sqrt(squares / (double)count);
     for (size_t i = 0; i < count; i++)
         ret[i] = deviation > 0 ? ((double)scores[i] - mean) / deviation : 0;
 }
@@ -128,12 +126,12 @@ int rerank(const struct call *call, const struct snapshot *snapshot,
         code = engine_score(call->daemon->rank_engine, slice_of(question),
                             passages, count, RERANK_MS,
                             &call->request->cancelled, scores, &scored, &cause);
-    if (code && code != ERR_CANCELLED)
+    if (code && code != ERR_CANCELLED) {
         log_warn("not reranked: %s", cause.message);
-    else if (!code)
+    } else if (!code && scored > 1) {
         put_in_order(route->hits, count, scores, scored);
-    if (!code && scored > 1)
         tell(call, scored, ret);
+    }
     for (size_t i = 0; i < count; i++)
         buf_free(&texts[i]);
     return code == ERR_CANCELLED ? err_set(err, code, "cancelled") : 0;
