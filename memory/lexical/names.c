@@ -20,10 +20,12 @@ static void fold(struct buf *out, struct slice text, bool lower)
     size_t size = folded.size;
     if (size > 2 && !memcmp(folded.data + size - 2, "()", 2))
         size -= folded.data[size - 3] == ' ' ? 3 : 2; /* "main ()" */
-    for (size_t at = 0, step; at < size && lower; at += step)
-        text_encode(out, text_lower(text_decode(folded.data, size, at, &step)));
     if (!lower)
         buf_put(out, folded.data, size);
+    else
+        for (size_t at = 0, step; at < size; at += step)
+            text_encode(out,
+                        text_lower(text_decode(folded.data, size, at, &step)));
     buf_put(out, "", 0);
     buf_free(&folded);
 }

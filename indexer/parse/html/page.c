@@ -313,8 +313,8 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_H1:
             if (rules_is_name_in_parts(at))
                 read_name(at, ret);
-            if (apis_above(at))
-                set(&ret->up, apis_above(at));
+            if ((last = apis_above(at)))
+                set(&ret->up, last);
             ret->lists |= apis_is_list_of_all(at);
             ret->title = makers_title(at, ret->title);
             break;
