@@ -31,6 +31,14 @@ static inline bool slice_starts(struct slice a, struct slice prefix)
            (!prefix.size || !memcmp(a.data, prefix.data, prefix.size));
 }
 
+/* By bytes, a slice before those it begins: LMDB's order of keys. */
+static inline int slice_compare(struct slice a, struct slice b)
+{
+    size_t shared = a.size < b.size ? a.size : b.size;
+    int order = shared ? memcmp(a.data, b.data, shared) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
 static inline bool slice_is(struct slice a, const char *text)
 {
     return slice_equal(a, slice_of(text));

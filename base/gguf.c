@@ -133,16 +133,10 @@ static int take_value(struct place *p, struct gguf_value *v)
     return code;
 }
 
-static int compare_slices(struct slice a, struct slice b)
-{
-    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int compare_keys(const void *a, const void *b)
 {
     const struct gguf_value *const *x = a, *const *y = b;
-    return compare_slices((*x)->key, (*y)->key);
+    return slice_compare((*x)->key, (*y)->key);
 }
 
 static int take_values(struct gguf *file, struct place *p, size_t count)

@@ -423,9 +423,7 @@ static int write_file(const char *path, struct slice header,
 static int compare_slice(const void *a, const void *b)
 {
     const struct slice *x = a, *y = b;
-    if (x->size != y->size)
-        return x->size < y->size ? -1 : 1;
-    return x->size ? memcmp(x->data, y->data, x->size) : 0;
+    return slice_compare(*x, *y);
 }
 
 static int check_written(const struct tensor *tensors, size_t count,

@@ -175,11 +175,7 @@ static int by_node(const void *a, const void *b)
     const struct named *x = a, *y = b;
     if (x->node != y->node)
         return x->node < y->node ? -1 : 1;
-    size_t size = x->text.size < y->text.size ? x->text.size : y->text.size;
-    int order = memcmp(x->text.data, y->text.data, size);
-    if (order || x->text.size == y->text.size)
-        return order;
-    return x->text.size < y->text.size ? -1 : 1;
+    return slice_compare(x->text, y->text);
 }
 
 static void deal_out(struct giving *g)

@@ -27,11 +27,7 @@ struct names {
 static int by_key(const void *a, const void *b)
 {
     const struct name *x = a, *y = b;
-    size_t size = x->key.size < y->key.size ? x->key.size : y->key.size;
-    int order = memcmp(x->key.data, y->key.data, size);
-    if (order || x->key.size == y->key.size)
-        return order;
-    return x->key.size < y->key.size ? -1 : 1;
+    return slice_compare(x->key, y->key);
 }
 
 static int by_key_and_page(const void *a, const void *b)

@@ -49,12 +49,7 @@ static int by_number(const void *a, const void *b)
     const struct numbered *x = a, *y = b;
     if (x->parent != y->parent)
         return x->parent < y->parent ? -1 : 1;
-    size_t size =
-        x->number.size < y->number.size ? x->number.size : y->number.size;
-    int order = memcmp(x->number.data, y->number.data, size);
-    if (order || x->number.size == y->number.size)
-        return order;
-    return x->number.size < y->number.size ? -1 : 1;
+    return slice_compare(x->number, y->number);
 }
 
 /* "rm-A.html" for "rm-A-1.html", where it is a neighbour; else TREE_NONE. */

@@ -93,13 +93,8 @@ uint32_t navigation_follow(const struct navigation *p, uint32_t from,
 static int by_name(const void *a, const void *b)
 {
     const struct map_entry *x = a, *y = b;
-    size_t size = x->name.size < y->name.size ? x->name.size : y->name.size;
-    int order = memcmp(x->name.data, y->name.data, size);
-    if (order)
-        return order;
-    if (x->name.size != y->name.size)
-        return x->name.size < y->name.size ? -1 : 1;
-    return x->page < y->page ? -1 : x->page > y->page;
+    int order = slice_compare(x->name, y->name);
+    return order ? order : x->page < y->page ? -1 : x->page > y->page;
 }
 
 struct maps navigation_read_maps(const struct navigation *p)

@@ -347,12 +347,8 @@ static int by_name(const void *a, const void *b, void *context)
     const struct named *one = a, *other = b;
     if (one->head != other->head)
         return one->head < other->head ? -1 : 1;
-    struct slice x = name_of(delta, one->list);
-    struct slice y = name_of(delta, other->list);
-    int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
-    if (order)
-        return order;
-    return x.size < y.size ? -1 : x.size > y.size;
+    return slice_compare(name_of(delta, one->list),
+                         name_of(delta, other->list));
 }
 
 /* What has neither text nor a title is in no posting. */

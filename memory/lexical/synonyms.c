@@ -285,16 +285,10 @@ static struct {
 } members;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static int compare(struct slice a, struct slice b)
-{
-    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int by_word(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
-    int order = compare(x->word, y->word);
+    int order = slice_compare(x->word, y->word);
     return order ? order : (x->group > y->group) - (x->group < y->group);
 }
 
@@ -320,7 +314,7 @@ static size_t first_of(struct slice word)
     size_t low = 0, high = members.count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (compare(members.items[middle].word, word) < 0)
+        if (slice_compare(members.items[middle].word, word) < 0)
             low = middle + 1;
         else
             high = middle;

@@ -12,13 +12,6 @@ static int damaged(struct err *err)
     return store_error(MDB_CORRUPTED, "cannot look through the store", err);
 }
 
-int slice_compare(struct slice a, struct slice b)
-{
-    size_t shorter = a.size < b.size ? a.size : b.size;
-    int order = shorter ? memcmp(a.data, b.data, shorter) : 0;
-    return order ? order : a.size < b.size ? -1 : a.size > b.size;
-}
-
 bool table_value_is_possible(const struct store_txn *txn, const MDB_val *value)
 {
     MDB_envinfo info;

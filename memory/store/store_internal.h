@@ -161,8 +161,6 @@ static inline char *take_text(struct reader *in)
     return mem_strndup(text.data, text.size);
 }
 
-int slice_compare(struct slice a, struct slice b); /* LMDB's order of keys */
-
 static inline struct slice slice_of_val(MDB_val value)
 {
     return (struct slice){value.mv_data, value.mv_size};

@@ -125,10 +125,8 @@ static int order_numbers(struct value a, struct value b)
 
 static int order_strings(struct run *run, struct slice a, struct slice b)
 {
-    size_t shared = a.size < b.size ? a.size : b.size;
-    run_charge(run, shared / 64);
-    int order = shared ? memcmp(a.data, b.data, shared) : 0;
-    return order ? order : a.size < b.size ? -1 : a.size > b.size;
+    run_charge(run, (a.size < b.size ? a.size : b.size) / 64);
+    return slice_compare(a, b);
 }
 
 static int order_lists(struct run *run, const struct list *a,

@@ -33,13 +33,8 @@ struct sorted {
 static int compare(const void *a, const void *b)
 {
     const struct sorted *x = a, *y = b;
-    size_t min = x->text.size < y->text.size ? x->text.size : y->text.size;
-    int order = memcmp(x->text.data, y->text.data, min);
-    if (order)
-        return order;
-    if (x->text.size != y->text.size)
-        return x->text.size < y->text.size ? -1 : 1;
-    return x->id < y->id ? -1 : 1;
+    int order = slice_compare(x->text, y->text);
+    return order ? order : x->id < y->id ? -1 : 1;
 }
 
 /* Children of node `at`, whose tokens are sorted[from, to) beyond `depth`

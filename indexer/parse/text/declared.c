@@ -72,13 +72,9 @@ static bool take_quoted(struct slice text, size_t *at, struct slice *ret)
 static int compare(const struct declared_entity *entity, bool parameter,
                    struct slice name)
 {
-    size_t size = entity->name.size < name.size ? entity->name.size : name.size;
     if (entity->parameter != parameter)
         return entity->parameter ? 1 : -1;
-    int order = size ? memcmp(entity->name.data, name.data, size) : 0;
-    return order ? order
-                 : (entity->name.size > name.size) -
-                       (entity->name.size < name.size);
+    return slice_compare(entity->name, name);
 }
 
 /* Where an entity stands, or is to stand. */

@@ -33,6 +33,20 @@ static void varints_come_back(void **state)
     buf_free(&buf);
 }
 
+static void slices_stand_by_bytes_then_by_length(void **state)
+{
+    (void)state;
+    const struct slice sorted[] = {{NULL, 0},      {"\0", 1}, {"a", 1},
+                                   {"a\0", 2},     {"ab", 2}, {"b", 1},
+                                   {"\xc3\xa4", 2}};
+    const size_t count = sizeof sorted / sizeof sorted[0];
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count; k++) {
+            int order = slice_compare(sorted[i], sorted[k]);
+            assert_int_equal((order > 0) - (order < 0), (i > k) - (i < k));
+        }
+}
+
 static void reader_refuses_what_is_cut_off(void **state)
 {
     (void)state;
@@ -239,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(varints_come_back),
+        cmocka_unit_test(slices_stand_by_bytes_then_by_length),
         cmocka_unit_test(reader_refuses_what_is_cut_off),
         cmocka_unit_test(white_space_folds),
         cmocka_unit_test(bad_utf8_is_seen),
