@@ -11,7 +11,7 @@
  * pass of many rows would not equal its rows one by one.  Those of int8 are
  * rounded once, with their scale.
  *
- * Packed weights are kept where all weights together are small (packed_cache.h).
+ * Packed weights are kept of small models (packed_cache.h).
  * Of the others each block is packed anew for each product, which costs some
  * hundredths of the time of one of 512 rows.
  *
@@ -326,7 +326,7 @@ static void keep(struct kernel_run *run, struct packed *packed,
 {
     size_t bytes = packed->blocks * packed->shape->bytes;
     struct packing job = {.w = w, .packed = packed};
-    if (!kept_take(bytes))
+    if (!kept_take(w, bytes))
         return;
     packed->data = ref_scratch(bytes);
     if (packed->data)

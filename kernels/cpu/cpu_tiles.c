@@ -132,7 +132,7 @@ VECTORS INLINE void load(__m512 *x, __m512 *y, const char *from, size_t count)
 struct job {
     float *out;
     const float *a; /* [m, k] */
-    char *split;    /* the tiles of a */
+    char *split;    /* the tiles of a; NULL: each unit splits its own rows */
     const struct kernel_weight *w;
     char *data; /* the tiles of w; NULL: laid out where they are needed */
     size_t m, n, k;
@@ -144,11 +144,17 @@ struct job {
     atomic_bool failed;
 };
 
-/* Row tiles [from, to) of a. */
-VECTORS static void split_part(void *argument, size_t from, size_t to)
+static size_t split_bytes(const struct job *job, size_t rows)
 {
-    const struct job *job = argument;
-    for (size_t row = from * SIDE; row < to * SIDE; row++)
+    return up(rows, SIDE) * job->deep * TERMS * TILE;
+}
+
+/* The tiles of rows [from, end) of a, with what fills up the last; from: a multiple
+ * of SIDE. */
+VECTORS static void split_rows(const struct job *job, char *tiles, size_t from,
+                               size_t end)
+{
+    for (size_t row = from; row < up(end, SIDE) * SIDE; row++)
         for (size_t l = 0; l < job->deep; l++) {
             __m512i terms[TERMS] = {_mm512_setzero_si512()};
             __m512 x, y;
@@ -157,13 +163,20 @@ VECTORS static void split_part(void *argument, size_t from, size_t to)
                      job->k - l * DEEP);
                 split(terms, x, y);
             }
-            char *to_row = job->split +
-                           (row / SIDE * job->deep + l) * TERMS * TILE +
-                           row % SIDE * 64;
+            char *to_row = tiles + split_bytes(job, row - row % SIDE - from) +
+                           l * TERMS * TILE + row % SIDE * 64;
             UNROLL
             for (size_t term = 0; term < TERMS; term++)
                 _mm512_store_si512(to_row + term * TILE, terms[term]);
         }
+}
+
+/* Row tiles [from, to) of a. */
+static void split_part(void *argument, size_t from, size_t to)
+{
+    const struct job *job = argument;
+    split_rows(job, job->split + split_bytes(job, from * SIDE), from * SIDE,
+               to * SIDE);
 }
 
 /* to [16][16] = from, mirrored. */
@@ -277,7 +290,7 @@ static void prepare(struct kernel_run *run, struct job *job)
     struct tiles *tiles = job->w->tiles;
     size_t bytes = job->panels * panel_bytes(job);
     pthread_mutex_lock(&tiles->mutex);
-    if (!tiles->tried && kept_take(bytes)) {
+    if (!tiles->tried && kept_take(job->w, bytes)) {
         job->data = ref_scratch(bytes);
         if (job->data) {
             cpu_share(run, job->panels, (double)job->n * (double)job->k,
@@ -439,39 +452,52 @@ TILES static void multiply(const struct block *block, const char *a,
         multiply_as(block, a, a_step, b, deep, TERMS, false);
 }
 
-/* Rows [row, end) by a panel, tiles [l, last) of k of which are at `b`. */
-static void multiply_panel(const struct job *job, size_t row, size_t end,
-                           size_t panel, const char *b, size_t l, size_t last)
+/* Rows [row, end), tiles of which are at `a`, by a panel, tiles [l, last) of k of
+ * which are at `b`. */
+static void multiply_panel(const struct job *job, const char *a, size_t row,
+                           size_t end, size_t panel, const char *b, size_t l,
+                           size_t last)
 {
-    size_t a_step = job->deep * TERMS * TILE, column = panel * PANEL;
+    size_t a_step = split_bytes(job, SIDE), column = panel * PANEL;
     struct block block = {.step = job->n, .add = job->add || l > 0};
     if (job->w->scale)
         block.scale = job->w->scale + column;
     block.columns = job->n - column < PANEL ? job->n - column : PANEL;
-    for (; row < end; row += PANEL) {
+    for (a += l * TERMS * TILE; row < end; row += PANEL, a += 2 * a_step) {
         block.out = job->out + row * job->n + column;
         block.rows = end - row < PANEL ? end - row : PANEL;
-        multiply(&block, job->split + row / SIDE * a_step + l * TERMS * TILE,
-                 a_step, b, last - l, job->terms);
+        multiply(&block, a, a_step, b, last - l, job->terms);
     }
 }
 
-static void multiply_unit(const struct job *job, size_t unit, char *buffer)
+/* What a thread works with; each NULL where it is not needed. */
+struct room {
+    char *panel; /* a part of the weight, laid out */
+    char *split; /* a unit's rows of a */
+};
+
+static void multiply_unit(const struct job *job, size_t unit,
+                          const struct room *room)
 {
     size_t row = unit / job->groups * job->rows, end = row + job->rows;
     size_t first = unit % job->groups * job->group, to = first + job->group;
     end = end < job->m ? end : job->m;
     to = to < job->panels ? to : job->panels;
+    const char *a = room->split;
+    if (a)
+        split_rows(job, room->split, row, end);
+    else
+        a = job->split + split_bytes(job, row);
     for (size_t l = 0, last; l < job->deep; l = last) {
         last = l + CHUNK < job->deep ? l + CHUNK : job->deep;
         for (size_t panel = first; panel < to; panel++) {
-            const char *b = buffer;
+            const char *b = room->panel;
             if (job->data)
                 b = job->data + panel * panel_bytes(job) +
                     l * job->terms * 2 * TILE;
             else
-                lay_panel(buffer, job, panel, l, last);
-            multiply_panel(job, row, end, panel, b, l, last);
+                lay_panel(room->panel, job, panel, l, last);
+            multiply_panel(job, a, row, end, panel, b, l, last);
         }
     }
 }
@@ -479,25 +505,33 @@ static void multiply_unit(const struct job *job, size_t unit, char *buffer)
 TILES static void multiply_part(void *argument, size_t from, size_t to)
 {
     struct job *job = argument;
-    char *buffer =
-        job->data ? NULL : ref_scratch((size_t)CHUNK * job->terms * 2 * TILE);
-    if (!job->data && !buffer) {
+    struct room room = {0};
+    if (!job->data)
+        room.panel = ref_scratch((size_t)CHUNK * job->terms * 2 * TILE);
+    if (!job->split)
+        room.split = ref_scratch(split_bytes(job, job->rows));
+    if ((!job->data && !room.panel) || (!job->split && !room.split)) {
         atomic_store(&job->failed, true);
-        return;
+    } else {
+        configure();
+        for (; from < to; from++)
+            multiply_unit(job, from, &room);
+        _tile_release();
     }
-    configure();
-    for (; from < to; from++)
-        multiply_unit(job, from, buffer);
-    _tile_release();
-    free(buffer);
+    free(room.panel);
+    free(room.split);
 }
 
-/* Units large enough to use what is in the caches, and enough for the
- * threads. */
+/* Units large enough to use what is in the caches, and enough for the threads.
+ * Where there are rows enough for all, a unit is rows by all panels. */
 static size_t cut(struct job *job, unsigned threads)
 {
     size_t min = threads > 1 ? 4 * (size_t)threads : 1;
     job->rows = job->data ? CHUNK_ROWS : LAYING_ROWS;
+    job->group = job->panels;
+    job->groups = 1;
+    if (2 * up(job->m, job->rows) >= min)
+        return up(job->m, job->rows);
     job->group = MAX_PANELS;
     for (;;) {
         job->groups = up(job->panels, job->group);
@@ -526,12 +560,14 @@ int tiles_matmul(struct kernel_run *run, float *out, const float *a,
                       .panels = up(w->n, PANEL),
                       .terms = analyze(w->type),
                       .add = add};
-    job.split = ref_scratch(up(m, SIDE) * job.deep * TERMS * TILE);
-    if (!job.split)
-        return KERNEL_NO_MEMORY;
     prepare(run, &job);
-    cpu_share(run, up(m, SIDE), (double)m * (double)w->k, split_part, &job);
     size_t units = cut(&job, run->pool.threads);
+    if (job.groups > 1) {
+        job.split = ref_scratch(split_bytes(&job, m));
+        if (!job.split)
+            return KERNEL_NO_MEMORY;
+        cpu_share(run, up(m, SIDE), (double)m * (double)w->k, split_part, &job);
+    }
     cpu_share(run, units, (double)m * (double)w->n * (double)w->k / 4,
               multiply_part, &job);
     free(job.split);
