@@ -306,6 +306,8 @@ BODY void mix(float *out, size_t out_step, const float *p, size_t p_row,
     size_t j = 0;
     for (; j + TILE_VECS * WIDTH <= n; j += TILE_VECS * WIDTH)
         mix_rows(&t, m, j, TILE_VECS, WIDTH);
+    for (; j + 2 * WIDTH <= n; j += 2 * WIDTH)
+        mix_rows(&t, m, j, 2, WIDTH);
     for (; j + WIDTH <= n; j += WIDTH)
         mix_rows(&t, m, j, 1, WIDTH);
     if (j < n)
