@@ -198,7 +198,7 @@ static int clear_own(const struct call *call, const char *folder,
     code = store_check_manuals(txn, count, err);
     store_end(txn);
     for (size_t i = 0; i < count; i++) {
-        used = used || !strcmp(manuals[i].root, folder);
+        used = used || file_is_same_place(manuals[i].root, folder);
         manual_free(&manuals[i]);
     }
     free(manuals);
