@@ -139,7 +139,7 @@ def files_in_a_pack_are_quoted_literally():
 
 
 @test
-def a_pack_that_is_refused_takes_no_files_away():
+def files_of_packs_come_and_go_behind_a_link():
     with house() as h:
         os.mkdir(os.path.join(h.path, "far"))
         h.store = os.path.join(h.path, "near")
@@ -152,6 +152,10 @@ def a_pack_that_is_refused_takes_no_files_away():
         h.run("pack", "zebra", pack, "--files")
         refused = h.run("unpack", pack, "--untrusted", code=2).stderr
         check("already" in refused and os.listdir(root) == ["a.html"], (refused, os.path.exists(root)))
+        h.run("rm", "zebra")
+        check(h.json("unpack", pack, "--untrusted")["root"] == root, h.manual("zebra"))
+        h.run("rm", "zebra")
+        check(not os.path.exists(root), "the files of a pack stay when its manual goes")
 
 
 @test
