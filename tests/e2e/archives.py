@@ -55,6 +55,15 @@ def an_archive_becomes_a_manual():
 
 
 @test
+def an_archive_of_many_files_is_unpacked_whole():
+    """The number of its files does not fit where it is said."""
+    with house() as h:
+        path = archive(h, "many.zip", {f"{i}/": "" for i in range(65535)} | {"last.html": page("Last", "<p>The zebra.</p>")})
+        h.run("add", path, "--wait")
+        check(h.json("search", "zebra")["results"], "the last file")
+
+
+@test
 def a_folder_where_archives_are_unpacked_is_not_taken():
     """With its manual it would be removed, as what was unpacked is."""
     with house() as h:
