@@ -162,6 +162,18 @@ static int resume(const struct http *http, const char *url, struct part *part,
     return code;
 }
 
+static int no_sum(const char *url, struct err *err)
+{
+    struct buf shown = {0};
+    http_put_shown(url, &shown);
+    int code = err_set(err, ERR_FORMAT,
+                       "%s: the address tells no sha256, so that what came "
+                       "cannot be checked",
+                       shown.data);
+    buf_free(&shown);
+    return code;
+}
+
 static int fetch(const struct download *download, const struct http *http,
                  const struct pip_index *index, struct part *part,
                  struct err *err)
@@ -180,10 +192,7 @@ static int fetch(const struct download *download, const struct http *http,
         code = resume(http, url.data, part, &file, err);
     wanted = wanted ? wanted : file.sha256;
     if (!code && !wanted[0])
-        code = err_set(err, ERR_FORMAT,
-                       "%s: the address tells no sha256, so that what came "
-                       "cannot be checked",
-                       url.data);
+        code = no_sum(url.data, err);
     if (!code)
         code = check_sum(part->fd, part->path.data, wanted, err);
     if (!code && fsync(part->fd) < 0)
