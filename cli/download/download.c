@@ -226,18 +226,6 @@ static int check_member(const struct download *download, const char *path,
     return code;
 }
 
-/* What was unpacked is on the disk before it is put into its place. */
-static int sync_disk_of(const char *path, struct err *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int code = 0;
-    if (fd < 0 || syncfs(fd) < 0)
-        code = err_errno(err, ERR_IO, "cannot write %s", path);
-    if (fd >= 0)
-        close(fd);
-    return code;
-}
-
 /* A wheel is a zip archive.  All of it goes into a folder, what is wanted of that into
  * its place, and nothing is run. */
 static int unpack(const struct download *download, const struct part *part,
@@ -253,8 +241,8 @@ static int unpack(const struct download *download, const struct part *part,
                        download->file, download->member);
     if (!code)
         code = check_member(download, member.data, err);
-    if (!code)
-        code = sync_disk_of(folder.data, err);
+    if (!code) /* before it is put into its place */
+        code = file_sync_disk(folder.data, err);
     if (!code)
         code = put_in_place(member.data, download->to, err);
     if (!code)
