@@ -24,10 +24,12 @@ import shutil
 import sys
 import tempfile
 import time
+import zipfile
 
 import disk
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from harness.daemon import ROOT, SMALL_MODEL, Broken, Daemon, check
+from harness.home import Home
 from pages import Pages
 from stores import look_into, verify
 
@@ -153,7 +155,7 @@ def moments(recorded, args, dice):
 
 
 def check_files(image, folder, root):
-    """What is on the disk of the files of a pack is what was unpacked."""
+    """What is on the disk of what was unpacked is all of it."""
     for name in os.listdir(root):
         path = os.path.join(root, name)
         with open(path, "rb") as file:
@@ -233,6 +235,21 @@ def away(manuals):
         os.rename(pages.root + ".away", pages.root)
 
 
+def add_archive(args, house):
+    """What `lectern add` has unpacked is on the disk."""
+    with Home(args.build) as home:
+        zebra = home.write("zebra.zip", b"")
+        with zipfile.ZipFile(zebra, "w") as file:
+            file.writestr("a.html", "<h1>Animals</h1><p>The zebra eats grass.</p>")
+        home.run("status")  # the daemon is not recorded
+        now, log = disk.Disk(home.store), os.path.join(house, "archive.bin")
+        home.env |= {"LD_PRELOAD": os.path.abspath(args.record), "RECORD_FOLDER": home.store, "RECORD_LOG": log}
+        check(home.run("add", zebra, "--wait").returncode == 0, "an archive is added")
+        for record in disk.read_log(log):
+            now.apply(record)
+        check_files(now.cut("none", random.Random(args.seed)), home.store, os.path.join(home.store, "manuals", "zebra"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
@@ -252,6 +269,7 @@ def main():
         os.makedirs(house)
         recorded = Recorded(args, house, dice, manuals, previous)
         try:
+            add_archive(args, house)
             recorded.run()
             cuts = Cuts(args, recorded)
             with away(manuals):
