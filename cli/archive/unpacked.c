@@ -1,8 +1,11 @@
 #include "cli/archive/unpacked.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -58,6 +61,21 @@ char *unpacked_title(const char *archive)
 bool unpacked_is_name(const char *name)
 {
     return name[0] && name[0] != '.' && !strchr(name, '/');
+}
+
+int unpacked_lock(const char *place, int *ret_fd, struct err *err)
+{
+    int code = file_make_folder(place, 0700, err);
+    if (code)
+        return code;
+    int fd = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, ERR_IO, "cannot open %s", place);
+    /* Some file systems have no such lock for folders. */
+    while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
+        continue;
+    *ret_fd = fd;
+    return 0;
 }
 
 int unpacked_make(const char *archive, const char *place, const char *name,
