@@ -177,6 +177,17 @@ int file_sync_folder(const char *path, struct err *err)
     return code;
 }
 
+int file_sync_disk(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int code = 0;
+    if (fd < 0 || syncfs(fd) < 0)
+        code = err_errno(err, ERR_IO, "cannot write %s", path);
+    if (fd >= 0)
+        close(fd);
+    return code;
+}
+
 /* One of its folders, whose own parent is there. */
 static int make_one(const char *path, unsigned mode, struct err *err)
 {

@@ -45,6 +45,10 @@ int file_write(const char *path, struct slice content, struct err *err);
  * read cannot be synced: it is left to the system. */
 int file_sync_folder(const char *path, struct err *err);
 
+/* All that was written to the disk that has `path`, files and names, is on it when it
+ * returns: for many files at once. */
+int file_sync_disk(const char *path, struct err *err);
+
 /* An exclusive flock.  A process that was killed holds its lock until the
  * system has cleared it away: some patience before it is taken for a live one.
  * -1 with errno. */

@@ -1,8 +1,11 @@
 #include "cli/archive/unpacked.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -60,6 +63,21 @@ bool unpacked_is_name(const char *name)
     return name[0] && name[0] != '.' && !strchr(name, '/');
 }
 
+int unpacked_lock(const char *place, int *ret_fd, struct err *err)
+{
+    int code = file_make_folder(place, 0700, err);
+    if (code)
+        return code;
+    int fd = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, ERR_IO, "cannot open %s", place);
+    /* Some file systems have no such lock for folders. */
+    while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
+        continue;
+    *ret_fd = fd;
+    return 0;
+}
+
 int unpacked_make(const char *archive, const char *place, const char *name,
                   struct buf *ret_fresh, struct err *err)
 {
@@ -75,21 +93,21 @@ int unpacked_make(const char *archive, const char *place, const char *name,
     return code;
 }
 
-/* The new folder takes the old one's place. */
+/* The new folder takes the old one's place once it is on the disk. */
 static int put_in_place(const char *fresh, const char *folder, const char *old,
                         struct err *err)
 {
+    int code = file_sync_disk(fresh, err);
     file_remove_folder(old);
-    bool replaces = !rename(folder, old);
-    if (rename(fresh, folder)) {
-        int code = err_errno(err, ERR_IO, "cannot make %s", folder);
+    bool replaces = !code && !rename(folder, old);
+    if (!code && rename(fresh, folder)) {
+        code = err_errno(err, ERR_IO, "cannot make %s", folder);
         if (replaces)
             rename(old, folder);
-        file_remove_folder(fresh);
-        return code;
     }
-    file_remove_folder(old);
-    return 0;
+    if (code)
+        file_remove_folder(fresh);
+    return code;
 }
 
 int unpacked_settle(const char *place, const char *name, const char *source,
@@ -100,8 +118,12 @@ int unpacked_settle(const char *place, const char *name, const char *source,
     put_folder(&folder, place, "", name);
     put_folder(&old, place, ".old.", name);
     int code = put_in_place(fresh.data, folder.data, old.data, err);
-    if (!code)
+    if (!code) /* before the old one goes */
+        code = file_sync_folder(place, err);
+    if (!code) {
+        file_remove_folder(old.data);
         unpacked_note_source(place, name, source);
+    }
     buf_free(&fresh);
     buf_free(&folder);
     buf_free(&old);

@@ -25,6 +25,10 @@ char *unpacked_title(const char *archive);
 /* Whether a name can be a folder's in the place. */
 bool unpacked_is_name(const char *name);
 
+/* Waits until no other process unpacks into the place, which is made if it is not there;
+ * none does until *ret_fd is closed. */
+int unpacked_lock(const char *place, int *ret_fd, struct err *err);
+
 /* Unpacks an archive beside what becomes PLACE/NAME; appends the folder.  On an error
  * nothing is left of it. */
 int unpacked_make(const char *archive, const char *place, const char *name,

@@ -18,6 +18,7 @@ enum {
     MAX_ARCHIVE = 1 << 30, /* bytes */
     END_SIZE = 22,
     MAX_COMMENT = 0xFFFF,
+    MANY = 0xFFFF, /* entries: there may be more, which the end cannot say */
     ENTRY_SIZE = 46,
     HEADER_SIZE = 30,
     STORED = 0,
@@ -158,10 +159,15 @@ static int unpack_entry(struct zip *zip, const struct entry *entry,
                       (struct slice){zip->bytes.data + at, entry->packed}, err);
 }
 
+static bool is_entry(struct slice bytes, size_t at)
+{
+    return is_marked(bytes, at, ENTRY_SIZE, "PK\1\2");
+}
+
 /* Reads the entry at *at, and moves on. */
 static bool next_entry(struct slice bytes, size_t *at, struct entry *ret)
 {
-    if (!is_marked(bytes, *at, ENTRY_SIZE, "PK\1\2"))
+    if (!is_entry(bytes, *at))
         return false;
     size_t name = u16(bytes, *at + 28);
     size_t rest = name + u16(bytes, *at + 30) + u16(bytes, *at + 32);
@@ -201,7 +207,9 @@ static int unpack_all(struct zip *zip, struct err *err)
         return damaged(zip, err);
     size_t count = u16(zip->bytes, end + 10), at = u32(zip->bytes, end + 16);
     int code = 0;
-    for (size_t i = 0; !code && i < count; i++) {
+    for (size_t i = 0;
+         !code && (i < count || (count == MANY && is_entry(zip->bytes, at)));
+         i++) {
         struct entry entry;
         if (!next_entry(zip->bytes, &at, &entry))
             return damaged(zip, err);

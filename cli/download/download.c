@@ -162,6 +162,18 @@ static int resume(const struct http *http, const char *url, struct part *part,
     return code;
 }
 
+static int no_sum(const char *url, struct err *err)
+{
+    struct buf shown = {0};
+    http_put_shown(url, &shown);
+    int code = err_set(err, ERR_FORMAT,
+                       "%s: the address tells no sha256, so that what came "
+                       "cannot be checked",
+                       shown.data);
+    buf_free(&shown);
+    return code;
+}
+
 static int fetch(const struct download *download, const struct http *http,
                  const struct pip_index *index, struct part *part,
                  struct err *err)
@@ -180,10 +192,7 @@ static int fetch(const struct download *download, const struct http *http,
         code = resume(http, url.data, part, &file, err);
     wanted = wanted ? wanted : file.sha256;
     if (!code && !wanted[0])
-        code = err_set(err, ERR_FORMAT,
-                       "%s: the address tells no sha256, so that what came "
-                       "cannot be checked",
-                       url.data);
+        code = no_sum(url.data, err);
     if (!code)
         code = check_sum(part->fd, part->path.data, wanted, err);
     if (!code && fsync(part->fd) < 0)
@@ -217,18 +226,6 @@ static int check_member(const struct download *download, const char *path,
     return code;
 }
 
-/* What was unpacked is on the disk before it is put into its place. */
-static int sync_disk_of(const char *path, struct err *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int code = 0;
-    if (fd < 0 || syncfs(fd) < 0)
-        code = err_errno(err, ERR_IO, "cannot write %s", path);
-    if (fd >= 0)
-        close(fd);
-    return code;
-}
-
 /* A wheel is a zip archive.  All of it goes into a folder, what is wanted of that into
  * its place, and nothing is run. */
 static int unpack(const struct download *download, const struct part *part,
@@ -244,8 +241,8 @@ static int unpack(const struct download *download, const struct part *part,
                        download->file, download->member);
     if (!code)
         code = check_member(download, member.data, err);
-    if (!code)
-        code = sync_disk_of(folder.data, err);
+    if (!code) /* before it is put into its place */
+        code = file_sync_disk(folder.data, err);
     if (!code)
         code = put_in_place(member.data, download->to, err);
     if (!code)

@@ -75,13 +75,32 @@ CURL *http_open(const struct http *http, const char *url,
     return c;
 }
 
+void http_put_shown(const char *url, struct buf *ret)
+{
+    CURLU *address = curl_url();
+    char *shown = NULL;
+    if (!curl_url_set(address, CURLUPART_URL, url, 0) &&
+        !curl_url_set(address, CURLUPART_USER, NULL, 0) &&
+        !curl_url_set(address, CURLUPART_PASSWORD, NULL, 0))
+        curl_url_get(address, CURLUPART_URL, &shown, 0);
+    buf_put_text(ret, shown ? shown : "the address");
+    curl_free(shown);
+    curl_url_cleanup(address);
+}
+
 int http_fail(CURL *curl, const char *reason, CURLcode result, const char *url,
               struct err *err)
 {
-    if (result == CURLE_HTTP_RETURNED_ERROR && http_status(curl) == 404)
-        return err_set(err, ERR_IO, "%s: not found there (404)", url);
-    return err_set(err, ERR_IO, "%s: %s", url,
-                   reason[0] ? reason : curl_easy_strerror(result));
+    struct buf shown = {0};
+    bool is_missing =
+        result == CURLE_HTTP_RETURNED_ERROR && http_status(curl) == 404;
+    http_put_shown(url, &shown);
+    int code = err_set(err, ERR_IO, "%s: %s", shown.data,
+                       is_missing  ? "not found there (404)"
+                       : reason[0] ? reason
+                                   : curl_easy_strerror(result));
+    buf_free(&shown);
+    return code;
 }
 
 bool http_passes(CURL *curl, CURLcode result)
@@ -148,16 +167,19 @@ int http_join(const char *base, const char *reference, struct buf *ret,
               struct err *err)
 {
     CURLU *url = curl_url();
+    struct buf shown = {0};
     char *joined = NULL;
     int code = 0;
+    http_put_shown(base, &shown);
     if (curl_url_set(url, CURLUPART_URL, base, 0) ||
         curl_url_set(url, CURLUPART_URL, reference, 0) ||
         curl_url_set(url, CURLUPART_FRAGMENT, NULL, 0) ||
         curl_url_get(url, CURLUPART_URL, &joined, 0))
-        code =
-            err_set(err, ERR_FORMAT, "%s: no address: %.200s", base, reference);
+        code = err_set(err, ERR_FORMAT, "%s: no address: %.200s", shown.data,
+                       reference);
     else
         buf_put_text(ret, joined);
+    buf_free(&shown);
     curl_free(joined);
     curl_url_cleanup(url);
     return code;

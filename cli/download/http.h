@@ -28,6 +28,9 @@ int http_read(const struct http *http, const char *url, const char *accept,
 int http_join(const char *base, const char *reference, struct buf *ret,
               struct err *err);
 
+/* Appends an address as messages have it: without the name and password in it. */
+void http_put_shown(const char *url, struct buf *ret);
+
 struct http_file {
     int fd;           /* open for reading and writing */
     const char *path; /* for messages */

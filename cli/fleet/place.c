@@ -266,13 +266,27 @@ static int run(const struct place *place, const char *const *words,
 
 /* ---- Either ---- */
 
+/* What others have written into the registry names a file there, and no other. */
+static int put_path(const struct place *place, const char *name,
+                    struct buf *ret, struct err *err)
+{
+    if (!name || !name[0] || name[0] == '.' || strchr(name, '/'))
+        return err_set(err, ERR_FORMAT,
+                       "the registry has '%.200s' for a pack, which is no name "
+                       "of a file",
+                       name ? name : "");
+    file_join(ret, place->where.data, name);
+    return 0;
+}
+
 int place_put(const struct place *place, const char *path, const char *name,
               struct err *err)
 {
     struct buf to = {0};
-    file_join(&to, place->where.data, name);
+    int code = put_path(place, name, &to, err);
     const char *const words[] = {"--put", path, to.data, NULL};
-    int code = config_is_address(to.data)
+    if (!code)
+        code = config_is_address(to.data)
                    ? run(place, words, err)
                    : put_into_folder(place, path, to.data, err);
     buf_free(&to);
@@ -285,10 +299,11 @@ int place_get(const struct place *place, const char *name, const char *sha256,
     struct buf from = {0};
     char size[24];
     snprintf(size, sizeof size, "%lld", (long long)bytes);
-    file_join(&from, place->where.data, name);
+    int code = put_path(place, name, &from, err);
     const char *const words[] = {"--to",    to,   "--sha256", sha256,
                                  "--bytes", size, from.data,  NULL};
-    int code = config_is_address(from.data)
+    if (!code)
+        code = config_is_address(from.data)
                    ? run(place, words, err)
                    : get_from_folder(place, from.data, sha256, to, err);
     buf_free(&from);
@@ -298,9 +313,10 @@ int place_get(const struct place *place, const char *name, const char *sha256,
 int place_remove(const struct place *place, const char *name, struct err *err)
 {
     struct buf path = {0};
-    file_join(&path, place->where.data, name);
+    int code = put_path(place, name, &path, err);
     const char *const words[] = {"--remove", path.data, NULL};
-    int code = config_is_address(path.data)
+    if (!code)
+        code = config_is_address(path.data)
                    ? run(place, words, err)
                    : remove_from_folder(path.data, err);
     buf_free(&path);

@@ -30,7 +30,8 @@ int place_check(const struct place *place, struct err *err);
 int place_sum(const char *path, char ret[SHA256_HEX], int64_t *ret_bytes,
               struct err *err);
 
-/* Puts a file there as `name`, whole or not at all. */
+/* Puts a file there as `name`, whole or not at all.  ERR_FORMAT, here and below: that is
+ * no name, but a path. */
 int place_put(const struct place *place, const char *path, const char *name,
               struct err *err);
 

@@ -293,8 +293,13 @@ static void sweep(struct fleet *fleet)
         return;
     if (rows.count)
         code = place_find(fleet, &place, &err);
-    for (int i = 0; !code && i < rows.count && !fleet_is_over(); i++)
+    for (int i = 0; !code && i < rows.count && !fleet_is_over(); i++) {
         code = remove_one(fleet, &place, &rows, i, &err);
+        if (code == ERR_FORMAT) { /* nothing is wrong with the others */
+            fleet_say(fleet, "%s", err.message);
+            code = 0;
+        }
+    }
     if (code)
         fleet_say(fleet, "an old pack stays for now: %s", err.message);
     rows_free(&rows);

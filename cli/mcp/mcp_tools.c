@@ -346,8 +346,11 @@ static int check_known(const struct mcp_tool *tool, const cJSON *arguments,
     cJSON_ArrayForEach (value, arguments) {
         struct nearest nearest = suggest_nearest(value->string);
         const struct mcp_param *param = tool->params;
-        if (tool->pages && !strcmp(value->string, "cursor"))
+        if (tool->pages && !strcmp(value->string, "cursor")) {
+            if (!cJSON_IsString(value) && !cJSON_IsNull(value))
+                return err_set(err, ERR_USAGE, "cursor must be a string");
             continue;
+        }
         for (; param->name && strcmp(param->name, value->string); param++)
             nearest_try(&nearest, param->name);
         if (!param->name)

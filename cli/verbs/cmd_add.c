@@ -154,7 +154,8 @@ static void name_archive(struct err *err, const char *fresh,
 }
 
 /* Unpacks an archive and has the daemon look at it: only then are files replaced. */
-static int unpack(struct cli *cli, const struct added *added, struct err *err)
+static int unpack_alone(struct cli *cli, const struct added *added,
+                        struct err *err)
 {
     const struct own_manual *own = &added->own;
     const char *name = unpacked_name(own->place, own->folder.data);
@@ -173,6 +174,17 @@ static int unpack(struct cli *cli, const struct added *added, struct err *err)
     buf_free(&fresh);
     buf_free(&params);
     buf_free(&result);
+    return code;
+}
+
+/* Two that unpack one archive at once would each take the other's files away. */
+static int unpack(struct cli *cli, const struct added *added, struct err *err)
+{
+    int fd, code = unpacked_lock(added->own.place, &fd, err);
+    if (code)
+        return code;
+    code = unpack_alone(cli, added, err);
+    close(fd);
     return code;
 }
 

@@ -19,7 +19,8 @@
 
 enum {
     WEB_PORT = 8417,
-    WEB_TOKEN = 65 /* hexadecimal, with the NUL */
+    WEB_IDLE_SECONDS = 30, /* until a browser that says nothing is left */
+    WEB_TOKEN = 65         /* hexadecimal, with the NUL */
 };
 
 struct web {

@@ -183,12 +183,29 @@ enum MHD_Result reply_result(const struct web *web,
 
 struct stream {
     struct relay relay;
+    struct MHD_Connection *connection;
     stream_put *put;
     void *state;
     struct buf out; /* made, and sent up to `sent` */
     size_t sent;
     bool ended; /* nothing more comes */
 };
+
+static void set_timeout(const struct stream *stream, unsigned seconds)
+{
+    MHD_set_connection_option(stream->connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                              seconds);
+}
+
+/* While the daemon is waited for, the browser is not idle. */
+static int await_next(struct stream *stream, enum relay_kind *ret_kind,
+                      struct slice *ret_value, struct err *err)
+{
+    set_timeout(stream, 0);
+    int code = relay_next(&stream->relay, ret_kind, ret_value, err);
+    set_timeout(stream, WEB_IDLE_SECONDS);
+    return code;
+}
 
 /* Makes more to send, if there is more. */
 static void take_next(struct stream *stream)
@@ -197,7 +214,7 @@ static void take_next(struct stream *stream)
     struct slice value = {0};
     struct buf lost = {0};
     enum relay_kind kind = RELAY_ERROR;
-    if (relay_next(&stream->relay, &kind, &value, &err)) {
+    if (await_next(stream, &kind, &value, &err)) {
         put_error(&lost, &err);
         kind = RELAY_ERROR;
         value = buf_slice(&lost);
@@ -241,7 +258,8 @@ enum MHD_Result reply_stream(const struct web *web,
 {
     struct err err = {.position = -1};
     struct stream *stream = mem_alloc(sizeof *stream);
-    *stream = (struct stream){.put = put, .state = state};
+    *stream =
+        (struct stream){.connection = connection, .put = put, .state = state};
     if (relay_open(&stream->relay, web, socket_of(connection), method, params,
                    &err)) {
         free_stream(stream);

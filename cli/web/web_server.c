@@ -13,7 +13,6 @@
 
 enum {
     MAX_CONNECTIONS = 32, /* half of what the daemon takes */
-    IDLE_SECONDS = 30,    /* until a browser that says nothing is left */
     CONNECTION_BYTES = 1 << 16
 };
 
@@ -262,7 +261,7 @@ int web_server_start(struct web *web, struct web_server **ret_server,
             MHD_USE_POLL | MHD_USE_ITC,
         web->port, NULL, NULL, on_request, web, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_TIMEOUT, WEB_IDLE_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, on_end,
         NULL, MHD_OPTION_END);

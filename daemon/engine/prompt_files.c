@@ -100,6 +100,8 @@ static void add_item(struct prompt_files *files, const struct kept_file *item)
     MEM_RESERVE(files->items, &files->capacity, files->facts.count + 1);
     files->items[files->facts.count++] = *item;
     files->facts.bytes += item->bytes;
+    if (item->used > files->last) /* by a clock that was ahead, too */
+        files->last = item->used;
 }
 
 /* ---- The folder as it is found ---- */

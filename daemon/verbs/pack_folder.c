@@ -69,6 +69,8 @@ int pack_folder_make(const struct pack *pack, const char *folder,
     for (size_t i = 0; i < pack->file_count && !code; i++)
         if (pack->files[i].bytes.data)
             code = write_file(&pack->files[i], folder, err);
+    if (!code)
+        code = file_sync_disk(folder, err);
     if (code)
         file_remove_folder(folder);
     return code;

@@ -4,7 +4,8 @@
 
 #include "memory/pack/pack.h"
 
-/* Writes the files of a pack, whose paths were checked, below a folder that is made.
+/* Writes the files of a pack, whose paths were checked, below a folder that is made; they
+ * are on the disk when it returns.
  * ERR_USAGE: the folder is there already; on an error nothing is left of it. */
 int pack_folder_make(const struct pack *pack, const char *folder,
                      struct err *err);

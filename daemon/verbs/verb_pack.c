@@ -198,13 +198,27 @@ static int clear_own(const struct call *call, const char *folder,
     code = store_check_manuals(txn, count, err);
     store_end(txn);
     for (size_t i = 0; i < count; i++) {
-        used = used || !strcmp(manuals[i].root, folder);
+        used = used || file_is_same_place(manuals[i].root, folder);
         manual_free(&manuals[i]);
     }
     free(manuals);
     if (!code && !used)
         file_remove_folder(folder);
     return code;
+}
+
+/* A folder of ours, under its real path as any manual's. */
+static int find_own(const struct call *call, const char *name, struct buf *ret,
+                    struct err *err)
+{
+    struct buf place = {0};
+    config_put_unpacked(call->daemon->config, &place);
+    int code = file_make_folder(place.data, 0700, err);
+    char *real = realpath(place.data, NULL);
+    buf_printf(ret, "%s/%s", real ? real : place.data, name);
+    free(real);
+    buf_free(&place);
+    return code ? code : clear_own(call, ret->data, err);
 }
 
 /* Where the manual's files are, or will be; "": nowhere. */
@@ -238,9 +252,7 @@ static int find_folder(const struct call *call, const struct pack *pack,
         return err_set(err, ERR_USAGE,
                        "the manual needs a name that can be a folder's (-c), "
                        "or a folder for its files (--dir)");
-    config_put_unpacked(call->daemon->config, ret);
-    buf_printf(ret, "/%s", name);
-    return clear_own(call, ret->data, err);
+    return find_own(call, name, ret, err);
 }
 
 /* While nothing else is written: the manual may take the place of itself. */

@@ -185,7 +185,7 @@ def large_results_come_in_pages():
         check(longest < 64 << 10, longest)
         cursor = b.tool("search", query="zebra", n=400)["next"]
         check("have changed" in b.refusal("search", query="zebra", n=300, cursor=cursor), "another result's cursor")
-        for wrong in ("", "1", "1.2", "x.y.z", cursor + " "):
+        for wrong in ("", "1", "1.2", "x.y.z", cursor + " ", 7, [cursor]):
             check("cursor" in b.refusal("search", query="zebra", n=400, cursor=wrong), wrong)
 
 

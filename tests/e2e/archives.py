@@ -1,4 +1,5 @@
 """Manuals that come as a .zip or .tar, or as a docset."""
+import concurrent.futures
 import contextlib
 import io
 import os
@@ -52,6 +53,27 @@ def an_archive_becomes_a_manual():
             h.run("rm", name)
         check(os.listdir(os.path.join(h.store, "manuals")) == [] and os.path.isdir(folder),
               "an archive's copy goes with the manual, a folder stays")
+
+
+@test
+def an_archive_of_many_files_is_unpacked_whole():
+    """The number of its files does not fit where it is said."""
+    with house() as h:
+        path = archive(h, "many.zip", {f"{i}/": "" for i in range(65535)} | {"last.html": page("Last", "<p>The zebra.</p>")})
+        h.run("add", path, "--wait")
+        check(h.json("search", "zebra")["results"], "the last file")
+
+
+@test
+def an_archive_that_is_added_twice_at_once_is_whole():
+    with house() as h:
+        path = archive(h, "book.zip", {f"{i}.html": page("Pumps", f"<p>Pump {i}.</p>") for i in range(1000)})
+        h.run("status")
+        with concurrent.futures.ThreadPoolExecutor() as threads:
+            ended = [threads.submit(h.run, "add", path, "-c", "book", "--wait", code=None) for _ in range(3)]
+        check(all("cannot write" not in one.result().stderr for one in ended), [one.result() for one in ended])
+        h.run("update", "-c", "book", "--wait")
+        check(len(os.listdir(h.manual("book")["root"])) == h.manual("book")["files"] == 1000, h.manual("book"))
 
 
 @test

@@ -189,6 +189,21 @@ def a_manual_is_withdrawn_and_its_packs_go():
 
 
 @test
+def what_the_registry_calls_a_pack_leads_nowhere_else():
+    with fleet() as (database, indexer, reader):
+        told = indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed.</p>"))
+        mine, old = indexer.write("precious", "mine"), indexer.write("packs/old.pack", "old")
+        indexer.run("fleet", "publish", "m", os.path.dirname(told))
+        database.sql("UPDATE lectern.settings SET value = '0' WHERE name = 'grace_seconds'")
+        for fence, name in enumerate(("../precious", "old.pack"), 1):
+            database.sql(f"SELECT lectern.take('dead', '{{}}'); SELECT lectern.announce(1, {fence}, '{name}');"
+                         "UPDATE lectern.leases SET until = clock_timestamp() - interval '1 s'")
+        said = indexer.run("fleet", "work", "--once").stderr
+        check(content(mine) == b"mine" and "no name of a file" in said, said)
+        check(not os.path.exists(old), "others are removed")
+
+
+@test
 def who_holds_a_lease_of_a_withdrawn_manual_cannot_publish():
     with fleet() as (database, indexer, _):
         indexer.run("fleet", "publish", "m", "/m")

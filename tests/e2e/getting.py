@@ -296,6 +296,15 @@ def a_member_of_a_package_is_unpacked():
 
 
 @test
+def a_password_in_an_address_is_not_shown():
+    with serving({"/simple/pack/": b'{"files":[{"filename":"a","url":"/file"},{"filename":"b","url":"http://"}]}', "/file": FILE}) as (server, to):
+        index = server.address.replace("//", "//user:word@") + "/simple"
+        for package, file, why in (("none", "x", "404"), ("pack", "a", "tells no sha256"), ("pack", "b", "no address")):
+            said = refused(to, "--package", package, "--file", file, "--member", "m", env=os.environ | {"PIP_INDEX_URL": index})
+            check(why in said and "127.0.0.1" in said and "user" not in said and "word" not in said, said)
+
+
+@test
 def the_catalogue_is_listed_and_its_sums_are_checked():
     with house() as h, serving() as (server, _):
         listed = h.json("model", "get")["catalogue"]

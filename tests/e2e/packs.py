@@ -2,6 +2,7 @@
 import contextlib
 import os
 import threading
+import zipfile
 
 from e2e.house import check, house, page, test
 
@@ -135,6 +136,26 @@ def files_in_a_pack_are_quoted_literally():
         check(os.path.exists(folder), "a folder of others stays")
         made.write("m/deep/a.html", page("Pumps", "<p>Changed.</p>"))
         check("has changed" in made.run("pack", "m", pack, "--key", key, "--files", code=4).stderr, "files that have changed")
+
+
+@test
+def files_of_packs_come_and_go_behind_a_link():
+    with house() as h:
+        os.mkdir(os.path.join(h.path, "far"))
+        h.store = os.path.join(h.path, "near")
+        os.symlink("far", h.store)
+        archive, pack = os.path.join(h.path, "zebra.zip"), os.path.join(h.path, "zebra.pack")
+        with zipfile.ZipFile(archive, "w") as file:
+            file.writestr("a.html", page("Animals", "<p>The zebra eats grass.</p>"))
+        h.run("add", archive, "--wait")
+        root = h.manual("zebra")["root"]
+        h.run("pack", "zebra", pack, "--files")
+        refused = h.run("unpack", pack, "--untrusted", code=2).stderr
+        check("already" in refused and os.listdir(root) == ["a.html"], (refused, os.path.exists(root)))
+        h.run("rm", "zebra")
+        check(h.json("unpack", pack, "--untrusted")["root"] == root, h.manual("zebra"))
+        h.run("rm", "zebra")
+        check(not os.path.exists(root), "the files of a pack stay when its manual goes")
 
 
 @test

@@ -7,6 +7,8 @@ import re
 import signal
 import socket
 import subprocess
+import threading
+import time
 
 from e2e.agents import SAID, add_pumps, stand_in
 from e2e.house import BUILD, GOLDEN, LECTERN, PATIENCE, Skip, check, house, test
@@ -210,6 +212,22 @@ def what_a_browser_gave_up_is_cancelled():
                 lines.readline()
             with browser, browser.makefile("rb") as said:
                 check(b"went away" in said.read(), "the daemon went away")
+
+
+@test
+def an_answer_that_takes_long_is_waited_for():
+    with house() as h, stand_in(h) as listening, web(h, own=False) as w:
+        def answer_late():
+            daemon, _ = listening.accept()
+            with daemon, daemon.makefile("rb") as lines:
+                asked = json.loads(lines.readline())
+                time.sleep(31)  # longer than a browser may say nothing
+                daemon.sendall(b'{"jsonrpc":"2.0","id":%d,"result":{"answer":"late"}}\n' % asked["id"])
+        daemon = threading.Thread(target=answer_late)
+        daemon.start()
+        status, _, body = w.ask("/api/ask", "POST", '{"query":"slow"}')
+        daemon.join()
+        check(status == 200 and lines_of(body) == [{"result": {"answer": "late"}}], (status, body))
 
 
 @test

@@ -6,11 +6,12 @@
 
 A daemon works on a store under a recorder that notes each write and flush in order: it indexes a
 small manual (from nothing in the first run), follows edits, adds and removes a second manual,
-rewrites all postings, makes vectors, compacts, makes backups.  Then the disk is rebuilt as a cut could have left
-it: before and after every flush, with what was not flushed dropped, kept, or dropped at random by
-pages of 4 KiB; and at --between moments in between.  Each is verified and opened by a daemon, which
-must have every manual at no older a generation than was acknowledged before the cut, and none that
-had been removed.  What a daemon answers to add, update, rm and status is an acknowledgement.
+rewrites all postings, makes vectors, compacts, makes backups, unpacks packs with their files.  Then
+the disk is rebuilt as a cut could have left it: before and after every flush, with what was not
+flushed dropped, kept, or dropped at random by pages of 4 KiB; and at --between moments in between.
+Each is verified and opened by a daemon, which must have every manual at no older a generation than
+was acknowledged before the cut, and none that had been removed; the files of packs must be whole.
+What a daemon answers to add, update, rm, unpack and status is an acknowledgement.
 """
 import argparse
 import bisect
@@ -23,10 +24,12 @@ import shutil
 import sys
 import tempfile
 import time
+import zipfile
 
 import disk
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from harness.daemon import ROOT, SMALL_MODEL, Broken, Daemon, check
+from harness.home import Home
 from pages import Pages
 from stores import look_into, verify
 
@@ -46,6 +49,7 @@ class Recorded:
         self.before = disk.Disk(self.folder)
         self.promises = []  # (ns, {manual: generation})
         self.backups = []   # (ns, its name), likewise
+        self.unpacked = []  # (ns, its folder), likewise
         self.acts = collections.Counter()
 
     def promise(self, daemon):
@@ -82,10 +86,16 @@ class Recorded:
         daemon.call("backup", dir=os.path.join(self.folder, name))
         self.backups.append((time.monotonic_ns(), name))
 
+    def unpack(self, daemon):
+        pack, name = os.path.join(self.house, "pack"), f"unpacked{len(self.unpacked)}"
+        daemon.call("pack", manual="m", file=pack, files=True)
+        root = daemon.call("unpack", file=pack, name=name, untrusted=True)["root"]
+        self.unpacked.append((time.monotonic_ns(), root))
+
     def run(self):
         """One daemon after the other: each opens what the last one left."""
         acts = [self.edit] * 4 + [self.edit_unasked] * 2 + [self.force, self.add, self.remove, self.rest]
-        acts += [self.compact] * 2 + [self.backup]
+        acts += [self.compact] * 2 + [self.backup, self.unpack]
         env = {"LD_PRELOAD": os.path.abspath(self.args.record), "RECORD_FOLDER": self.folder,
                "RECORD_LOG": self.log}
         for part in range(2):
@@ -144,6 +154,14 @@ def moments(recorded, args, dice):
     return renames | set(others)
 
 
+def check_files(image, folder, root):
+    """What is on the disk of what was unpacked is all of it."""
+    for name in os.listdir(root):
+        path = os.path.join(root, name)
+        with open(path, "rb") as file:
+            check(image.get(os.path.relpath(path, folder)) == file.read(), f"{path} was unpacked and is not on the disk")
+
+
 class Cuts:
     def __init__(self, args, recorded):
         self.args, self.recorded, self.dice = args, recorded, recorded.dice
@@ -157,9 +175,10 @@ class Cuts:
         before_ns = recorded.records[moment][0] if moment < end else 2 ** 63
         least, may = recorded.promised(before_ns)
         backups = [name for at, name in recorded.backups if at < before_ns]
+        unpacked = [root for at, root in recorded.unpacked if at < before_ns]
         image = now.cut(keep, self.dice)
         image.pop("store/lock.mdb", None)  # made anew by who opens it alone
-        name = hashlib.blake2b(repr((sorted(least.items()), backups)).encode())
+        name = hashlib.blake2b(repr((sorted(least.items()), backups, unpacked)).encode())
         for path in sorted(image):
             name.update(path.encode() + b"\0" + (b"" if image[path] is disk.FOLDER else image[path]))
         self.done["cuts"] += 1
@@ -167,6 +186,8 @@ class Cuts:
             return
         self.seen.add(name.digest())
         self.done["different"] += 1
+        for root in unpacked:
+            check_files(image, recorded.folder, root)
         self.open(image, least, may, backups, f"moment {moment} of {end}, {keep} kept")
 
     def open(self, image, least, may, backups, what):
@@ -214,6 +235,21 @@ def away(manuals):
         os.rename(pages.root + ".away", pages.root)
 
 
+def add_archive(args, house):
+    """What `lectern add` has unpacked is on the disk."""
+    with Home(args.build) as home:
+        zebra = home.write("zebra.zip", b"")
+        with zipfile.ZipFile(zebra, "w") as file:
+            file.writestr("a.html", "<h1>Animals</h1><p>The zebra eats grass.</p>")
+        home.run("status")  # the daemon is not recorded
+        now, log = disk.Disk(home.store), os.path.join(house, "archive.bin")
+        home.env |= {"LD_PRELOAD": os.path.abspath(args.record), "RECORD_FOLDER": home.store, "RECORD_LOG": log}
+        check(home.run("add", zebra, "--wait").returncode == 0, "an archive is added")
+        for record in disk.read_log(log):
+            now.apply(record)
+        check_files(now.cut("none", random.Random(args.seed)), home.store, os.path.join(home.store, "manuals", "zebra"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
@@ -233,6 +269,7 @@ def main():
         os.makedirs(house)
         recorded = Recorded(args, house, dice, manuals, previous)
         try:
+            add_archive(args, house)
             recorded.run()
             cuts = Cuts(args, recorded)
             with away(manuals):

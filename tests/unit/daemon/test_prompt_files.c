@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "daemon/engine/engine.h"
 #include "daemon/engine/engine_prefixes.h"
@@ -149,6 +150,35 @@ static bool not_nine(void *context, const struct prompt_section *section)
 {
     *(int *)context += 1;
     return section->node != 9 && section->own.low != 3;
+}
+
+/* The one file that is there, as of a clock that was ahead. */
+static void stamp_ahead(void)
+{
+    DIR *all = opendir(folder);
+    const struct dirent *one;
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                {.tv_sec = time(NULL) + 86400}};
+    while ((one = readdir(all)))
+        if (one->d_name[0] != '.')
+            assert_int_equal(utimensat(dirfd(all), one->d_name, times, 0), 0);
+    closedir(all);
+}
+
+static void a_clock_that_was_ahead_keeps_the_order(void **state)
+{
+    (void)state;
+    struct prompt_files *files = open_files(plenty);
+    put(files, 1);
+    uint64_t each = facts_of(files).bytes;
+    prompt_files_close(files);
+    stamp_ahead();
+    files = open_files(2 * each + each / 2);
+    put(files, 2);
+    put(files, 3);
+    assert_int_equal(get(files, 1), ERR_NOT_FOUND);
+    assert_int_equal(get(files, 2), 0);
+    prompt_files_close(files);
 }
 
 static void a_changed_section_takes_its_pieces_along(void **state)
@@ -662,6 +692,7 @@ int main(void)
         TEST(a_piece_comes_back),
         TEST(another_beginning_is_another_piece),
         TEST(the_piece_used_longest_ago_goes),
+        TEST(a_clock_that_was_ahead_keeps_the_order),
         TEST(a_changed_section_takes_its_pieces_along),
         TEST(pieces_may_be_rounded),
         TEST(a_damaged_piece_is_thrown_away),
