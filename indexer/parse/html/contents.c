@@ -55,6 +55,22 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_DIV, "types-list", CONTENTS_WHOLE},            /* Crystal */
 };
 
+bool contents_is_title(struct slice title)
+{
+    static const char *const names[] = {
+        "contents",  "table of contents",  "toc",        "inhaltsverzeichnis",
+        "inhalt",    "table des matières", "sommaire",   "sommario",
+        "contenido", "оглавление",         "содержание", "目次",
+        "目录"};
+    struct buf folded = {0};
+    bool found = false;
+    text_fold_compare(&folded, title);
+    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
+        found = slice_is(buf_slice(&folded), names[i]);
+    buf_free(&folded);
+    return found;
+}
+
 bool contents_is_topic(const xmlNode *element)
 {
     const char *type = dom_tag(element) == GUMBO_TAG_OBJECT

@@ -8,6 +8,9 @@
 /* A link to another page, of the same manual for all one can see in it. */
 bool contents_leads_on(const char *url);
 
+/* "Contents", as what prints one calls it. */
+bool contents_is_title(struct slice title);
+
 /* What HTML Help's contents and index consist of: <object type="text/sitemap">. */
 bool contents_is_topic(const xmlNode *element);
 

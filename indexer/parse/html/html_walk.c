@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/contents.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/reference.h"
 #include "indexer/parse/html/superscripts.h"
@@ -203,6 +204,14 @@ static bool walk_first_node(struct walk *w, const xmlNode *heading)
     return true;
 }
 
+/* Nothing is below a table of contents that the page prints. */
+static void leave_contents(struct walk *w)
+{
+    struct slice title = outline_title_of_links(w->outline);
+    if (title.size && contents_is_title(title))
+        outline_leave(w->outline);
+}
+
 static void walk_heading(struct walk *w, const xmlNode *element,
                          const struct rule *rule)
 {
@@ -221,6 +230,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
     bool entry = reference_is_heading(element);
     int level =
         rule->part == PART_HEADING ? rules_level(element) : TREE_LEVEL_ENTRY;
+    leave_contents(w);
     bool whole = outline_heading(w->outline, level, entry, title,
                                  id ? slice_of(id) : (struct slice){"", 0},
                                  span, first_ref);

@@ -195,6 +195,33 @@ bool outline_heading(struct outline *o, int level, bool entry,
     return name.size == title.size;
 }
 
+static size_t letters_in(struct slice text)
+{
+    size_t letters = 0;
+    for (size_t at = 0, step; at < text.size; at += step)
+        letters += text_is_letter(text_decode(text.data, text.size, at, &step));
+    return letters;
+}
+
+struct slice outline_title_of_links(const struct outline *o)
+{
+    const struct slice none = {"", 0};
+    size_t text = 0, linked = 0;
+    if (!o->path_count)
+        return none;
+    uint32_t node = o->path[o->path_count - 1].node;
+    for (size_t i = o->block_count; i && o->blocks[i - 1].node == node; i--)
+        text += letters_in(o->blocks[i - 1].text);
+    for (size_t i = o->ref_count; i && o->refs[i - 1].node == node; i--)
+        linked += letters_in(o->refs[i - 1].text);
+    return text <= linked ? o->nodes[node].title : none;
+}
+
+void outline_leave(struct outline *o)
+{
+    o->path_count--;
+}
+
 bool outline_is_titled(const struct outline *o)
 {
     return o->sections[o->section_count - 1].titled;

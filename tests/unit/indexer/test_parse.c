@@ -88,6 +88,23 @@ static void test_levels(void **state)
     expect("", "# \n");
 }
 
+static void test_printed_contents(void **state)
+{
+    (void)state;
+    /* TtH's, SWI-Prolog's. */
+    expect("<title>T</title><h1>T</h1><h1>Contents</h1><a href=#1>1 Use</a><br>"
+           "<a href=#2>2 End</a><h2 id=1>1 Use</h2>x<h3>1.1 Y</h3>"
+           "<h2 id=2>2 End</h2>",
+           "# T\n## Contents\nparagraph: 1 Use\nparagraph: 2 End\n"
+           "## 1 Use {1}\nparagraph: x\n### 1.1 Y\n## 2 End {2}\n");
+    /* A list that is told is a section as any other. */
+    expect(
+        "<h1>T</h1><h2>Contents</h2><a href=#1>A</a> and more<h3 id=1>A</h3>",
+        "# T\n## Contents\nparagraph: A and more\n### A {1}\n");
+    expect("<h1>T</h1><h2>Links</h2><a href=#1>A</a><h3 id=1>A</h3>",
+           "# T\n## Links\nparagraph: A\n### A {1}\n");
+}
+
 static void test_sections(void **state)
 {
     (void)state;
@@ -854,6 +871,7 @@ int main(void)
         TEST(test_reference_page),
         TEST(test_book_page),
         TEST(test_levels),
+        TEST(test_printed_contents),
         TEST(test_sections),
         TEST(test_titles),
         TEST(test_anchors_and_refs),
