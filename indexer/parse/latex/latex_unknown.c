@@ -98,6 +98,8 @@ static char byte_at(struct slice text, size_t at)
 static enum word_use word_use(const struct document *d, struct token token)
 {
     const struct tex *tex = &d->tex;
+    if (token.file >= tex->file_count) /* what an option runs is of no file */
+        return NO_WORD;
     struct slice text = tex->files[token.file].transcoded.text;
     struct slice name = tex->symbols[token.value].name;
     size_t to = token.from + 1 + name.size;

@@ -296,6 +296,17 @@ static void test_options(void **state)
               files, "paragraph: B");
 }
 
+/* The class's own switches may be of a class that is not here. */
+static void test_unknown_in_an_option(void **state)
+{
+    static const struct memory_file files[] = {
+        {"own.cls", "\\DeclareOption{onecolumn}{\\@twocolumnfalse}"
+                    "\\ExecuteOptions{onecolumn}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{own}\\begin{document}a", files, "paragraph: a");
+}
+
 static void test_keys(void **state)
 {
     static const struct memory_file files[] = {
@@ -538,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_expl),
         cmocka_unit_test(test_conditionals),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_unknown_in_an_option),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_added_to_macros),
         cmocka_unit_test(test_environments_with_a_body),
