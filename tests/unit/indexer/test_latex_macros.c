@@ -296,6 +296,15 @@ static void test_options(void **state)
               files, "paragraph: B");
 }
 
+static void test_replace(void **state)
+{
+    (void)state;
+    expect("\\def\\code#1{\\def\\x{#1}\\toolboxReplace{_}{\\_}\\x "
+           "\\toolboxReplace{ }{{, }}\\x{\\ttfamily\\x}}The \\code{a_b c d} f.",
+           "paragraph: The a_b, c, d f.");
+    expect("a\\toolboxReplace{b}{c}\\unknown d", "paragraph: ad");
+}
+
 /* The class's own switches may be of a class that is not here. */
 static void test_unknown_in_an_option(void **state)
 {
@@ -549,6 +558,7 @@ int main(void)
         cmocka_unit_test(test_expl),
         cmocka_unit_test(test_conditionals),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_replace),
         cmocka_unit_test(test_unknown_in_an_option),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_added_to_macros),
