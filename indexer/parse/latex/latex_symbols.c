@@ -28,6 +28,7 @@ static const struct command signs[] = {
     SIGN("%", "%"),
     SIGN("#", "#"),
     SIGN("_", "_"),
+    SIGN("\1_", "_"), /* as the format has it when it is active */
     SIGN("{", "{"),
     SIGN("}", "}"),
     SIGN("lbrace", "{"),

@@ -305,6 +305,14 @@ static void test_replace(void **state)
     expect("a\\toolboxReplace{b}{c}\\unknown d", "paragraph: ad");
 }
 
+/* Active, and defined by nobody but the format. */
+static void test_active_underscore(void **state)
+{
+    (void)state;
+    expect("\\catcode`\\_=\\active Call ec_post_event and $x_1$.",
+           "paragraph: Call ec_post_event and $x_1$.");
+}
+
 /* The class's own switches may be of a class that is not here. */
 static void test_unknown_in_an_option(void **state)
 {
@@ -559,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_conditionals),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_replace),
+        cmocka_unit_test(test_active_underscore),
         cmocka_unit_test(test_unknown_in_an_option),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_added_to_macros),
