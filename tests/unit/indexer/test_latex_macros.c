@@ -313,6 +313,14 @@ static void test_active_underscore(void **state)
            "paragraph: Call ec_post_event and $x_1$.");
 }
 
+static void test_style_of_pictures(void **state)
+{
+    (void)state;
+    expect("a\\tikzstyle{every picture}=[scale=1.1]b"
+           "\\tikzstyle{x} += [red] c\\tikzstyle{y}d",
+           "paragraph: ab cd");
+}
+
 /* The class's own switches may be of a class that is not here. */
 static void test_unknown_in_an_option(void **state)
 {
@@ -568,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_replace),
         cmocka_unit_test(test_active_underscore),
+        cmocka_unit_test(test_style_of_pictures),
         cmocka_unit_test(test_unknown_in_an_option),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_added_to_macros),
