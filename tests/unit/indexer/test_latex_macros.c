@@ -321,6 +321,14 @@ static void test_style_of_pictures(void **state)
            "paragraph: ab cd");
 }
 
+/* The class of a role is no text of it. */
+static void test_roles(void **state)
+{
+    (void)state;
+    expect("See \\DUrole{std}{\\DUrole{std-ref}{Pipes}}.",
+           "paragraph: See Pipes.");
+}
+
 /* The class's own switches may be of a class that is not here. */
 static void test_unknown_in_an_option(void **state)
 {
@@ -577,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_replace),
         cmocka_unit_test(test_active_underscore),
         cmocka_unit_test(test_style_of_pictures),
+        cmocka_unit_test(test_roles),
         cmocka_unit_test(test_unknown_in_an_option),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_added_to_macros),
