@@ -329,6 +329,15 @@ static void test_roles(void **state)
            "paragraph: See Pipes.");
 }
 
+/* A wrapper of \section by its name, of a class that is not here. */
+static void test_unknown_headings(void **state)
+{
+    (void)state;
+    expect("\\Chapter{One}a\\SubSection{Two}b \\Section c\\section{Three}",
+           "# One | paragraph: a | ## Two | paragraph: b c | ## Three");
+    expect("\\def\\Section#1{see #1}\\Section{x}", "paragraph: see x");
+}
+
 /* The class's own switches may be of a class that is not here. */
 static void test_unknown_in_an_option(void **state)
 {
@@ -586,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_active_underscore),
         cmocka_unit_test(test_style_of_pictures),
         cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_unknown_headings),
         cmocka_unit_test(test_unknown_in_an_option),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_added_to_macros),
