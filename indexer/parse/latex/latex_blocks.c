@@ -439,7 +439,6 @@ static const struct environment environments[] = {
     FLOAT("wraptable", "table"),
     FLOAT("sidewaystable", "table"),
     FLOAT("algorithm", "algorithm"),
-    NOTE("tcolorbox", "o", "note"),
     NOTE("mdframed", "o", "note"),
     NOTE("framed", NULL, "note"),
     NOTE("shaded", NULL, "note"),

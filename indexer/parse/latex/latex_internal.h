@@ -325,6 +325,7 @@ void lists_add(struct document *d);      /* latex_lists.c */
 void glossary_add(struct document *d);   /* latex_glossary.c */
 void tabular_add(struct document *d);    /* latex_tabular.c */
 void bytefield_add(struct document *d);  /* latex_bytefield.c */
+void tcolorbox_add(struct document *d);  /* latex_tcolorbox.c */
 void algorithms_add(struct document *d); /* latex_algorithms.c */
 /* latex_boxes.c: the group that saves what is in it ends, by its own brace or with
  * what is around it. */

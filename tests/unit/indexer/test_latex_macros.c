@@ -329,6 +329,23 @@ static void test_roles(void **state)
            "paragraph: See Pipes.");
 }
 
+/* The title of a box is an option of it, or of what declares it. */
+static void test_tcolorbox(void **state)
+{
+    (void)state;
+    expect("\\begin{tcolorbox}[title={One, two},colback=red]a\\end{tcolorbox}b",
+           "note: One, two. a | paragraph: b");
+    expect(
+        "\\newtcolorbox[auto counter]{tip}[2][]{colback=red,title=Tip: #2,#1}"
+        "\\begin{tip}[enhanced]{x}a\\end{tip}"
+        "\\begin{tip}[title=Other]{x}a\\end{tip}"
+        "\\newtcolorbox{plain}{colback=red}\\begin{plain}b\\end{plain}",
+        "note: Tip: x. a | note: Other. a | note: b");
+    expect(
+        "\\DeclareTColorBox{say}{o m}{title=#2}\\begin{say}[c]{Hi}a\\end{say}",
+        "note: Hi. a");
+}
+
 /* A wrapper of \section by its name, of a class that is not here. */
 static void test_unknown_headings(void **state)
 {
@@ -595,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_active_underscore),
         cmocka_unit_test(test_style_of_pictures),
         cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_tcolorbox),
         cmocka_unit_test(test_unknown_headings),
         cmocka_unit_test(test_unknown_in_an_option),
         cmocka_unit_test(test_keys),
