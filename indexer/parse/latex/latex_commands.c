@@ -527,6 +527,7 @@ static const struct command ignored[] = {
     {"predate", run_nothing, "m", 0, NULL},
     {"postdate", run_nothing, "m", 0, NULL},
     {"hypersetup", run_nothing, "m", 0, NULL},
+    {"PYG", run_nothing, "m", 0, NULL},    /* Pygments: {class}{code} */
     {"DUrole", run_nothing, "m", 0, NULL}, /* docutils: {role}{text} */
     {"pdfinfo", run_nothing, "m", 0, NULL},
     {"pdfbookmark", run_nothing, "omm", 0, NULL},

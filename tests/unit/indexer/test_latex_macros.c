@@ -346,6 +346,20 @@ static void test_tcolorbox(void **state)
         "note: Hi. a");
 }
 
+/* What Pygments makes of code in Sphinx's LaTeX. */
+static void test_pygments(void **state)
+{
+    (void)state;
+    expect("See \\sphinxcode{\\sphinxhyphen{}\\sphinxhyphen{}port}.\n\n"
+           "\\begin{sphinxVerbatim}[commandchars=\\\\\\{\\}]\n"
+           "\\PYG{k}{def}\\PYG{+w}{ "
+           "}\\PYG{n+nf}{f}\\PYG{p}{(}\\PYG{p}{)}\\PYG{p}{:}\n"
+           "    \\PYG{l+s+s2}{\\PYGZdq{}}a\\PYGZus{}b\\PYGZob{}\\PYGZcb{}\n"
+           "\\end{sphinxVerbatim}\nAfter.",
+           "paragraph: See --port. | code: def f():\n    \"a_b{} | paragraph: "
+           "After.");
+}
+
 /* A wrapper of \section by its name, of a class that is not here. */
 static void test_unknown_headings(void **state)
 {
@@ -613,6 +627,7 @@ int main(void)
         cmocka_unit_test(test_style_of_pictures),
         cmocka_unit_test(test_roles),
         cmocka_unit_test(test_tcolorbox),
+        cmocka_unit_test(test_pygments),
         cmocka_unit_test(test_unknown_headings),
         cmocka_unit_test(test_unknown_in_an_option),
         cmocka_unit_test(test_keys),
