@@ -429,6 +429,7 @@ static const struct environment environments[] = {
     BLOCK("thebibliography", begin_bibliography, end_paragraph, "m"),
     BLOCK("theindex", begin_paragraph, end_paragraph, NULL),
     BLOCK("alltt", begin_alltt, end_alltt, NULL),
+    BLOCK("-marked-", begin_alltt, end_alltt, "o"), /* fancyvrb's */
     BLOCK("sphinxVerbatim", begin_alltt, end_alltt, "o"),
     FLOAT("figure", "figure"),
     FLOAT("figure*", "figure"),

@@ -360,6 +360,20 @@ static void test_pygments(void **state)
            "After.");
 }
 
+static void test_command_characters(void **state)
+{
+    (void)state;
+    expect(
+        "\\DefineVerbatimEnvironment{Highlighting}{Verbatim}"
+        "{commandchars=\\\\\\{\\}}\\newcommand{\\NormalTok}[1]{#1}"
+        "\\begin{Highlighting}[]\n\\NormalTok{import os }\n"
+        "  x \\OperatorTok{=} 1\\NormalTok{\\_\\{\\}}\n\\end{Highlighting}\n",
+        "code: import os \n  x = 1_{}");
+    expect("\\DefineVerbatimEnvironment{raw}{Verbatim}{fontsize=\\small}"
+           "\\begin{raw}\n\\a{b}\n\\end{raw}\n",
+           "code: \\a{b}");
+}
+
 /* A wrapper of \section by its name, of a class that is not here. */
 static void test_unknown_headings(void **state)
 {
@@ -628,6 +642,7 @@ int main(void)
         cmocka_unit_test(test_roles),
         cmocka_unit_test(test_tcolorbox),
         cmocka_unit_test(test_pygments),
+        cmocka_unit_test(test_command_characters),
         cmocka_unit_test(test_unknown_headings),
         cmocka_unit_test(test_unknown_in_an_option),
         cmocka_unit_test(test_keys),
