@@ -96,6 +96,8 @@ static struct document *document_new(const struct latex_reader *reader)
     glossary_add(d);
     tabular_add(d);
     bytefield_add(d);
+    algorithms_add(d);
+    tcolorbox_add(d);
     verbatim_add(d);
     verb_add(d);
     listings_add(d);

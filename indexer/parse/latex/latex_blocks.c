@@ -429,6 +429,8 @@ static const struct environment environments[] = {
     BLOCK("thebibliography", begin_bibliography, end_paragraph, "m"),
     BLOCK("theindex", begin_paragraph, end_paragraph, NULL),
     BLOCK("alltt", begin_alltt, end_alltt, NULL),
+    BLOCK("-marked-", begin_alltt, end_alltt, "o"), /* fancyvrb's */
+    BLOCK("sphinxVerbatim", begin_alltt, end_alltt, "o"),
     FLOAT("figure", "figure"),
     FLOAT("figure*", "figure"),
     FLOAT("wrapfigure", "figure"),
@@ -439,7 +441,6 @@ static const struct environment environments[] = {
     FLOAT("wraptable", "table"),
     FLOAT("sidewaystable", "table"),
     FLOAT("algorithm", "algorithm"),
-    NOTE("tcolorbox", "o", "note"),
     NOTE("mdframed", "o", "note"),
     NOTE("framed", NULL, "note"),
     NOTE("shaded", NULL, "note"),

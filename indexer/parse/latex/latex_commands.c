@@ -19,6 +19,20 @@ static void run_nothing(struct tex *tex, const struct command *command,
         tex_skip_before(tex, command->before);
 }
 
+/* \tikzstyle{name}=[...], \tikzstyle{name}+=[...] */
+static void run_style(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    run_nothing(tex, command, call);
+    struct token sign = tex_next_solid(tex);
+    if (token_is(sign, CAT_OTHER, '+'))
+        sign = tex_next_solid(tex);
+    if (token_is(sign, CAT_OTHER, '='))
+        tex_skip_before(tex, "o");
+    else
+        tex_unread(tex, sign);
+}
+
 static void run_space(struct tex *tex, const struct command *command,
                       struct token call)
 {
@@ -513,13 +527,15 @@ static const struct command ignored[] = {
     {"predate", run_nothing, "m", 0, NULL},
     {"postdate", run_nothing, "m", 0, NULL},
     {"hypersetup", run_nothing, "m", 0, NULL},
+    {"PYG", run_nothing, "m", 0, NULL},    /* Pygments: {class}{code} */
+    {"DUrole", run_nothing, "m", 0, NULL}, /* docutils: {role}{text} */
     {"pdfinfo", run_nothing, "m", 0, NULL},
     {"pdfbookmark", run_nothing, "omm", 0, NULL},
     {"geometry", run_nothing, "m", 0, NULL},
     {"lstdefinelanguage", run_nothing, "omom", 0, NULL},
     {"lstdefinestyle", run_nothing, "mm", 0, NULL},
     {"tikzset", run_nothing, "m", 0, NULL},
-    {"tikzstyle", run_nothing, "m", 0, NULL},
+    {"tikzstyle", run_style, "m", 0, NULL},
     {"pgfkeys", run_nothing, "m", 0, NULL},
     {"pgfqkeys", run_nothing, "mm", 0, NULL},
     {"pgfplotsset", run_nothing, "m", 0, NULL},

@@ -36,6 +36,27 @@ void dtx_read(struct document *d, uint16_t file)
     tex_set_catcode(tex, 1, CAT_COMMENT, true);
 }
 
+/* The first of a list (l3doc) into `ret`; the others are for another \DocInput. */
+static void read_first(struct tex *tex, struct token call, struct buf *ret)
+{
+    struct tokens list = {0};
+    tex_read_argument(tex, &list);
+    size_t comma = keys_find(&list, 0, ',');
+    struct tokens first = keys_trim(list.items, comma);
+    if (comma < list.count) {
+        struct tokens others = keys_trim(list.items + comma + 1,
+                                         list.count - comma - 1),
+                      run = {0};
+        tokens_add(&run, call);
+        tokens_add_group(&run, &others, call);
+        tex_push(tex, run);
+        tokens_free(&others);
+    }
+    tex_expand_text(tex, &first, ret);
+    tokens_free(&first);
+    tokens_free(&list);
+}
+
 /* A file that documents itself is being read already, or has been renamed: what
  * is not there under the name of a driver is the driver's file, once. */
 static void run_doc_input(struct tex *tex, const struct command *command,
@@ -45,7 +66,9 @@ static void run_doc_input(struct tex *tex, const struct command *command,
     struct buf names = {0};
     uint16_t file = 0;
     (void)command;
-    tex_read_text(tex, &names);
+    read_first(tex, call, &names);
+    if (!names.size)
+        return;
     buf_put_byte(&names, '\n');
     if (d->documented)
         tex_report(tex, call, "\\DocInput within \\DocInput");

@@ -314,17 +314,19 @@ void text_add_logos(struct document *d); /* those of the class amsldoc */
 /* The letter under an accent that `text`, from behind its backslash on, begins
  * with; how many bytes it is written with, 0: none. */
 size_t text_put_accent(struct slice text, struct buf *ret);
-void commands_add(struct document *d);  /* latex_commands.c */
-void boxes_add(struct document *d);     /* latex_boxes.c */
-void loops_add(struct document *d);     /* latex_loops.c */
-void sections_add(struct document *d);  /* latex_sections.c */
-void blocks_add(struct document *d);    /* latex_blocks.c */
-void groups_add(struct document *d);    /* latex_environments.c */
-void theorems_add(struct document *d);  /* latex_theorems.c */
-void lists_add(struct document *d);     /* latex_lists.c */
-void glossary_add(struct document *d);  /* latex_glossary.c */
-void tabular_add(struct document *d);   /* latex_tabular.c */
-void bytefield_add(struct document *d); /* latex_bytefield.c */
+void commands_add(struct document *d);   /* latex_commands.c */
+void boxes_add(struct document *d);      /* latex_boxes.c */
+void loops_add(struct document *d);      /* latex_loops.c */
+void sections_add(struct document *d);   /* latex_sections.c */
+void blocks_add(struct document *d);     /* latex_blocks.c */
+void groups_add(struct document *d);     /* latex_environments.c */
+void theorems_add(struct document *d);   /* latex_theorems.c */
+void lists_add(struct document *d);      /* latex_lists.c */
+void glossary_add(struct document *d);   /* latex_glossary.c */
+void tabular_add(struct document *d);    /* latex_tabular.c */
+void bytefield_add(struct document *d);  /* latex_bytefield.c */
+void tcolorbox_add(struct document *d);  /* latex_tcolorbox.c */
+void algorithms_add(struct document *d); /* latex_algorithms.c */
 /* latex_boxes.c: the group that saves what is in it ends, by its own brace or with
  * what is around it. */
 void boxes_end(struct document *d, bool by_itself);

@@ -111,7 +111,7 @@ static void run_newtheorem(struct tex *tex, const struct command *command,
 static const struct environment box_environment = {
     "-box-", blocks_begin_note, blocks_end_kind, "o", 0, "note", 0};
 
-/* \newtcolorbox[..]{name}[n][default]{..}, \newmdenv[..]{name} */
+/* \newmdenv[..]{name} */
 static void run_newbox(struct tex *tex, const struct command *command,
                        struct token call)
 {
@@ -128,7 +128,6 @@ static void run_newbox(struct tex *tex, const struct command *command,
 static const struct command commands[] = {
     {"newtheorem", run_newtheorem, NULL, 0, NULL},
     {"declaretheorem", run_newbox, "o", 0, NULL},
-    {"newtcolorbox", run_newbox, "oom", 0, NULL},
     {"newmdenv", run_newbox, NULL, 0, NULL},
 };
 

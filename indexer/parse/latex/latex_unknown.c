@@ -2,6 +2,7 @@
  * or of LaTeX's own that set no text. */
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "indexer/parse/latex/latex_internal.h"
 
@@ -98,6 +99,8 @@ static char byte_at(struct slice text, size_t at)
 static enum word_use word_use(const struct document *d, struct token token)
 {
     const struct tex *tex = &d->tex;
+    if (token.file >= tex->file_count) /* what an option runs is of no file */
+        return NO_WORD;
     struct slice text = tex->files[token.file].transcoded.text;
     struct slice name = tex->symbols[token.value].name;
     size_t to = token.from + 1 + name.size;
@@ -123,9 +126,37 @@ static enum word_use word_use(const struct document *d, struct token token)
                                                                   : NO_WORD;
 }
 
+/* ---- Headings ---- */
+
+/* \Section{..} of a class that is not here sets a heading as \section{..} does. */
+static bool heads(struct document *d, struct token token)
+{
+    static const char *const names[] = {"part", "chapter", "section",
+                                        "subsection", "subsubsection"};
+    struct tex *tex = &d->tex;
+    struct slice name = tex->symbols[token.value].name;
+    if (!document_is_body(d) || d->in.silent || d->in.math)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strlen(names[i]) != name.size ||
+            strncasecmp(names[i], name.data, name.size))
+            continue;
+        struct token next = tex_next(tex);
+        tex_unread(tex, next);
+        if (next.cat != CAT_BEGIN || !is_adjacent(token, next))
+            return false;
+        token.value = tex_symbol_of(tex, names[i]);
+        tex_unread(tex, token);
+        return true;
+    }
+    return false;
+}
+
 void unknown_run(struct document *d, struct token token)
 {
     struct tex *tex = &d->tex;
+    if (heads(d, token))
+        return;
     struct token name = skip_star(tex, token);
     struct token next = tex_next(tex);
     bool option = token_is(next, CAT_OTHER, '[') &&

@@ -682,6 +682,21 @@ static void define_listing(struct document *d, struct slice name,
 
 enum { LISTING_VERBATIM, LISTING_LSTNEW, LISTING_TCB, LISTING_XPARSE };
 
+/* commandchars=\\\{\}: code with commands in it, as pandoc writes. */
+static bool read_has_commands(struct tex *tex)
+{
+    static const char usual[] = "commandchars=\\\\\\{\\}";
+    struct tokens options = {0};
+    struct buf text = {0};
+    tex_read_argument(tex, &options);
+    tex_write_tokens(tex, &options, &text);
+    bool has =
+        text.size && memmem(text.data, text.size, usual, sizeof usual - 1);
+    tokens_free(&options);
+    buf_free(&text);
+    return has;
+}
+
 /* \DefineVerbatimEnvironment{name}{Verbatim}{..},
  * \lstnewenvironment{name}[count][default]{begin}{end},
  * \newtcblisting[..]{name}[count][default]{options},
@@ -691,12 +706,14 @@ static void run_define_verbatim(struct tex *tex, const struct command *command,
 {
     struct document *d = document_of(tex);
     struct buf name = {0}, signature = {0};
+    bool marked = false;
     (void)call;
     tex_skip_before(tex, "o");
     tex_read_text(tex, &name);
     switch (command->value) {
     case LISTING_VERBATIM:
-        tex_skip_before(tex, "mm");
+        tex_skip_before(tex, "m");
+        marked = read_has_commands(tex);
         buf_put_byte(&signature, 'o');
         break;
     case LISTING_XPARSE: put_specification(tex, &signature); break;
@@ -707,6 +724,9 @@ static void run_define_verbatim(struct tex *tex, const struct command *command,
     if (command->value == LISTING_LSTNEW)
         tex_skip_before(tex, "m");
     define_listing(d, buf_slice(&name), &signature);
+    if (marked && name.size)
+        tex_symbol_at(tex, name.data)->environment =
+            tex_symbol_at(tex, "-marked-")->environment;
     buf_free(&name);
     buf_free(&signature);
 }

@@ -316,6 +316,29 @@ static void test_tabbing(void **state)
            "code: (a b\n   (c d))");
 }
 
+/* Its words are commands of the package's. */
+static void test_algorithmic(void **state)
+{
+    (void)state;
+    expect("\\begin{algorithmic}[1]\\Require $n$\\Function{Find}{$T, k$}\n"
+           "\\State $x \\gets$ \\Call{New}{$k$} \\Comment{a leaf}\n\n"
+           "\\While{$T$ is full}\\If{$k$}\\State left\\Else\\State right\n"
+           "\\EndIf\\EndWhile\\State \\Return $T$\\EndFunction\n"
+           "\\end{algorithmic}After.",
+           "code: Require: $n$\nfunction Find($T, k$)\n  $x \\gets$ New($k$) ▷ "
+           "a leaf\n  while $T$ is full do\n    if $k$ then\n      left\n"
+           "    else\n      right\n    end if\n  end while\n  return $T$\n"
+           "end function | paragraph: After.");
+    expect("\\newcommand\\algorithmicrequire{Input:}\\newcommand\\TRUE{yes}"
+           "\\begin{algorithmic}\\REQUIRE $n$\\FOR{$j=0$ \\TO $n$}\n"
+           "\\IF{a \\AND b} \\RETURN \\TRUE \\ENDIF\\ENDFOR\\end{algorithmic}",
+           "code: Input: $n$\nfor $j=0$ to $n$ do\n  if a and b then\n"
+           "    return yes\n  end if\nend for");
+    expect("\\begin{tabular}{l}\\begin{algorithmic}\\STATE a\\IF{b} \\STATE "
+           "c\\ENDIF\\end{algorithmic}\\end{tabular}",
+           "table: a if b then c end if");
+}
+
 /* The parts of a register or an instruction, in the order of their bits. */
 static void test_bytefield(void **state)
 {
@@ -804,6 +827,7 @@ int main(void)
         cmocka_unit_test(test_counters_within_others),
         cmocka_unit_test(test_many_floats),
         cmocka_unit_test(test_tabbing),
+        cmocka_unit_test(test_algorithmic),
         cmocka_unit_test(test_bytefield),
         cmocka_unit_test(test_obeyed_spaces),
         cmocka_unit_test(test_labels),

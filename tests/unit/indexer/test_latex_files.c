@@ -409,6 +409,25 @@ static void test_dtx_drivers(void **state)
     buf_free(&reports);
 }
 
+/* l3doc's takes a list. */
+static void test_dtx_list(void **state)
+{
+    static const char own[] =
+        "% \\iffalse\n\\documentclass{l3doc}\n\\begin{document}\n"
+        "\\DocInput{\n  a.dtx, b.dtx,\n}\\end{document}\n% \\fi\n"
+        "% \\section{A}One.\n%    \\begin{macrocode}\nx\n"
+        "%    \\end{macrocode}\n";
+    static const struct memory_file files[] = {
+        {"a.dtx", own},
+        {"b.dtx", "% \\section{B}Two.\n%    \\begin{macrocode}\ny\n"
+                  "%    \\end{macrocode}\n"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of(own, files,
+              "# 1 A | paragraph: One. | code: x | # 2 B | paragraph: Two. | "
+              "code: y");
+}
+
 static void test_places(void **state)
 {
     static const char text[] =
@@ -537,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_lost_description_is_told),
         cmocka_unit_test(test_dtx),
         cmocka_unit_test(test_dtx_drivers),
+        cmocka_unit_test(test_dtx_list),
         cmocka_unit_test(test_bibliography),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_places_of_code),

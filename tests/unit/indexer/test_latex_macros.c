@@ -296,6 +296,104 @@ static void test_options(void **state)
               files, "paragraph: B");
 }
 
+static void test_replace(void **state)
+{
+    (void)state;
+    expect("\\def\\code#1{\\def\\x{#1}\\toolboxReplace{_}{\\_}\\x "
+           "\\toolboxReplace{ }{{, }}\\x{\\ttfamily\\x}}The \\code{a_b c d} f.",
+           "paragraph: The a_b, c, d f.");
+    expect("a\\toolboxReplace{b}{c}\\unknown d", "paragraph: ad");
+}
+
+/* Active, and defined by nobody but the format. */
+static void test_active_underscore(void **state)
+{
+    (void)state;
+    expect("\\catcode`\\_=\\active Call ec_post_event and $x_1$.",
+           "paragraph: Call ec_post_event and $x_1$.");
+}
+
+static void test_style_of_pictures(void **state)
+{
+    (void)state;
+    expect("a\\tikzstyle{every picture}=[scale=1.1]b"
+           "\\tikzstyle{x} += [red] c\\tikzstyle{y}d",
+           "paragraph: ab cd");
+}
+
+/* The class of a role is no text of it. */
+static void test_roles(void **state)
+{
+    (void)state;
+    expect("See \\DUrole{std}{\\DUrole{std-ref}{Pipes}}.",
+           "paragraph: See Pipes.");
+}
+
+/* The title of a box is an option of it, or of what declares it. */
+static void test_tcolorbox(void **state)
+{
+    (void)state;
+    expect("\\begin{tcolorbox}[title={One, two},colback=red]a\\end{tcolorbox}b",
+           "note: One, two. a | paragraph: b");
+    expect(
+        "\\newtcolorbox[auto counter]{tip}[2][]{colback=red,title=Tip: #2,#1}"
+        "\\begin{tip}[enhanced]{x}a\\end{tip}"
+        "\\begin{tip}[title=Other]{x}a\\end{tip}"
+        "\\newtcolorbox{plain}{colback=red}\\begin{plain}b\\end{plain}",
+        "note: Tip: x. a | note: Other. a | note: b");
+    expect(
+        "\\DeclareTColorBox{say}{o m}{title=#2}\\begin{say}[c]{Hi}a\\end{say}",
+        "note: Hi. a");
+}
+
+/* What Pygments makes of code in Sphinx's LaTeX. */
+static void test_pygments(void **state)
+{
+    (void)state;
+    expect("See \\sphinxcode{\\sphinxhyphen{}\\sphinxhyphen{}port}.\n\n"
+           "\\begin{sphinxVerbatim}[commandchars=\\\\\\{\\}]\n"
+           "\\PYG{k}{def}\\PYG{+w}{ "
+           "}\\PYG{n+nf}{f}\\PYG{p}{(}\\PYG{p}{)}\\PYG{p}{:}\n"
+           "    \\PYG{l+s+s2}{\\PYGZdq{}}a\\PYGZus{}b\\PYGZob{}\\PYGZcb{}\n"
+           "\\end{sphinxVerbatim}\nAfter.",
+           "paragraph: See --port. | code: def f():\n    \"a_b{} | paragraph: "
+           "After.");
+}
+
+static void test_command_characters(void **state)
+{
+    (void)state;
+    expect(
+        "\\DefineVerbatimEnvironment{Highlighting}{Verbatim}"
+        "{commandchars=\\\\\\{\\}}\\newcommand{\\NormalTok}[1]{#1}"
+        "\\begin{Highlighting}[]\n\\NormalTok{import os }\n"
+        "  x \\OperatorTok{=} 1\\NormalTok{\\_\\{\\}}\n\\end{Highlighting}\n",
+        "code: import os \n  x = 1_{}");
+    expect("\\DefineVerbatimEnvironment{raw}{Verbatim}{fontsize=\\small}"
+           "\\begin{raw}\n\\a{b}\n\\end{raw}\n",
+           "code: \\a{b}");
+}
+
+/* A wrapper of \section by its name, of a class that is not here. */
+static void test_unknown_headings(void **state)
+{
+    (void)state;
+    expect("\\Chapter{One}a\\SubSection{Two}b \\Section c\\section{Three}",
+           "# One | paragraph: a | ## Two | paragraph: b c | ## Three");
+    expect("\\def\\Section#1{see #1}\\Section{x}", "paragraph: see x");
+}
+
+/* The class's own switches may be of a class that is not here. */
+static void test_unknown_in_an_option(void **state)
+{
+    static const struct memory_file files[] = {
+        {"own.cls", "\\DeclareOption{onecolumn}{\\@twocolumnfalse}"
+                    "\\ExecuteOptions{onecolumn}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{own}\\begin{document}a", files, "paragraph: a");
+}
+
 static void test_keys(void **state)
 {
     static const struct memory_file files[] = {
@@ -538,6 +636,15 @@ int main(void)
         cmocka_unit_test(test_expl),
         cmocka_unit_test(test_conditionals),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_replace),
+        cmocka_unit_test(test_active_underscore),
+        cmocka_unit_test(test_style_of_pictures),
+        cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_tcolorbox),
+        cmocka_unit_test(test_pygments),
+        cmocka_unit_test(test_command_characters),
+        cmocka_unit_test(test_unknown_headings),
+        cmocka_unit_test(test_unknown_in_an_option),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_added_to_macros),
         cmocka_unit_test(test_environments_with_a_body),

@@ -1,5 +1,6 @@
 /* Macros that are changed: LaTeX's \g@addto@macro; etoolbox's \appto, \apptocmd
- * and \patchcmd (etoolbox, 3.3.1 and 3.4).  What is built in stays as it is. */
+ * and \patchcmd (etoolbox, 3.3.1 and 3.4); toolbox's \toolboxReplace.  What is built
+ * in stays as it is. */
 #include "indexer/parse/latex/tex/tex.h"
 
 enum { PREPEND = 1, GLOBAL = 2 };
@@ -53,10 +54,11 @@ static void run_apptocmd(struct tex *tex, const struct command *command,
     expand_choose(tex, known);
 }
 
-/* Where `what` stands in a body; its count: nowhere. */
-static size_t find(const struct tokens *body, const struct tokens *what)
+/* Where `what` stands in a body, from `at` on; its count: nowhere. */
+static size_t find(const struct tokens *body, size_t at,
+                   const struct tokens *what)
 {
-    for (size_t at = 0; what->count && at + what->count <= body->count; at++) {
+    for (; what->count && at + what->count <= body->count; at++) {
         size_t same = 0;
         while (same < what->count &&
                token_same(body->items[at + same], what->items[same]))
@@ -73,7 +75,7 @@ static bool patch(struct tex *tex, uint32_t symbol, const struct tokens *what,
                   const struct tokens *other)
 {
     struct macro macro = *tex->symbols[symbol].meaning.macro;
-    size_t at = find(&macro.body, what), end = at + what->count;
+    size_t at = find(&macro.body, 0, what), end = at + what->count;
     struct tokens body = {0};
     if (at == macro.body.count)
         return false;
@@ -110,9 +112,45 @@ static void run_patchcmd(struct tex *tex, const struct command *command,
     tokens_free(&other);
 }
 
+/* Each `what` of the macro's body is `other` from now on. */
+static void replace(struct tex *tex, uint32_t symbol, const struct tokens *what,
+                    const struct tokens *other)
+{
+    struct macro macro = *tex->symbols[symbol].meaning.macro;
+    struct tokens body = {0};
+    size_t from = 0, at;
+    while ((at = find(&macro.body, from, what)) < macro.body.count) {
+        tokens_add_all(&body, macro.body.items + from, at - from);
+        tokens_add_all(&body, other->items, other->count);
+        from = at + what->count;
+    }
+    tokens_add_all(&body, macro.body.items + from, macro.body.count - from);
+    macro.body = body;
+    define_macro(tex, symbol, macro);
+    tokens_free(&body);
+}
+
+/* \toolboxReplace{what}{other}\macro */
+static void run_replace(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct token name;
+    struct tokens what = {0}, other = {0};
+    (void)command;
+    (void)call;
+    tex_read_argument(tex, &what);
+    tex_read_argument(tex, &other);
+    if (tex_read_name(tex, &name) &&
+        tex_meaning(tex, name)->kind == MEANING_MACRO)
+        replace(tex, name.value, &what, &other);
+    tokens_free(&what);
+    tokens_free(&other);
+}
+
 static const struct command commands[] = {
     {"patchcmd", run_patchcmd, "o", 0, NULL},
     {"xpatchcmd", run_patchcmd, "o", 0, NULL},
+    {"toolboxReplace", run_replace, NULL, 0, NULL},
     {"g@addto@macro", run_appto, NULL, GLOBAL, NULL},
     {"appto", run_appto, NULL, 0, NULL},
     {"gappto", run_appto, NULL, GLOBAL, NULL},

@@ -1,0 +1,145 @@
+/* Boxes of tcolorbox: notes, whose titles are options. */
+#include "indexer/parse/latex/latex_internal.h"
+
+/* The value of the last `title` among the options; yours.  False: none. */
+static bool find_title(struct tex *tex, const struct tokens *options,
+                       struct tokens *ret)
+{
+    bool found = false;
+    for (size_t from = 0; from < options->count;) {
+        size_t to = keys_find(options, from, ','),
+               equals = keys_find(options, from, '=');
+        if (equals < to) {
+            struct tokens key = keys_trim(options->items + from, equals - from);
+            struct buf name = {0};
+            tex_expand_text(tex, &key, &name);
+            if (slice_is(buf_slice(&name), "title")) {
+                tokens_free(ret);
+                *ret = keys_trim(options->items + equals + 1, to - equals - 1);
+                found = ret->count > 0;
+            }
+            tokens_free(&key);
+            buf_free(&name);
+        }
+        from = to + 1;
+    }
+    return found;
+}
+
+static void begin_box(struct document *d, const struct environment *environment,
+                      struct token call)
+{
+    struct tex *tex = &d->tex;
+    struct tokens options = {0}, title = {0};
+    tex_read_optional(tex, &options);
+    blocks_begin_note(d, environment, call);
+    if (find_title(tex, &options, &title)) {
+        tex_push_text(tex, slice_of(". "), call);
+        tex_push(tex, title);
+    } else {
+        tokens_free(&title);
+    }
+    tokens_free(&options);
+}
+
+/* ---- Those that a document declares ---- */
+
+static void add_name(struct tex *tex, const char *name, struct token call,
+                     struct tokens *ret)
+{
+    call.cat = CAT_NAME;
+    call.value = tex_symbol_of(tex, name);
+    tokens_add(ret, call);
+}
+
+static void add_sign(char sign, struct token call, struct tokens *ret)
+{
+    call.cat = CAT_OTHER;
+    call.value = (unsigned char)sign;
+    tokens_add(ret, call);
+}
+
+static void add_bracketed(struct tex *tex, struct token call,
+                          struct tokens *ret)
+{
+    struct tokens list = {0};
+    if (tex_read_optional(tex, &list)) {
+        add_sign('[', call, ret);
+        tokens_add_all(ret, list.items, list.count);
+        add_sign(']', call, ret);
+    }
+    tokens_free(&list);
+}
+
+static void add_argument(struct tex *tex, struct token call, struct tokens *ret)
+{
+    struct tokens list = {0};
+    tex_read_argument(tex, &list);
+    tokens_add_group(ret, &list, call);
+    tokens_free(&list);
+}
+
+/* {\begin{tcolorbox}} or {\end{tcolorbox}}; NULL: no options. */
+static void add_body(struct tex *tex, const char *name,
+                     const struct tokens *options, struct token call,
+                     struct tokens *ret)
+{
+    struct tokens body = {0}, box = {0};
+    for (const char *at = "tcolorbox"; *at; at++)
+        add_sign(*at, call, &box);
+    add_name(tex, name, call, &body);
+    tokens_add_group(&body, &box, call);
+    if (options) {
+        add_sign('[', call, &body);
+        tokens_add_all(&body, options->items, options->count);
+        add_sign(']', call, &body);
+    }
+    tokens_add_group(ret, &body, call);
+    tokens_free(&box);
+    tokens_free(&body);
+}
+
+/* \newtcolorbox[init]{name}[n][default]{options}, \NewTColorBox[init]{name}{arguments}
+ * {options}: an environment with a box in it. */
+static void run_newbox(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct tokens run = {0}, options = {0};
+    tex_skip_before(tex, "o");
+    add_name(tex, command->text, call, &run);
+    add_argument(tex, call, &run);
+    if (command->value) {
+        add_argument(tex, call, &run);
+    } else {
+        add_bracketed(tex, call, &run);
+        add_bracketed(tex, call, &run);
+    }
+    tex_read_argument(tex, &options);
+    add_body(tex, "begin", &options, call, &run);
+    add_body(tex, "end", NULL, call, &run);
+    tex_push(tex, run);
+    tokens_free(&options);
+}
+
+enum { XPARSE = 1 };
+
+static const struct command commands[] = {
+    {"newtcolorbox", run_newbox, NULL, 0, "newenvironment"},
+    {"renewtcolorbox", run_newbox, NULL, 0, "renewenvironment"},
+    {"NewTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
+    {"RenewTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
+    {"ProvideTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
+    {"DeclareTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
+};
+
+static const struct environment environments[] = {
+    {"tcolorbox", begin_box, blocks_end_kind, NULL, 0, "note", 0},
+};
+
+void tcolorbox_add(struct document *d)
+{
+    tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+    environments_add(d, environments,
+                     sizeof environments / sizeof *environments);
+}
