@@ -55,18 +55,30 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_DIV, "types-list", CONTENTS_WHOLE},            /* Crystal */
 };
 
-bool contents_is_title(struct slice title)
+bool contents_is_title(struct slice title, bool links)
 {
-    static const char *const names[] = {
-        "contents",  "table of contents",  "toc",        "inhaltsverzeichnis",
-        "inhalt",    "table des matières", "sommaire",   "sommario",
-        "contenido", "оглавление",         "содержание", "目次",
-        "目录"};
+    static const char *const names[] = {"table of contents",
+                                        "inhaltsverzeichnis",
+                                        "table des matières",
+                                        "оглавление",
+                                        "目次",
+                                        "目录",
+                                        NULL, /* those below name others, too */
+                                        "contents",
+                                        "toc",
+                                        "inhalt",
+                                        "sommaire",
+                                        "sommario",
+                                        "contenido",
+                                        "содержание"};
     struct buf folded = {0};
     bool found = false;
     text_fold_compare(&folded, title);
     for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
-        found = slice_is(buf_slice(&folded), names[i]);
+        if (names[i])
+            found = slice_is(buf_slice(&folded), names[i]);
+        else if (!links)
+            break;
     buf_free(&folded);
     return found;
 }

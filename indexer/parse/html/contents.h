@@ -8,8 +8,9 @@
 /* A link to another page, of the same manual for all one can see in it. */
 bool contents_leads_on(const char *url);
 
-/* "Contents", as what prints one calls it. */
-bool contents_is_title(struct slice title);
+/* "Table of Contents", as what prints one calls it; above links "Contents" is one, too,
+ * else it may be what a dialog calls its fields. */
+bool contents_is_title(struct slice title, bool links);
 
 /* What HTML Help's contents and index consist of: <object type="text/sitemap">. */
 bool contents_is_topic(const xmlNode *element);

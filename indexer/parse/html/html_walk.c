@@ -207,8 +207,9 @@ static bool walk_first_node(struct walk *w, const xmlNode *heading)
 /* Nothing is below a table of contents that the page prints. */
 static void leave_contents(struct walk *w)
 {
-    struct slice title = outline_title_of_links(w->outline);
-    if (title.size && contents_is_title(title))
+    bool links = false;
+    struct slice title = outline_title_of_links(w->outline, &links);
+    if (title.size && contents_is_title(title, links))
         outline_leave(w->outline);
 }
 

@@ -97,10 +97,15 @@ static void test_printed_contents(void **state)
            "<h2 id=2>2 End</h2>",
            "# T\n## Contents\nparagraph: 1 Use\nparagraph: 2 End\n"
            "## 1 Use {1}\nparagraph: x\n### 1.1 Y\n## 2 End {2}\n");
-    /* A list that is told is a section as any other. */
+    expect("<h1>T</h1><h2>Table of Contents</h2><div class=toc><a href=#1>A</a>"
+           "</div><h3 id=1>A</h3>",
+           "# T\n## Table of Contents\n## A {1}\n");
+    /* A list that is told, and what a dialog calls so, is a section as any other. */
     expect(
         "<h1>T</h1><h2>Contents</h2><a href=#1>A</a> and more<h3 id=1>A</h3>",
         "# T\n## Contents\nparagraph: A and more\n### A {1}\n");
+    expect("<h1>T</h1><h2>Contents</h2><h3>Text</h3>x",
+           "# T\n## Contents\n### Text\nparagraph: x\n");
     expect("<h1>T</h1><h2>Links</h2><a href=#1>A</a><h3 id=1>A</h3>",
            "# T\n## Links\nparagraph: A\n### A {1}\n");
 }
