@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/comparison.h"
 #include "memory/lexical/lexical.h"
 #include "memory/lexical/own_values.h"
 #include "memory/lexical/parts.h"
+#include "memory/lexical/question_language.h"
 
 /* What a part of an identifier counts that is known as a whole, or of a value of the
  * asker's own. */
@@ -23,7 +23,8 @@ static const double SYNONYM = 0.5, COMPOUND = 0.9;
 
 struct parse {
     struct query *query;
-    bool stop_words; /* take them too */
+    const struct question_language *language; /* NULL: English */
+    bool stop_words;                          /* take them too */
     bool sentence;   /* it is one, not a phrase or keywords */
     bool difference; /* the last word was that */
     uint32_t within; /* wholes of the identifier that is being read */
@@ -31,21 +32,11 @@ struct parse {
     double share;    /* of the terms that it adds */
 };
 
-/* Japanese endings and particles. */
-static bool is_hiragana(struct slice word)
-{
-    for (size_t at = 0, step; at < word.size; at += step) {
-        uint32_t c = text_decode(word.data, word.size, at, &step);
-        if (c < 0x3041 || c > 0x309F)
-            return false;
-    }
-    return true;
-}
-
 static bool is_excluded(const struct parse *parse, const struct term_at *at)
 {
     return !parse->stop_words && !at->whole && !at->part && !at->capitals &&
-           (word_is_stop_word(at->word) || is_hiragana(at->word));
+           (word_is_stop_word(at->word) || word_is_of_cjk_grammar(at->word) ||
+            question_language_has(parse->language, at->word));
 }
 
 static unsigned frequency_of(const struct term_at *at)
@@ -123,7 +114,9 @@ static void note_sides(struct query *query, struct analyzer *maker,
 void query_parse(const char *text, struct query *ret_query)
 {
     struct analyzer *maker = analyzer_new();
-    struct parse parse = {.query = ret_query, .share = 1};
+    struct parse parse = {.query = ret_query,
+                          .language = question_language(slice_of(text)),
+                          .share = 1};
     struct slice parts[QUESTION_MAX_PARTS];
     size_t count = question_parts(slice_of(text), parts);
     ret_query->count = 0;
@@ -145,7 +138,9 @@ void query_parse(const char *text, struct query *ret_query)
 void query_carry(struct query *query, const char *before, double share)
 {
     struct analyzer *maker = analyzer_new();
-    struct parse parse = {.query = query, .share = share};
+    struct parse parse = {.query = query,
+                          .language = question_language(slice_of(before)),
+                          .share = share};
     analyze(maker, slice_of(before), take_term, &parse);
     analyzer_free(maker);
 }

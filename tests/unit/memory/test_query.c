@@ -60,6 +60,40 @@ static void words_of_a_phrase_are_all_meant(void **state)
     query_free(&query);
 }
 
+/* What other languages ask with is a subject elsewhere. */
+static void questions_are_asked_in_other_languages_too(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"Wie kann ich das Passwort eines Benutzers setzen?",
+         "passwort benutzers setzen"},
+        {"Comment supprimer un paquet ?", "supprimer paquet"},
+        {"Où sont les journaux du système ?", "journaux système"},
+        {"¿Cómo puedo borrar un paquete?", "borrar paquete"},
+        {"Come posso cancellare un pacchetto?", "cancellare pacchetto"},
+        {"Como posso apagar um pacote?", "apagar pacote"},
+        {"Hoe kan ik een pakket verwijderen?", "pakket verwijderen"},
+        {"What is the size of the die?", "size die"},
+        {"how do I comment a line in de_DE", "comment line =de_de de"},
+        {"der die", "der die"}, /* nothing else is asked */
+        {"如何删除软件包？", "删除 除软 软件 件包"},
+        {"apt 和 aptitude 有什么区别", "apt aptitude 区别"},
+        {"可以使用密码吗", "以使 用密 密码"},
+        {"パスワードを変更する", "パス スワ ワー ード 変更 更す"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct query query;
+        struct buf words = {0};
+        query_parse(cases[i].text, &query);
+        for (size_t t = 0; t < query.count; t++)
+            buf_printf(&words, "%s%s", t ? " " : "", query.terms[t].word);
+        assert_string_equal(words.data, cases[i].words);
+        buf_free(&words);
+        query_free(&query);
+    }
+}
+
 /* "Difference between" asks; a "time difference" is a thing. */
 static void a_difference_is_asked_for(void **state)
 {
@@ -420,6 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_is_asked_for),
         cmocka_unit_test(conversation_counts_less_than_the_subject),
+        cmocka_unit_test(questions_are_asked_in_other_languages_too),
         cmocka_unit_test(words_of_a_phrase_are_all_meant),
         cmocka_unit_test(capitals_are_no_conversation),
         cmocka_unit_test(parts_stand_in_for_the_whole),

@@ -1,0 +1,164 @@
+#include "memory/lexical/question_language.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "memory/lexical/analyze.h"
+#include "memory/lexical/common_words.h"
+#include "memory/lexical/script.h"
+
+enum { MIN_WORDS = 2, MAX_WORDS = 128 };
+
+struct question_language {
+    const char *const words[MAX_WORDS]; /* up to the first NULL */
+};
+
+static const struct question_language languages[] = {
+    /* German */
+    {{"aber",         "als",     "am",      "an",      "auch",    "auf",
+      "aus",          "bei",     "beim",    "bekomme", "brauche", "da",
+      "damit",        "darf",    "das",     "dass",    "dem",     "den",
+      "der",          "des",     "die",     "diese",   "diesem",  "diesen",
+      "dieser",       "dieses",  "durch",   "ein",     "eine",    "einem",
+      "einen",        "einer",   "eines",   "er",      "es",      "etwas",
+      "funktioniert", "für",     "gibt",    "habe",    "haben",   "hat",
+      "ich",          "ihm",     "ihn",     "ihr",     "im",      "in",
+      "ist",          "kann",    "kein",    "keine",   "keinen",  "können",
+      "könnte",       "lässt",   "mache",   "machen",  "macht",   "man",
+      "mein",         "meine",   "meinem",  "meinen",  "meiner",  "meines",
+      "mich",         "mir",     "mit",     "möchte",  "muss",    "müssen",
+      "nach",         "nicht",   "oder",    "sein",    "seine",   "sich",
+      "sie",          "sind",    "soll",    "sollte",  "um",      "und",
+      "uns",          "vom",     "von",     "war",     "warum",   "was",
+      "welche",       "welchem", "welchen", "welcher", "welches", "wenn",
+      "wer",          "werden",  "wie",     "wieso",   "will",    "wir",
+      "wird",         "wo",      "woher",   "wofür",   "wozu",    "wurde",
+      "zu",           "zum",     "zur"}},
+    /* French */
+    {{"à",      "ai",       "au",    "aux",   "avec",  "c",       "ce",
+      "cela",   "ces",      "cet",   "cette", "chez",  "comment", "d",
+      "dans",   "de",       "des",   "dois",  "doit",  "donc",    "du",
+      "elle",   "en",       "est",   "et",    "être",  "faire",   "fait",
+      "faut",   "il",       "ils",   "j",     "je",    "l",       "la",
+      "le",     "les",      "leur",  "lui",   "m",     "ma",      "mais",
+      "me",     "mes",      "mon",   "n",     "ne",    "nous",    "on",
+      "ou",     "où",       "par",   "pas",   "peut",  "peux",    "plus",
+      "pour",   "pourquoi", "puis",  "qu",    "quand", "que",     "quel",
+      "quelle", "quelles",  "quels", "qui",   "quoi",  "s",       "sa",
+      "se",     "sert",     "ses",   "si",    "son",   "sont",    "suis",
+      "sur",    "t",        "tu",    "un",    "une",   "veux",    "vers",
+      "vous",   "y"}},
+    /* Spanish */
+    {{"a",      "al",     "como",   "cómo",   "con",    "cuál", "cuales",
+      "cuáles", "cuando", "cuándo", "cuanto", "cuánto", "de",   "debo",
+      "del",    "desde",  "donde",  "dónde",  "e",      "el",   "en",
+      "entre",  "es",     "esta",   "está",   "están",  "este", "esto",
+      "existe", "ha",     "hace",   "hacer",  "hago",   "hay",  "la",
+      "las",    "le",     "les",    "lo",     "los",    "me",   "mi",
+      "mis",    "no",     "o",      "para",   "pero",   "por",  "puede",
+      "puedo",  "que",    "qué",    "quiero", "quién",  "se",   "ser",
+      "si",     "sirve",  "sobre",  "son",    "su",     "sus",  "un",
+      "una",    "unas",   "uno",    "unos",   "y"}},
+    /* Italian */
+    {{"a",     "ad",    "ai",    "al",     "alla",   "alle",   "anche",  "c",
+      "che",   "chi",   "ci",    "come",   "con",    "cosa",   "cos",    "cui",
+      "da",    "dal",   "dalla", "dei",    "del",    "della",  "delle",  "devo",
+      "di",    "dove",  "e",     "è",      "essere", "fa",     "faccio", "fare",
+      "gli",   "ho",    "i",     "il",     "in",     "l",      "la",     "le",
+      "lo",    "ma",    "mi",    "mia",    "mie",    "miei",   "mio",    "nel",
+      "nella", "non",   "o",     "per",    "perché", "più",    "posso",  "può",
+      "qual",  "quale", "quali", "quando", "quanto", "questa", "questo", "se",
+      "serve", "si",    "sono",  "su",     "sul",    "sulla",  "tra",    "un",
+      "una",   "uno",   "voglio"}},
+    /* Portuguese */
+    {{"a",     "ao",    "aos",    "as",     "às",  "com",    "como",  "da",
+      "das",   "de",    "devo",   "do",     "dos", "e",      "é",     "em",
+      "entre", "esta",  "está",   "este",   "eu",  "faço",   "fazer", "há",
+      "isso",  "isto",  "mas",    "me",     "meu", "meus",   "minha", "minhas",
+      "na",    "não",   "nas",    "no",     "nos", "o",      "onde",  "os",
+      "ou",    "para",  "pela",   "pelo",   "por", "porque", "posso", "pode",
+      "qual",  "quais", "quando", "quanto", "que", "quê",    "quem",  "quero",
+      "se",    "ser",   "serve",  "seu",    "são", "sobre",  "sua",   "um",
+      "uma",   "umas",  "uns"}},
+    /* Dutch */
+    {{"aan",  "als",     "bij",     "dat",    "de",      "deze", "die",
+      "dit",  "doe",     "doen",    "door",   "dus",     "een",  "en",
+      "er",   "ga",      "gaat",    "heb",    "heeft",   "het",  "hij",
+      "hoe",  "hoeveel", "ik",      "in",     "is",      "je",   "kan",
+      "kun",  "kunnen",  "maak",    "maar",   "met",     "mij",  "mijn",
+      "moet", "naar",    "niet",    "nog",    "of",      "om",   "ook",
+      "op",   "over",    "te",      "tot",    "tussen",  "uit",  "van",
+      "voor", "waar",    "waarmee", "waarom", "wanneer", "wat",  "we",
+      "welk", "welke",   "werkt",   "wie",    "wil",     "word", "wordt",
+      "ze",   "zich",    "zijn"}}};
+
+enum { LANGUAGES = sizeof languages / sizeof *languages };
+
+bool question_language_has(const struct question_language *language,
+                           struct slice word)
+{
+    for (size_t i = 0; language && language->words[i]; i++)
+        if (slice_is(word, language->words[i]))
+            return true;
+    return false;
+}
+
+struct counts {
+    size_t of[LANGUAGES], english;
+};
+
+static void count_word(void *context, const struct term_at *at)
+{
+    struct counts *counts = context;
+    if (at->whole || at->part || at->capitals)
+        return;
+    bool english = word_is_stop_word(at->word);
+    counts->english += english;
+    for (size_t i = 0; !english && at->word.size > 1 && i < LANGUAGES; i++)
+        counts->of[i] += question_language_has(&languages[i], at->word);
+}
+
+const struct question_language *question_language(struct slice question)
+{
+    struct counts counts = {0};
+    struct analyzer *maker = analyzer_new();
+    size_t best = 0;
+    analyze(maker, question, count_word, &counts);
+    analyzer_free(maker);
+    for (size_t i = 1; i < LANGUAGES; i++)
+        if (counts.of[i] > counts.of[best])
+            best = i;
+    return counts.of[best] >= MIN_WORDS && counts.of[best] > counts.english
+               ? &languages[best]
+               : NULL;
+}
+
+/* ---- Chinese and Japanese ---- */
+
+static bool holds(const char *characters, const char *at, size_t size)
+{
+    return memmem(characters, strlen(characters), at, size) != NULL;
+}
+
+bool word_is_of_cjk_grammar(struct slice word)
+{
+    static const char particles[] =
+        "的了吗呢么吧呀什怎哪谁何这那我你您们请个是在"
+        "和与"
+        "をはがにでとのへも";
+    static const char *const verbs[] = {"可以", "能够", "应该", "需要", "想要",
+                                        "使用", "关于", "如果", "为了", "进行"};
+    bool kana = word.size > 0;
+    if (!word.size || (unsigned char)word.data[0] < CJK_MIN_BYTE)
+        return false;
+    for (size_t at = 0, step; at < word.size; at += step) {
+        uint32_t c = text_decode(word.data, word.size, at, &step);
+        if (holds(particles, word.data + at, step))
+            return true;
+        kana = kana && c >= 0x3041 && c <= 0x309F; /* endings, particles */
+    }
+    for (size_t i = 0; !kana && i < sizeof verbs / sizeof *verbs; i++)
+        if (slice_is(word, verbs[i]))
+            return true;
+    return kana;
+}
