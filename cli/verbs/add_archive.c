@@ -139,7 +139,7 @@ static int find_new(struct cli *cli, const struct search *search,
 {
     const char *given = cli->options.manual;
     struct buf name = {0};
-    if (!unpacked_is_name(given ? given : title))
+    if (!file_is_name(given ? given : title))
         return err_set(err, ERR_USAGE,
                        "an archive's manual needs a name that can be a "
                        "folder's: -c NAME");

@@ -204,6 +204,18 @@ def what_the_registry_calls_a_pack_leads_nowhere_else():
 
 
 @test
+def what_the_registry_has_for_a_sum_leads_nowhere_else():
+    with fleet() as (database, indexer, reader):
+        told, mine = indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed.</p>")), reader.write("mine.pack", "mine")
+        indexer.run("fleet", "publish", "m", os.path.dirname(told))
+        indexer.run("fleet", "work", "--once")
+        database.sql("SET session_replication_role = replica; ALTER TABLE lectern.packs DROP CONSTRAINT packs_sha256_check;"
+                     "UPDATE lectern.packs SET sha256 = '../../mine'; UPDATE lectern.generations SET pack = '../../mine'")
+        said = reader.run("fleet", "fetch", "--once", code=2).stderr
+        check("'../../mine' for the sha256" in said and content(mine) == b"mine", said)
+
+
+@test
 def who_holds_a_lease_of_a_withdrawn_manual_cannot_publish():
     with fleet() as (database, indexer, _):
         indexer.run("fleet", "publish", "m", "/m")
