@@ -123,6 +123,10 @@ def a_fleet_says_what_is_wrong():
         check("netrc" in indexer.run("fleet", "init", database.where(), "http://me:word@files/packs", code=2).stderr, "a password")
         check("127.0.0.1" in indexer.run("fleet", "init", database.where(), "http://127.0.0.1:1/packs", code=7).stderr, "nobody there")
         check("password" in reader.run("fleet", "join", "host=x password=y", code=2).stderr, "a password")
+        check("no connection string: invalid" in reader.run("fleet", "join", "hots=x", code=2).stderr, "a wrong word")
+        for wrong in ("password=a secret", "postgresql://me:%zzsecret@x/y"):
+            said = reader.run("fleet", "join", wrong, code=2).stderr
+            check("no connection string" in said and "pgpass" in said and "secret" not in said, said)
         told = reader.json("fleet", "join", database.where("bob"))
         check(told["role"] == "reader", told)
 
