@@ -549,17 +549,31 @@ static int make_folder_of(const char *path, struct err *err)
     return code;
 }
 
+/* The file as it is now, which may have been edited since it was read for a `config`, and
+ * its line that has the key; 0: none has. */
+static int read_now(const char *path, enum config_key key, struct buf *ret,
+                    unsigned *ret_line, struct err *err)
+{
+    struct config now = {0};
+    int code = config_load(&now, path, err);
+    if (!code)
+        code = file_read(path, MAX_FILE, ret, err);
+    *ret_line = now.values[key].line;
+    config_free(&now);
+    return code;
+}
+
 int config_write(const struct config *config, enum config_key key,
                  const char *text, struct err *err)
 {
     struct buf old = {0}, line = {0}, all = {0};
     struct stat st;
-    unsigned number = config->values[key].line;
+    unsigned number = 0;
     char room[PATH_MAX], *real = realpath(config->file, room);
     const char *path = real ? real : config->file;
     int code = 0;
     if (stat(path, &st) == 0)
-        code = file_read(path, MAX_FILE, &old, err);
+        code = read_now(path, key, &old, &number, err);
     else
         code = make_folder_of(path, err);
     buf_printf(&line, "%s = %s\n", keys[key].name, text);

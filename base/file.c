@@ -235,6 +235,11 @@ int file_make_folder(const char *path, unsigned mode, struct err *err)
     return code;
 }
 
+bool file_is_name(const char *name)
+{
+    return name[0] && name[0] != '.' && !strchr(name, '/');
+}
+
 void file_join(struct buf *buf, const char *folder, const char *name)
 {
     buf_put_text(buf, folder);

@@ -28,8 +28,9 @@ void log_line(enum log_level level, const char *format, ...)
         time_t now = time(NULL);
         struct tm tm;
         localtime_r(&now, &tm);
-        used = snprintf(line, sizeof line, "%02d:%02d:%02d %s: ", tm.tm_hour,
-                        tm.tm_min, tm.tm_sec, names[level]);
+        used = (int)strftime(line, sizeof line, "%F %T ", &tm);
+        used += snprintf(line + used, sizeof line - (size_t)used,
+                         "%s: ", names[level]);
     }
     va_list args;
     va_start(args, format);

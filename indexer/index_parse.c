@@ -102,20 +102,19 @@ static int collect_results(struct update *u, struct reading *r, bool look,
     struct parsers_result result;
     int code = update_step(u, INDEX_PARSE, r->done, r->total, err);
     while (!code && parsers_next(r->parsers, &result)) {
-        if (result.broken) {
-            if (err)
-                *err = result.err;
-            return result.err.code;
-        }
-        if (look)
+        if (result.broken && err)
+            *err = result.err;
+        code = result.broken ? result.err.code : 0;
+        if (!code && look)
             take_look(u, r, r->file_of[result.task], &result);
-        else
+        else if (!code)
             update_take_result(u, r->file_of[result.task], &result);
         buf_free(&result.mentions);
         buf_free(&result.inputs);
         buf_free(&result.reports);
-        code = look ? update_step(u, INDEX_PARSE, r->done, r->total, err)
-                    : take_tree(u, r, &result, err);
+        if (!code)
+            code = look ? update_step(u, INDEX_PARSE, r->done, r->total, err)
+                        : take_tree(u, r, &result, err);
     }
     return code;
 }

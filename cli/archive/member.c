@@ -9,22 +9,25 @@
 
 const uint64_t member_max_unpacked = UINT64_C(4) << 30;
 
-/* Whether the name stays below the folder: no part of it is "..", "." or empty. */
+/* Whether the name stays below the folder: it does not begin with "/", and no part of it
+ * is "..".  "a//b" and "a/./b" are "a/b", but none of them names a file at the end. */
 static bool is_inside(struct slice name)
 {
     size_t from = 0;
-    if (memchr(name.data, '\0', name.size) ||
+    struct slice part = {0};
+    if (slice_starts(name, slice_of("/")) ||
+        memchr(name.data, '\0', name.size) ||
         memchr(name.data, '\\', name.size))
         return false;
     for (size_t at = 0; at <= name.size; at++) {
         if (at < name.size && name.data[at] != '/')
             continue;
-        struct slice part = {name.data + from, at - from};
-        if (!part.size || slice_is(part, ".") || slice_is(part, ".."))
+        part = (struct slice){name.data + from, at - from};
+        if (slice_is(part, ".."))
             return false;
         from = at + 1;
     }
-    return true;
+    return part.size && !slice_is(part, ".");
 }
 
 int member_create(const char *archive, const char *folder, struct slice name,

@@ -96,15 +96,6 @@ static void put_name(const char block[BLOCK], struct buf *out)
     buf_put(out, block + NAME, strnlen(block + NAME, NAME_SIZE));
 }
 
-/* `folder` is also called "./folder". */
-static struct slice plain_name(const struct buf *name)
-{
-    struct slice plain = buf_slice(name);
-    while (slice_starts(plain, slice_of("./")))
-        plain = (struct slice){plain.data + 2, plain.size - 2};
-    return plain;
-}
-
 static int read_header(struct tar *tar, const char block[BLOCK],
                        struct entry *ret, struct err *err)
 {
@@ -154,7 +145,7 @@ static int write_file(struct tar *tar, const struct entry *entry,
         return err_set(err, ERR_LIMIT, "%s has more than 4 GiB in it",
                        tar->path);
     int fd =
-        member_create(tar->path, tar->folder, plain_name(&entry->name), err);
+        member_create(tar->path, tar->folder, buf_slice(&entry->name), err);
     if (fd < 0)
         return fd;
     int code = read_content(tar, entry->size, write_some, &fd, err);
@@ -199,7 +190,7 @@ static int read_name(struct tar *tar, const struct entry *entry,
 
 static bool is_regular(const struct entry *entry)
 {
-    struct slice name = plain_name(&entry->name);
+    struct slice name = buf_slice(&entry->name);
     bool folder = !name.size || name.data[name.size - 1] == '/';
     return !folder && (entry->kind == '0' || entry->kind == '\0');
 }

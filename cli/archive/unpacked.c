@@ -58,11 +58,6 @@ char *unpacked_title(const char *archive)
     return title;
 }
 
-bool unpacked_is_name(const char *name)
-{
-    return name[0] && name[0] != '.' && !strchr(name, '/');
-}
-
 int unpacked_lock(const char *place, int *ret_fd, struct err *err)
 {
     int code = file_make_folder(place, 0700, err);
@@ -155,7 +150,7 @@ const char *unpacked_name(const char *place, const char *folder)
 {
     size_t size = strlen(place);
     if (strncmp(folder, place, size) != 0 || folder[size] != '/' ||
-        !unpacked_is_name(folder + size + 1))
+        !file_is_name(folder + size + 1))
         return NULL;
     return folder + size + 1;
 }

@@ -22,9 +22,6 @@ bool unpacked_is_archive(const char *path);
 /* What the manual of an archive is called, as that of a folder; to be freed. */
 char *unpacked_title(const char *archive);
 
-/* Whether a name can be a folder's in the place. */
-bool unpacked_is_name(const char *name);
-
 /* Waits until no other process unpacks into the place, which is made if it is not there;
  * none does until *ret_fd is closed. */
 int unpacked_lock(const char *place, int *ret_fd, struct err *err);

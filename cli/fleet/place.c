@@ -270,7 +270,7 @@ static int run(const struct place *place, const char *const *words,
 static int put_path(const struct place *place, const char *name,
                     struct buf *ret, struct err *err)
 {
-    if (!name || !name[0] || name[0] == '.' || strchr(name, '/'))
+    if (!name || !file_is_name(name))
         return err_set(err, ERR_FORMAT,
                        "the registry has '%.200s' for a pack, which is no name "
                        "of a file",

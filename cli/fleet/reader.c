@@ -85,6 +85,12 @@ static void put_files(const struct reading *reading, struct buf *out)
     file_join(out, reading->fleet->folder.data, "files");
 }
 
+static bool is_sum(const char *text)
+{
+    return strspn(text, "0123456789abcdef") == SHA256_DIGITS &&
+           !text[SHA256_DIGITS];
+}
+
 /* The sum of the pack whose files such a folder has, wherever the store was when they
  * came; NULL: it is another folder. */
 static const char *pack_of(const char *root)
@@ -94,8 +100,7 @@ static const char *pack_of(const char *root)
     size_t before = (size_t)(at - root);
     bool is_pack = last && before >= strlen(files) &&
                    !strncmp(at - strlen(files), files, strlen(files)) &&
-                   strspn(at, "0123456789abcdef") == SHA256_DIGITS &&
-                   !at[SHA256_DIGITS];
+                   is_sum(at);
     return is_pack ? at : NULL;
 }
 
@@ -236,7 +241,12 @@ static void look_at(struct reading *reading, const struct place *place,
         return;
     }
     reading->wanted++;
-    if (!is_ours(root)) {
+    if (!is_sum(offer->sha256)) {
+        err_set(&err, ERR_FORMAT,
+                "the registry has '%.100s' for the sha256 of its pack, which "
+                "is none",
+                offer->sha256);
+    } else if (!is_ours(root)) {
         err_set(&err, ERR_USAGE,
                 "it is indexed from a folder of this machine (lectern rm, "
                 "unless that is meant)");

@@ -18,6 +18,18 @@ struct registry {
     bool checked;
 };
 
+/* libpq's reason quotes a word of the string, which may be of a password. */
+static int refuse_where(const char *where, const char *why, struct err *err)
+{
+    if (strcasestr(where, "passw") || strchr(where, '@'))
+        return err_set(err, ERR_USAGE,
+                       "fleet is no connection string, and seems to have a "
+                       "password in it: put that into ~/.pgpass, which is "
+                       "yours alone");
+    return err_set(err, ERR_USAGE, "fleet is no connection string: %.*s",
+                   (int)strcspn(why, "\n"), why);
+}
+
 static int check_where(const char *where, char **ret_host, struct err *err)
 {
     char *why = NULL, *host = NULL;
@@ -30,8 +42,7 @@ static int check_where(const char *where, char **ret_host, struct err *err)
     }
     int code = 0;
     if (!options)
-        code = err_set(err, ERR_USAGE, "fleet is no connection string: %s",
-                       why ? why : "");
+        code = refuse_where(where, why ? why : "", err);
     else if (password)
         code = err_set(err, ERR_USAGE,
                        "fleet has a password in it: put that into ~/.pgpass, "

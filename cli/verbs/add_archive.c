@@ -61,6 +61,15 @@ static char *former_place(const char *place)
 
 /* ---- Manuals that are there ---- */
 
+static bool has_root(const cJSON *manuals, const char *folder)
+{
+    const cJSON *manual;
+    cJSON_ArrayForEach (manual, manuals)
+        if (!strcmp(json_get_text(manual, "root", ""), folder))
+            return true;
+    return false;
+}
+
 static const cJSON *by_name(const struct search *search, const char *name)
 {
     const cJSON *manual;
@@ -134,15 +143,37 @@ static void put_free(const struct search *search, const char *title,
     }
 }
 
+/* Whether no manual has that name, and its folder was made of the archive and is none's:
+ * another process is about to give it to the daemon, or was killed before. */
+static bool is_under_way(const struct search *search, const char *name,
+                         struct buf *ret_folder)
+{
+    struct buf source = {0};
+    file_join(ret_folder, search->place, name);
+    unpacked_put_source(&source, ret_folder->data);
+    bool ours = !by_name(search, name) && source.size &&
+                !strcmp(source.data, search->archive) &&
+                !has_root(search->manuals, ret_folder->data);
+    buf_free(&source);
+    if (!ours)
+        buf_clear(ret_folder);
+    return ours;
+}
+
 static int find_new(struct cli *cli, const struct search *search,
                     const char *title, struct own_manual *ret, struct err *err)
 {
     const char *given = cli->options.manual;
     struct buf name = {0};
-    if (!unpacked_is_name(given ? given : title))
+    if (!file_is_name(given ? given : title))
         return err_set(err, ERR_USAGE,
                        "an archive's manual needs a name that can be a "
                        "folder's: -c NAME");
+    if (is_under_way(search, given ? given : title, &ret->folder)) {
+        ret->name = mem_strdup(given ? given : title);
+        ret->is_known = true;
+        return 0;
+    }
     put_free(search, given ? given : title, !given, &name, &ret->folder);
     const cJSON *holder = given ? NULL : by_name(search, title);
     if (holder)
@@ -216,16 +247,6 @@ void own_manual_free(struct own_manual *manual)
 
 /* ---- A folder that is no archive's ---- */
 
-static bool has_root(const cJSON *listed, const char *folder)
-{
-    const cJSON *manual;
-    cJSON_ArrayForEach (manual,
-                        cJSON_GetObjectItemCaseSensitive(listed, "manuals"))
-        if (!strcmp(json_get_text(manual, "root", ""), folder))
-            return true;
-    return false;
-}
-
 int add_archive_check_folder(struct cli *cli, const char *folder,
                              struct err *err)
 {
@@ -235,7 +256,7 @@ int add_archive_check_folder(struct cli *cli, const char *folder,
     int code = add_archive_place(cli, &place, &listed, err);
     unpacked_put_source(&source, folder);
     if (!code && unpacked_name(place, folder) && !source.size &&
-        !has_root(listed, folder))
+        !has_root(cJSON_GetObjectItemCaseSensitive(listed, "manuals"), folder))
         code = err_set(err, ERR_USAGE,
                        "%s lies where Lectern keeps what it has unpacked, and "
                        "would be removed with its manual: put it elsewhere",

@@ -42,7 +42,7 @@ static int make_man_pages(struct cli *cli, char **ret_folder, struct err *err)
     return code;
 }
 
-/* The folder that is given, or the one for an archive or manual pages. */
+/* The folder that is given or made for manual pages, or the archive. */
 static int find_folder(struct cli *cli, struct added *ret, struct err *err)
 {
     struct stat st;
@@ -64,10 +64,7 @@ static int find_folder(struct cli *cli, struct added *ret, struct err *err)
                        "cannot add %s: it is neither a folder nor a .zip "
                        "or .tar",
                        given);
-    int code = add_archive_find(cli, path, &ret->own, err);
-    if (!code)
-        ret->folder = mem_strdup(ret->own.folder.data);
-    return code;
+    return 0;
 }
 
 /* The whole system, a top-level folder of it, or all that a person has. */
@@ -177,13 +174,23 @@ static int unpack_alone(struct cli *cli, const struct added *added,
     return code;
 }
 
-/* Two that unpack one archive at once would each take the other's files away. */
-static int unpack(struct cli *cli, const struct added *added, struct err *err)
+/* Two that unpack one archive at once would each take the other's files away; the later
+ * one finds what the one before has made. */
+static int unpack(struct cli *cli, struct added *added, struct err *err)
 {
-    int fd, code = unpacked_lock(added->own.place, &fd, err);
+    int fd;
+    char *place = NULL;
+    int code = add_archive_place(cli, &place, NULL, err);
+    if (!code)
+        code = unpacked_lock(place, &fd, err);
+    free(place);
     if (code)
         return code;
-    code = unpack_alone(cli, added, err);
+    code = add_archive_find(cli, added->archive, &added->own, err);
+    if (!code) {
+        added->folder = mem_strdup(added->own.folder.data);
+        code = unpack_alone(cli, added, err);
+    }
     close(fd);
     return code;
 }
@@ -237,9 +244,8 @@ int cmd_add(struct cli *cli, struct err *err)
                        "add");
     int code = find_folder(cli, &added, err);
     if (!code)
-        code = check_vast(cli, added.folder, err);
-    if (!code && added.archive)
-        code = unpack(cli, &added, err);
+        code = added.archive ? unpack(cli, &added, err)
+                             : check_vast(cli, added.folder, err);
     if (!code)
         code = add(cli, &added, err);
     added_free(&added);

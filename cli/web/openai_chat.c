@@ -141,9 +141,15 @@ static void begin(struct json *json, const struct chat *chat,
     json_field_text(json, "model", chat->model);
 }
 
-/* The one choice: a "message" or a "delta" of this text. */
+/* Why an answer ends there. */
+static const char *finish_of(const cJSON *result)
+{
+    return json_get_bool(result, "truncated", false) ? "length" : "stop";
+}
+
+/* The one choice: a "message" or a "delta" of this text.  `finish`: NULL: it goes on. */
 static void put_choice(struct json *json, const char *key, bool role,
-                       struct slice content, bool ended)
+                       struct slice content, const char *finish)
 {
     json_key(json, "choices");
     json_begin(json, '[');
@@ -156,7 +162,7 @@ static void put_choice(struct json *json, const char *key, bool role,
     if (content.size)
         json_field_string(json, "content", content);
     json_end(json, '}');
-    json_field_text(json, "finish_reason", ended ? "stop" : NULL);
+    json_field_text(json, "finish_reason", finish);
     json_end(json, '}');
     json_end(json, ']');
 }
@@ -192,7 +198,7 @@ static void put_completion(void *state, const cJSON *result, struct buf *out)
                                         : json_get_text(result, "answer", ""));
     put_citations(result, &text);
     begin(&json, chat, "chat.completion");
-    put_choice(&json, "message", true, buf_slice(&text), true);
+    put_choice(&json, "message", true, buf_slice(&text), finish_of(result));
     put_usage(&json, result);
     put_raw_citations(&json, result);
     json_end(&json, '}');
@@ -207,7 +213,8 @@ static void put_chunk(struct chat *chat, struct slice text, const cJSON *result,
     struct json json = json_to(out);
     buf_put_text(out, "data: ");
     begin(&json, chat, "chat.completion.chunk");
-    put_choice(&json, "delta", !chat->begun, text, result != NULL);
+    put_choice(&json, "delta", !chat->begun, text,
+               result ? finish_of(result) : NULL);
     if (result)
         put_raw_citations(&json, result);
     json_end(&json, '}');

@@ -274,6 +274,7 @@ static int write_text(struct writing *writing, struct composed *ret,
     ret->reused_tokens = written.reused_tokens;
     ret->attention = written.attention;
     ret->tokens = written.tokens;
+    ret->truncated = written.truncated;
     ret->mean_log = written.mean_log;
     ret->first_ms = written.first_ms;
     buf_free(&written.text);

@@ -33,6 +33,7 @@ struct composed {
     const char *attention; /* as session_attention's */
     const char *abstained; /* why it should not be shown; NULL: it may be */
     size_t prompt_tokens, reused_tokens, tokens;
+    bool truncated;   /* at the most tokens that it could have */
     bool by_evidence; /* in its own words, the evidence located afterwards */
     size_t dropped;   /* sentences without evidence, which are not shown */
     double mean_log;  /* of the chances of its tokens */

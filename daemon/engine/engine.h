@@ -173,6 +173,7 @@ struct engine_answer {
     size_t reused_tokens; /* of the prompt, from the KV cache of earlier ones */
     const char *attention; /* as session_attention's */
     bool ended;            /* by a stop, not by length */
+    bool truncated;        /* at the most tokens that it could have */
     double mean_log;       /* mean log-probability of its tokens, natural */
     double first_ms;       /* until the first token was sampled */
     double total_ms;

@@ -273,9 +273,10 @@ static int choose_token(struct generation *g, int32_t *ret_id, bool *ret_ended,
     put_text(g, *ret_id);
     hand_over_some(g);
     g->answer.ended = g->stopped;
-    *ret_ended = g->stopped || g->refused ||
-                 g->answer.tokens >= g->prompt->max ||
-                 session_length(g->session) == g->context;
+    bool full = g->answer.tokens >= g->prompt->max ||
+                session_length(g->session) == g->context;
+    *ret_ended = g->stopped || g->refused || full;
+    g->answer.truncated = full && !g->stopped;
     return 0;
 }
 

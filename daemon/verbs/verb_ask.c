@@ -480,6 +480,8 @@ static void put_model(struct json *json, const struct asking *asking)
     json_field_text(json, "attention", shown ? written->attention : NULL);
     if (written->tokens)
         json_field_double(json, "answer_confidence", written->mean_log, 4);
+    if (shown && written->truncated)
+        json_field_bool(json, "truncated", true);
     if (shown && written->dropped)
         json_field_int(json, "dropped", (int64_t)written->dropped);
     if (asking->abstained[0])

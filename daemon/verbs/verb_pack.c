@@ -174,11 +174,6 @@ static int read_pack(const struct call *call, struct pack *ret_pack,
     return code ? code : pack_decode(&body, ret_pack, err);
 }
 
-static bool is_folder_name(const char *name)
-{
-    return name[0] && name[0] != '.' && !strchr(name, '/');
-}
-
 /* A folder of ours that no manual has was left by one who was killed. */
 static int clear_own(const struct call *call, const char *folder,
                      struct err *err)
@@ -248,7 +243,7 @@ static int find_folder(const struct call *call, const struct pack *pack,
         buf_put_text(ret, into);
         return check_path(into, "into", err);
     }
-    if (!is_folder_name(name))
+    if (!file_is_name(name))
         return err_set(err, ERR_USAGE,
                        "the manual needs a name that can be a folder's (-c), "
                        "or a folder for its files (--dir)");

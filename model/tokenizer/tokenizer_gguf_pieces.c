@@ -302,6 +302,5 @@ int gguf_tokenizer_unigram(struct tokenizer *t, const struct gguf *gguf,
         else if (kind != KIND_USER && kind != KIND_UNUSED)
             u->scores[i] = NAN;
     }
-    unigram_seal(u);
-    return 0;
+    return unigram_seal(u, err);
 }

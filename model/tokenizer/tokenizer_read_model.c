@@ -8,8 +8,6 @@
 #include "model/json_members.h"
 #include "model/tokenizer/tokenizer_internal.h"
 
-enum { MAX_PIECE = 4096 /* bytes of a token of Unigram */ };
-
 /* One more than the largest id anywhere, 0 when an id is not one. */
 static size_t count_ids(const cJSON *vocab, const cJSON *added)
 {
@@ -195,9 +193,6 @@ static int take_piece(struct tokenizer *t, int32_t id, const cJSON *item,
     if (!text || !cJSON_IsNumber(score) || !isfinite(score->valuedouble))
         return err_set(err, ERR_FORMAT, "token %d is not a text and its score",
                        (int)id);
-    if (strlen(text) > MAX_PIECE)
-        return err_set(err, ERR_LIMIT, "token %d has more than %d bytes",
-                       (int)id, MAX_PIECE);
     t->unigram.scores[id] = as_reference(score->valuedouble);
     t->unigram.min = fmin(t->unigram.min, t->unigram.scores[id]);
     return vocabulary_add(&t->vocabulary, id, slice_of(text), err);
@@ -232,8 +227,7 @@ static int take_unigram(struct tokenizer *t, const cJSON *model,
     }
     if (u->unknown >= id)
         return err_set(err, ERR_FORMAT, "\"unk_id\" is no token's");
-    unigram_seal(u);
-    return 0;
+    return unigram_seal(u, err);
 }
 
 int tokenizer_take_model(struct tokenizer *t, const cJSON *model,

@@ -63,9 +63,13 @@ static void grow(struct unigram *u, const struct sorted *sorted, size_t from,
     }
 }
 
-void unigram_seal(struct unigram *u)
+int unigram_seal(struct unigram *u, struct err *err)
 {
     const struct vocabulary *v = u->vocabulary;
+    for (size_t i = 0; i < v->count; i++)
+        if (!isnan(u->scores[i]) && v->tokens[i].size > UNIGRAM_MAX_TOKEN)
+            return err_set(err, ERR_LIMIT, "token %zu has more than %d bytes",
+                           i, UNIGRAM_MAX_TOKEN);
     struct sorted *sorted = mem_alloc((v->count + 1) * sizeof *sorted);
     size_t count = 0;
     for (size_t i = 0; i < v->count; i++)
@@ -79,6 +83,7 @@ void unigram_seal(struct unigram *u)
     u->node_count = u->node_capacity = 1;
     grow(u, sorted, 0, count, 0, 0);
     free(sorted);
+    return 0;
 }
 
 void unigram_free(struct unigram *u)

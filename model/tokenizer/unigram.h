@@ -15,14 +15,17 @@ struct unigram {
     size_t node_count, node_capacity;
 };
 
+enum { UNIGRAM_MAX_TOKEN = 4096 /* bytes */ };
+
 struct unigram_scratch {
     struct unigram_end *ends;
     size_t capacity;
     struct ids reversed;
 };
 
-/* Makes the trie of the tokens that have a score. */
-void unigram_seal(struct unigram *unigram);
+/* Makes the trie of the tokens that have a score.  ERR_LIMIT: one is longer than
+ * UNIGRAM_MAX_TOKEN, and the trie, which is walked down, as deep. */
+int unigram_seal(struct unigram *unigram, struct err *err);
 void unigram_free(struct unigram *unigram);
 void unigram_scratch_free(struct unigram_scratch *scratch);
 

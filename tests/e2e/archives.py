@@ -56,6 +56,19 @@ def an_archive_becomes_a_manual():
 
 
 @test
+def names_in_archives_are_as_a_path_is_written():
+    """tar has them as somebody wrote the folder: `tar cf docs.tar docs//a.html`."""
+    names = {"docs//a.html": "docs/a.html", "docs/./b.html": "docs/b.html", "././c.html": "c.html"}
+    with house() as h:
+        files = {name: page(f"Pump {i}", f"<p>Pump {i}.</p>") for i, name in enumerate(names)}
+        for path in (archive(h, "one.zip", files), tar(h, "two.tar", files)):
+            h.run("add", path, "--wait")
+            for i, name in enumerate(names.values()):
+                hit = h.json("search", f"pump {i}", "-c", os.path.basename(path)[:3])["results"][0]
+                check(hit["file"] == name, (path, hit))
+
+
+@test
 def an_archive_of_many_files_is_unpacked_whole():
     """The number of its files does not fit where it is said."""
     with house() as h:
@@ -71,7 +84,7 @@ def an_archive_that_is_added_twice_at_once_is_whole():
         h.run("status")
         with concurrent.futures.ThreadPoolExecutor() as threads:
             ended = [threads.submit(h.run, "add", path, "-c", "book", "--wait", code=None) for _ in range(3)]
-        check(all("cannot write" not in one.result().stderr for one in ended), [one.result() for one in ended])
+        check(all(one.result().returncode == 0 for one in ended), [one.result() for one in ended])
         h.run("update", "-c", "book", "--wait")
         check(len(os.listdir(h.manual("book")["root"])) == h.manual("book")["files"] == 1000, h.manual("book"))
 
@@ -196,7 +209,7 @@ def archives_that_are_hostile_or_damaged_are_refused():
             check(unpacked(h) == ["m"], unpacked(h))
             return said.stderr
 
-        for name in ("../../out.html", "/tmp/lectern-out.html", "a/../../out.html", "a//b.html", "./a.html", "a\\..\\b.html"):
+        for name in ("../../out.html", "/tmp/lectern-out.html", "a/../../out.html", "//out.html", "a/.", "a\\..\\b.html"):
             archive(h, "m.zip", {**good, name: "x"})
             said = refused()
             check("leads out" in said, (name, said))
@@ -268,7 +281,7 @@ def tars_that_are_hostile_or_damaged_are_refused():
     with house() as h:
         good = {"a.html": page("Pumps", "<p>Vent the casing.</p>")}
         h.run("add", tar(h, "m.tar.gz", good, "w:gz"), "--wait")
-        for name in ("../../out.html", "/tmp/lectern-out.html", "a/../../out.html", "a//b.html", "a\\..\\b.html", "x" * 200 + "/../y.html"):
+        for name in ("../../out.html", "/tmp/lectern-out.html", "a/../../out.html", "a\\..\\b.html", "x" * 200 + "/../y.html"):
             said = h.run("add", tar(h, "m.tar", {**good, name: "x"}), code=None)
             check(said.returncode not in (0, 1) and "leads out" in said.stderr, (name, said))
         for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):

@@ -123,6 +123,10 @@ def a_fleet_says_what_is_wrong():
         check("netrc" in indexer.run("fleet", "init", database.where(), "http://me:word@files/packs", code=2).stderr, "a password")
         check("127.0.0.1" in indexer.run("fleet", "init", database.where(), "http://127.0.0.1:1/packs", code=7).stderr, "nobody there")
         check("password" in reader.run("fleet", "join", "host=x password=y", code=2).stderr, "a password")
+        check("no connection string: invalid" in reader.run("fleet", "join", "hots=x", code=2).stderr, "a wrong word")
+        for wrong in ("password=a secret", "postgresql://me:%zzsecret@x/y"):
+            said = reader.run("fleet", "join", wrong, code=2).stderr
+            check("no connection string" in said and "pgpass" in said and "secret" not in said, said)
         told = reader.json("fleet", "join", database.where("bob"))
         check(told["role"] == "reader", told)
 
@@ -201,6 +205,18 @@ def what_the_registry_calls_a_pack_leads_nowhere_else():
         said = indexer.run("fleet", "work", "--once").stderr
         check(content(mine) == b"mine" and "no name of a file" in said, said)
         check(not os.path.exists(old), "others are removed")
+
+
+@test
+def what_the_registry_has_for_a_sum_leads_nowhere_else():
+    with fleet() as (database, indexer, reader):
+        told, mine = indexer.write("m/a.html", page("Pumps", "<p>The impeller is primed.</p>")), reader.write("mine.pack", "mine")
+        indexer.run("fleet", "publish", "m", os.path.dirname(told))
+        indexer.run("fleet", "work", "--once")
+        database.sql("SET session_replication_role = replica; ALTER TABLE lectern.packs DROP CONSTRAINT packs_sha256_check;"
+                     "UPDATE lectern.packs SET sha256 = '../../mine'; UPDATE lectern.generations SET pack = '../../mine'")
+        said = reader.run("fleet", "fetch", "--once", code=2).stderr
+        check("'../../mine' for the sha256" in said and content(mine) == b"mine", said)
 
 
 @test

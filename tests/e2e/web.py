@@ -10,8 +10,9 @@ import subprocess
 import threading
 import time
 
+from e2e import writing, writing_model
 from e2e.agents import SAID, add_pumps, stand_in
-from e2e.house import BUILD, GOLDEN, LECTERN, PATIENCE, Skip, check, house, test
+from e2e.house import BUILD, GOLDEN, LECTERN, PATIENCE, Skip, check, house, page, test
 
 PAGE_LIMIT = 100_000  # bytes of all files of the page together
 
@@ -283,6 +284,21 @@ def a_chat_is_answered_with_citations():
         models = json.loads(w.ask("/v1/models")[2])["data"]
         check([model["id"] for model in models] == ["lectern", "lectern:pumps and valves"], models)
         check(SAID in chat(w, "prime the impeller", model="lectern:pumps and valves", stop="x", seed=1, max_tokens=20)[1], "one manual")
+
+
+@test
+def a_chat_says_why_its_answer_ends():
+    with house() as h:
+        h.model = writing_model.make(os.path.join(h.path, "chatter"), "jump dock,fig.", chat=writing.CHAT)
+        h.write("m/a.html", page("Harbour", "<p>The jump docks, with the fig tree, are open at night.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        with web(h) as w:
+            for most, why in ((14, "length"), (16, "stop")):
+                whole = json.loads(chat(w, "Which docks are open at night?", max_tokens=most)[1])
+                check(whole["choices"][0]["finish_reason"] == why, whole)
+                said = chat(w, "Which docks are open at night?", max_tokens=most, stream=True)[1]
+                last = json.loads(said.split("\n\n")[-3].removeprefix("data: "))
+                check(last["choices"][0]["finish_reason"] == why, last)
 
 
 @test

@@ -427,6 +427,7 @@ def what_a_chat_says_stands_with_its_evidence_or_not_at_all():
         check((cited["status"], cited["quote"], cited["file"]) ==
               ("verified", "The jump docks, with the fig tree, are open at night.", "a.html"), answer)
         check("Question: " + question in answer["read"]["prompt"], answer["read"])
+        check(answer["truncated"] and "truncated" not in h.json("ask", question, "--max-tokens", "16"), answer)
         shown = h.run("ask", question, "--max-tokens", "14").stdout
         check("jump dock,fig. [1]" in shown and "    > The jump docks, with the fig tree, are open at night.\n" in shown, shown)
         h.write("m/a.html", page("Harbour", "<p>The quiet docks are open at night.</p>"))

@@ -1,12 +1,14 @@
 #include "tests/unit/support/unit.h"
 
 #include <math.h>
+#include <regex.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/url.h"
@@ -249,6 +251,33 @@ static void links_are_resolved(void **state)
     assert_url("a.html", "b.html#a:b", "b.html", "a:b");
 }
 
+/* A file of the log has lines of months. */
+static void log_lines_have_a_date(void **state)
+{
+    (void)state;
+    char line[100] = "";
+    int ends[2], kept = dup(STDERR_FILENO);
+    regex_t form;
+    assert_int_equal(
+        regcomp(&form,
+                "^20[0-9]{2}-[01][0-9]-[0-3][0-9] "
+                "[0-2][0-9]:[0-5][0-9]:[0-6][0-9] warning: 7 pumps\n$",
+                REG_EXTENDED | REG_NOSUB),
+        0);
+    unsetenv("JOURNAL_STREAM");
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    log_warn("%d pumps", 7);
+    dup2(kept, STDERR_FILENO);
+    assert_true(read(ends[0], line, sizeof line - 1) > 0);
+    close(kept);
+    close(ends[0]);
+    close(ends[1]);
+    if (regexec(&form, line, 0, NULL, 0))
+        fail_msg("%s", line);
+    regfree(&form);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +292,7 @@ int main(void)
         cmocka_unit_test(files_are_read_and_refused),
         cmocka_unit_test(arithmetic_is_checked),
         cmocka_unit_test(links_are_resolved),
+        cmocka_unit_test(log_lines_have_a_date),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -303,6 +303,22 @@ static void values_are_written(void **state)
     check_written("model = /a", "/m", "model = /m\n");
 }
 
+static void lines_that_came_meanwhile_stay(void **state)
+{
+    (void)state;
+    struct config config;
+    struct buf text = {0};
+    write_file("log = debug\nmodel = /a\n");
+    assert_int_equal(config_load(&config, file, NULL), 0);
+    write_file("# mine\nlog = debug\nparsers = 2\nmodel = /b\n");
+    assert_int_equal(config_write(&config, CONFIG_MODEL, "/m", NULL), 0);
+    assert_int_equal(file_read(file, 4096, &text, NULL), 0);
+    assert_string_equal(text.data,
+                        "# mine\nlog = debug\nparsers = 2\nmodel = /m\n");
+    config_free(&config);
+    buf_free(&text);
+}
+
 static void what_would_not_be_read_is_not_written(void **state)
 {
     (void)state;
@@ -386,6 +402,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(sockets_have_a_place_and_a_limit,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(values_are_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lines_that_came_meanwhile_stay, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_would_not_be_read_is_not_written,
                                         set_up, tear_down),
         cmocka_unit_test(nearest_words_are_near),

@@ -458,6 +458,31 @@ static void others_are_refused_by_name(void **state)
     assert_null(none);
 }
 
+/* The trie of a Unigram is as deep as its longest token, and is walked down. */
+static void long_tokens_of_a_unigram_are_refused(void **state)
+{
+    enum { LONG = 4 << 20 };
+    struct writing w = {0};
+    struct tokenizer *none = NULL;
+    struct err err = {0};
+    char *token = malloc(LONG + 1);
+    (void)state;
+    memset(token, 'a', LONG);
+    token[LONG] = '\0';
+    put_word(&w, "tokenizer.ggml.model", "t5");
+    put_list(&w, "tokenizer.ggml.tokens", GGUF_TEXT, 2);
+    gguf_put_text(&w.values, "</s>");
+    gguf_put_text(&w.values, token);
+    put_list(&w, "tokenizer.ggml.scores", GGUF_F32, 2);
+    gguf_put_number(&w.values, 0, 4);
+    gguf_put_number(&w.values, 0, 4);
+    put_whole(&w, "tokenizer.ggml.eos_token_id", 0);
+    assert_int_equal(open_written(&w, &none, &err), ERR_LIMIT);
+    assert_non_null(strstr(err.message, "token 1 has more than 4096 bytes"));
+    assert_null(none);
+    free(token);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +490,7 @@ int main(void)
         cmocka_unit_test(same_ids_as_in_a_folder),
         cmocka_unit_test(same_words_as_in_a_folder),
         cmocka_unit_test(others_are_refused_by_name),
+        cmocka_unit_test(long_tokens_of_a_unigram_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, end_folder);
 }
