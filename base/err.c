@@ -26,12 +26,30 @@ static const struct {
     {ERR_MODEL, "model", 5},
 };
 
+/* What was cut ends with a whole character of UTF-8. */
+static void end_whole(char *message, size_t size)
+{
+    size_t end = strlen(message), at = end;
+    if (end + 1 < size)
+        return;
+    while (at > 1 && (message[at - 1] & 0xC0) == 0x80)
+        at--;
+    unsigned char first = (unsigned char)message[at - 1];
+    size_t whole = first >= 0xF0   ? 4
+                   : first >= 0xE0 ? 3
+                   : first >= 0xC0 ? 2
+                                   : 1;
+    if (end - (at - 1) < whole)
+        message[at - 1] = '\0';
+}
+
 static void fill(struct err *err, int code, const char *format, va_list args)
 {
     err->code = code;
     err->position = -1;
     err->path[0] = '\0';
     vsnprintf(err->message, sizeof err->message, format, args);
+    end_whole(err->message, sizeof err->message);
 }
 
 int err_set(struct err *err, int code, const char *format, ...)

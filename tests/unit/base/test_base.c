@@ -35,6 +35,22 @@ static void varints_come_back(void **state)
     buf_free(&buf);
 }
 
+static void a_message_that_is_cut_ends_with_a_whole_character(void **state)
+{
+    (void)state;
+    static const char *const fill[] = {"", "a", "aa", "aaa"};
+    char long_text[4 * 1024 + 1] = "";
+    for (size_t i = 0; i < 1024; i++)
+        memcpy(long_text + 4 * i, "\xf0\x9f\x8c\x8a", 5);
+    for (size_t i = 0; i < 4; i++) {
+        struct err err;
+        err_set(&err, ERR_FORMAT, "%s%s", fill[i], long_text);
+        size_t size = strlen(err.message);
+        assert_true(text_is_utf8(err.message, size));
+        assert_true(size + 4 >= sizeof err.message);
+    }
+}
+
 static void slices_stand_by_bytes_then_by_length(void **state)
 {
     (void)state;
@@ -282,6 +298,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(varints_come_back),
+        cmocka_unit_test(a_message_that_is_cut_ends_with_a_whole_character),
         cmocka_unit_test(slices_stand_by_bytes_then_by_length),
         cmocka_unit_test(reader_refuses_what_is_cut_off),
         cmocka_unit_test(white_space_folds),
