@@ -30,6 +30,12 @@ static bool is_inside(struct slice name)
     return part.size && !slice_is(part, ".");
 }
 
+static int make(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                0600);
+}
+
 int member_create(const char *archive, const char *folder, struct slice name,
                   struct err *err)
 {
@@ -46,8 +52,10 @@ int member_create(const char *archive, const char *folder, struct slice name,
     int code = file_make_folder(path.data, 0700, err), fd = -1;
     *slash = '/';
     if (!code)
-        fd = open(path.data,
-                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        fd = make(path.data);
+    /* Of two that are called alike the later one is meant, as tar -u adds it. */
+    if (!code && fd < 0 && errno == EEXIST && !unlink(path.data))
+        fd = make(path.data);
     if (!code && fd < 0)
         code = err_errno(err, ERR_IO, "cannot write %s", path.data);
     buf_free(&path);

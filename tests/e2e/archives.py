@@ -277,6 +277,17 @@ def a_tar_becomes_a_manual():
 
 
 @test
+def of_two_files_of_one_name_the_later_one_counts():
+    """As `tar -r` adds it."""
+    with house() as h:
+        path = tar(h, "m.tar", {"a.html": page("Pumps", "<p>An old word.</p>")})
+        tar(h, "m.tar", {"a.html": page("Pumps", "<p>A new word.</p>")}, "a")
+        h.run("add", path, "--wait")
+        check(h.json("search", "new", "-c", "m")["results"], "the later one")
+        h.run("search", "old", "-c", "m", code=1)
+
+
+@test
 def tars_that_are_hostile_or_damaged_are_refused():
     with house() as h:
         good = {"a.html": page("Pumps", "<p>Vent the casing.</p>")}
