@@ -180,8 +180,9 @@ static void print_text(const struct cli *cli, const cJSON *result,
         putchar('\n');
 }
 
-/* Why it would not have been shown, had it not been asked for. */
-static void remark_abstained(const struct cli *cli, const cJSON *result)
+/* What is missing in it, and why it would not have been shown, had it not been asked
+ * for. */
+static void remark_missing(const struct cli *cli, const cJSON *result)
 {
     const char *why = json_get_text(result, "declined", NULL);
     long long dropped = json_get_int(result, "dropped", 0);
@@ -190,6 +191,11 @@ static void remark_abstained(const struct cli *cli, const cJSON *result)
         output_remark(cli, "%lld %s of the model's not shown: %s in no passage",
                       dropped, dropped == 1 ? "sentence" : "sentences",
                       dropped == 1 ? "it stands" : "they stand");
+    }
+    if (json_get_bool(result, "truncated", false)) {
+        fflush(stdout);
+        output_remark(cli, "the answer ends where no more was to be written "
+                           "(--max-tokens)");
     }
     if (!why || strcmp(json_get_text(result, "kind", ""), "generated") != 0)
         return;
@@ -227,7 +233,7 @@ static void print_answer(struct cli *cli, const cJSON *result,
         option_card_print(cli, result);
         print_text(cli, result, shown);
         print_citations(cli, result);
-        remark_abstained(cli, result);
+        remark_missing(cli, result);
     }
     cli_tell_nowhere(cli, result, !is_none(result));
     if (cli->options.explain)

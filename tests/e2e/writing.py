@@ -428,7 +428,9 @@ def what_a_chat_says_stands_with_its_evidence_or_not_at_all():
               ("verified", "The jump docks, with the fig tree, are open at night.", "a.html"), answer)
         check("Question: " + question in answer["read"]["prompt"], answer["read"])
         check(answer["truncated"] and "truncated" not in h.json("ask", question, "--max-tokens", "16"), answer)
-        shown = h.run("ask", question, "--max-tokens", "14").stdout
+        said = h.run("ask", question, "--max-tokens", "14")
+        check("--max-tokens" in said.stderr and "--max-tokens" not in h.run("ask", question, "--max-tokens", "16").stderr, said)
+        shown = said.stdout
         check("jump dock,fig. [1]" in shown and "    > The jump docks, with the fig tree, are open at night.\n" in shown, shown)
         h.write("m/a.html", page("Harbour", "<p>The quiet docks are open at night.</p>"))
         h.run("update", "--wait")
