@@ -128,7 +128,8 @@ static enum word_use word_use(const struct document *d, struct token token)
 
 /* ---- Headings ---- */
 
-/* \Section{..} of a class that is not here sets a heading as \section{..} does. */
+/* \Section{..} of a class that is not here sets a heading as \section{..} does where
+ * that is known. */
 static bool heads(struct document *d, struct token token)
 {
     static const char *const names[] = {"part", "chapter", "section",
@@ -143,9 +144,11 @@ static bool heads(struct document *d, struct token token)
             continue;
         struct token next = tex_next(tex);
         tex_unread(tex, next);
-        if (next.cat != CAT_BEGIN || !is_adjacent(token, next))
+        uint32_t symbol = tex_symbol_of(tex, names[i]);
+        if (next.cat != CAT_BEGIN || !is_adjacent(token, next) ||
+            tex->symbols[symbol].meaning.kind == MEANING_NONE)
             return false;
-        token.value = tex_symbol_of(tex, names[i]);
+        token.value = symbol;
         tex_unread(tex, token);
         return true;
     }
