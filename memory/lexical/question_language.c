@@ -170,9 +170,16 @@ bool word_is_of_cjk_grammar(struct slice word)
         "をはがにでとのへも";
     static const char *const verbs[] = {"可以", "能够", "应该", "需要", "想要",
                                         "使用", "关于", "如果", "为了", "进行"};
+    /* words that have a particle's character, as "request" and "grant" */
+    static const char *const subjects[] = {"请求", "申请", "邀请", "几何",
+                                           "在线", "个人", "目的", "总和",
+                                           "付与", "在庫"};
     bool kana = word.size > 0;
     if (!word.size || (unsigned char)word.data[0] < CJK_MIN_BYTE)
         return false;
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        if (slice_is(word, subjects[i]))
+            return false;
     for (size_t at = 0, step; at < word.size; at += step) {
         uint32_t c = text_decode(word.data, word.size, at, &step);
         if (holds(particles, word.data + at, step))

@@ -22,7 +22,8 @@ bool question_language_has(const struct question_language *language,
                            struct slice word);
 
 /* Whether what stands for a word of Chinese or Japanese, which are two characters, is
- * grammar, has a part of it ("如何", "何删"), or is a common verb of questions. */
+ * grammar, has a part of it ("如何", "何删"), or is a common verb of questions; not those
+ * that are subjects of manuals ("请求"). */
 bool word_is_of_cjk_grammar(struct slice word);
 
 #endif

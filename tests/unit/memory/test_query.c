@@ -83,6 +83,7 @@ static void questions_are_asked_in_other_languages_too(void **state)
         {"ip route del dev lo", "ip route del dev lo"},
         {"如何删除软件包？", "删除 除软 软件 件包"},
         {"apt 和 aptitude 有什么区别", "apt aptitude 区别"},
+        {"如何设置请求头", "设置 请求 求头"},
         {"可以使用密码吗", "以使 用密 密码"},
         {"パスワードを変更する", "パス スワ ワー ード 変更 更す"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
