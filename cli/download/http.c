@@ -83,7 +83,8 @@ void http_put_shown(const char *url, struct buf *ret)
         !curl_url_set(address, CURLUPART_USER, NULL, 0) &&
         !curl_url_set(address, CURLUPART_PASSWORD, NULL, 0))
         curl_url_get(address, CURLUPART_URL, &shown, 0);
-    buf_put_text(ret, shown ? shown : "the address");
+    const char *as_it_is = strchr(url, '@') ? "the address" : url;
+    buf_put_text(ret, shown ? shown : as_it_is);
     curl_free(shown);
     curl_url_cleanup(address);
 }

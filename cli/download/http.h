@@ -28,7 +28,8 @@ int http_read(const struct http *http, const char *url, const char *accept,
 int http_join(const char *base, const char *reference, struct buf *ret,
               struct err *err);
 
-/* Appends an address as messages have it: without the name and password in it. */
+/* Appends an address as messages have it: without the name and password in it; "the
+ * address" for what is none and may have them. */
 void http_put_shown(const char *url, struct buf *ret);
 
 struct http_file {

@@ -103,8 +103,24 @@ bool question_language_has(const struct question_language *language,
     return false;
 }
 
+/* What manuals are about, too, and what is searched for by its name ("key der des", "ad
+ * users", "ip del lo"): such words tell no language. */
+static bool is_subject(struct slice word)
+{
+    static const char *const subjects[] = {
+        "ad",   "ai",  "al",  "ci",   "com", "comment", "con", "dal", "das",
+        "de",   "del", "der", "des",  "die", "dos",     "en",  "er",  "es",
+        "ha",   "hay", "las", "lo",   "man", "me",      "mi",  "mit", "nas",
+        "over", "par", "per", "plus", "son", "sur",     "war", "word"};
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        if (slice_is(word, subjects[i]))
+            return true;
+    return false;
+}
+
 struct counts {
     size_t of[LANGUAGES], english;
+    size_t sure[LANGUAGES]; /* of those, that are no subjects */
 };
 
 static void count_word(void *context, const struct term_at *at)
@@ -113,9 +129,13 @@ static void count_word(void *context, const struct term_at *at)
     if (at->whole || at->part || at->capitals)
         return;
     bool english = word_is_stop_word(at->word);
+    bool sure = !is_subject(at->word);
     counts->english += english;
     for (size_t i = 0; !english && at->word.size > 1 && i < LANGUAGES; i++)
-        counts->of[i] += question_language_has(&languages[i], at->word);
+        if (question_language_has(&languages[i], at->word)) {
+            counts->of[i]++;
+            counts->sure[i] += sure;
+        }
 }
 
 const struct question_language *question_language(struct slice question)
@@ -125,9 +145,11 @@ const struct question_language *question_language(struct slice question)
     size_t best = 0;
     analyze(maker, question, count_word, &counts);
     analyzer_free(maker);
-    for (size_t i = 1; i < LANGUAGES; i++)
+    for (size_t i = 0; i < LANGUAGES; i++) {
+        counts.of[i] = counts.sure[i] ? counts.of[i] : 0;
         if (counts.of[i] > counts.of[best])
             best = i;
+    }
     return counts.of[best] >= MIN_WORDS && counts.of[best] > counts.english
                ? &languages[best]
                : NULL;
@@ -148,9 +170,16 @@ bool word_is_of_cjk_grammar(struct slice word)
         "をはがにでとのへも";
     static const char *const verbs[] = {"可以", "能够", "应该", "需要", "想要",
                                         "使用", "关于", "如果", "为了", "进行"};
+    /* words that have a particle's character, as "request" and "grant" */
+    static const char *const subjects[] = {"请求", "申请", "邀请", "几何",
+                                           "在线", "个人", "目的", "总和",
+                                           "付与", "在庫"};
     bool kana = word.size > 0;
     if (!word.size || (unsigned char)word.data[0] < CJK_MIN_BYTE)
         return false;
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        if (slice_is(word, subjects[i]))
+            return false;
     for (size_t at = 0, step; at < word.size; at += step) {
         uint32_t c = text_decode(word.data, word.size, at, &step);
         if (holds(particles, word.data + at, step))

@@ -12,9 +12,9 @@
 struct question_language;
 
 /* Returns the language that a question is in: that of which it has two function words or
- * more that English has not (of letters none), and more than English has there; many
- * of them ("die", "comment") are subjects of others.  NULL: English, or there is too
- * little to tell. */
+ * more that English has not (of letters none), and more than English has there; one at
+ * least is no subject of manuals, as "die" and "comment" are.  NULL: English, or there
+ * is too little to tell. */
 const struct question_language *question_language(struct slice question);
 
 /* Whether a word in lower case is one of its function words; language NULL: no. */
@@ -22,7 +22,8 @@ bool question_language_has(const struct question_language *language,
                            struct slice word);
 
 /* Whether what stands for a word of Chinese or Japanese, which are two characters, is
- * grammar, has a part of it ("如何", "何删"), or is a common verb of questions. */
+ * grammar, has a part of it ("如何", "何删"), or is a common verb of questions; not those
+ * that are subjects of manuals ("请求"). */
 bool word_is_of_cjk_grammar(struct slice word);
 
 #endif

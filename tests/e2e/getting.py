@@ -302,6 +302,9 @@ def a_password_in_an_address_is_not_shown():
         for package, file, why in (("none", "x", "404"), ("pack", "a", "tells no sha256"), ("pack", "b", "no address")):
             said = refused(to, "--package", package, "--file", file, "--member", "m", env=os.environ | {"PIP_INDEX_URL": index})
             check(why in said and "127.0.0.1" in said and "user" not in said and "word" not in said, said)
+        for wrong, shown in (("http://x.invalid/a b", "http://x.invalid/a b"), ("x.invalid:a/b", "x.invalid:a/b"), ("http://user:word@x.invalid/a b", "the address")):
+            said = refused(to, "--sha256", "0" * 64, wrong)
+            check(said.startswith(shown + ": ") and "word" not in said, said)
 
 
 @test

@@ -204,11 +204,12 @@ static bool walk_first_node(struct walk *w, const xmlNode *heading)
     return true;
 }
 
-/* Nothing is below a table of contents that the page prints. */
-static void leave_contents(struct walk *w)
+/* Nothing is below a table of contents that the page prints.  From first_ref on links are
+ * those of the heading that follows. */
+static void leave_contents(struct walk *w, size_t first_ref)
 {
     bool links = false;
-    struct slice title = outline_title_of_links(w->outline, &links);
+    struct slice title = outline_title_of_links(w->outline, first_ref, &links);
     if (title.size && contents_is_title(title, links))
         outline_leave(w->outline);
 }
@@ -231,7 +232,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
     bool entry = reference_is_heading(element);
     int level =
         rule->part == PART_HEADING ? rules_level(element) : TREE_LEVEL_ENTRY;
-    leave_contents(w);
+    leave_contents(w, first_ref);
     bool whole = outline_heading(w->outline, level, entry, title,
                                  id ? slice_of(id) : (struct slice){"", 0},
                                  span, first_ref);

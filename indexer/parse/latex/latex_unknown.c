@@ -128,14 +128,28 @@ static enum word_use word_use(const struct document *d, struct token token)
 
 /* ---- Headings ---- */
 
-/* \Section{..} of a class that is not here sets a heading as \section{..} does. */
+/* What macros made does in any place. */
+static bool begins_line(const struct tex *tex, struct token token)
+{
+    if (token.flags & TOKEN_MADE || token.file >= tex->file_count)
+        return true;
+    const char *text = tex->files[token.file].transcoded.text.data;
+    size_t at = token.from;
+    while (at && (text[at - 1] == ' ' || text[at - 1] == '\t'))
+        at--;
+    return !at || text[at - 1] == '\n';
+}
+
+/* \Section{..} of a class that is not here sets a heading as \section{..} does where
+ * that is known; within a line it refers to one. */
 static bool heads(struct document *d, struct token token)
 {
     static const char *const names[] = {"part", "chapter", "section",
                                         "subsection", "subsubsection"};
     struct tex *tex = &d->tex;
     struct slice name = tex->symbols[token.value].name;
-    if (!document_is_body(d) || d->in.silent || d->in.math)
+    if (!document_is_body(d) || d->in.silent || d->in.math ||
+        !begins_line(tex, token))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strlen(names[i]) != name.size ||
@@ -143,9 +157,11 @@ static bool heads(struct document *d, struct token token)
             continue;
         struct token next = tex_next(tex);
         tex_unread(tex, next);
-        if (next.cat != CAT_BEGIN || !is_adjacent(token, next))
+        uint32_t symbol = tex_symbol_of(tex, names[i]);
+        if (next.cat != CAT_BEGIN || !is_adjacent(token, next) ||
+            tex->symbols[symbol].meaning.kind == MEANING_NONE)
             return false;
-        token.value = tex_symbol_of(tex, names[i]);
+        token.value = symbol;
         tex_unread(tex, token);
         return true;
     }

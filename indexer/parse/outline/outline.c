@@ -203,7 +203,8 @@ static size_t letters_in(struct slice text)
     return letters;
 }
 
-struct slice outline_title_of_links(const struct outline *o, bool *ret_any)
+struct slice outline_title_of_links(const struct outline *o, size_t ref_count,
+                                    bool *ret_any)
 {
     const struct slice none = {"", 0};
     size_t text = 0, linked = 0;
@@ -212,7 +213,7 @@ struct slice outline_title_of_links(const struct outline *o, bool *ret_any)
     uint32_t node = o->path[o->path_count - 1].node;
     for (size_t i = o->block_count; i && o->blocks[i - 1].node == node; i--)
         text += letters_in(o->blocks[i - 1].text);
-    for (size_t i = o->ref_count; i && o->refs[i - 1].node == node; i--)
+    for (size_t i = ref_count; i && o->refs[i - 1].node == node; i--)
         linked += letters_in(o->refs[i - 1].text);
     *ret_any = linked > 0;
     return text <= linked ? o->nodes[node].title : none;

@@ -107,10 +107,10 @@ bool outline_heading(struct outline *outline, int level, bool entry,
 
 bool outline_same_title(struct slice a, struct slice b);
 
-/* The title of the node that is being read, if all its text so far is links (*ret_any:
- * there are some); else empty. */
+/* The title of the node that is being read, if all its text so far is links, of which the
+ * first ref_count are looked at (*ret_any: there are some); else empty. */
 struct slice outline_title_of_links(const struct outline *outline,
-                                    bool *ret_any);
+                                    size_t ref_count, bool *ret_any);
 /* What comes is not below the node that is being read. */
 void outline_leave(struct outline *outline);
 

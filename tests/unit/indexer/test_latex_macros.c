@@ -378,9 +378,14 @@ static void test_command_characters(void **state)
 static void test_unknown_headings(void **state)
 {
     (void)state;
-    expect("\\Chapter{One}a\\SubSection{Two}b \\Section c\\section{Three}",
+    expect("\\Chapter{One}a\n  \\SubSection{Two}b \\Section c\\section{Three}",
            "# One | paragraph: a | ## Two | paragraph: b c | ## Three");
     expect("\\def\\Section#1{see #1}\\Section{x}", "paragraph: see x");
+    /* In a line it refers to one. */
+    expect("As \\Section{x} has it.", "paragraph: As x has it.");
+    /* What there is not cannot stand in. */
+    expect("\\let\\section\\undefined\n\\section{A} x\n\\Section{B} y",
+           "paragraph: A x B y");
 }
 
 /* The class's own switches may be of a class that is not here. */

@@ -106,6 +106,9 @@ static void test_printed_contents(void **state)
         "# T\n## Contents\nparagraph: A and more\n### A {1}\n");
     expect("<h1>T</h1><h2>Contents</h2><h3>Text</h3>x",
            "# T\n## Contents\n### Text\nparagraph: x\n");
+    expect("<h1>T</h1><h2>Contents</h2>Text.<h3 id=1><a href=#1>Its link</a>"
+           "</h3>",
+           "# T\n## Contents\nparagraph: Text.\n### Its link {1}\n");
     expect("<h1>T</h1><h2>Links</h2><a href=#1>A</a><h3 id=1>A</h3>",
            "# T\n## Links\nparagraph: A\n### A {1}\n");
 }

@@ -78,8 +78,12 @@ static void questions_are_asked_in_other_languages_too(void **state)
         {"What is the size of the die?", "size die"},
         {"how do I comment a line in de_DE", "comment line =de_de de"},
         {"der die", "der die"}, /* nothing else is asked */
+        {"openssl rsa key der des", "openssl rsa key der des"},
+        {"list ad users per domain", "list ad users per domain"},
+        {"ip route del dev lo", "ip route del dev lo"},
         {"如何删除软件包？", "删除 除软 软件 件包"},
         {"apt 和 aptitude 有什么区别", "apt aptitude 区别"},
+        {"如何设置请求头", "设置 请求 求头"},
         {"可以使用密码吗", "以使 用密 密码"},
         {"パスワードを変更する", "パス スワ ワー ード 変更 更す"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
