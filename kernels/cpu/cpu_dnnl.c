@@ -326,7 +326,7 @@ static void keep(struct kernel_run *run, struct packed *packed,
 {
     size_t bytes = packed->blocks * packed->shape->bytes;
     struct packing job = {.w = w, .packed = packed};
-    if (!kept_take(w, bytes))
+    if (!kept_take(bytes))
         return;
     packed->data = ref_scratch(bytes);
     if (packed->data)

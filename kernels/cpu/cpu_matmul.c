@@ -2,8 +2,17 @@
 
 #include "kernels/cpu/cpu_blocks.h"
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/packed_cache.h"
 #include "kernels/cpu/cpu_packed.h"
 #include "kernels/cpu/cpu_tiles.h"
+
+/* As f32 (packed_cache.h); of a vocabulary 0: rows of it are gathered, and few rows
+ * are multiplied by it. */
+static size_t size_of(const struct kernel_weight *w)
+{
+    const size_t most = 8; /* rows for each column, of a layer's weight */
+    return w->n / most > w->k ? 0 : w->n * w->k * sizeof(float);
+}
 
 static int weight(struct kernel_run *run, const void *host, int type, size_t n,
                   size_t k, struct kernel_weight **ret)
@@ -20,6 +29,7 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
         kernels_ref()->weight_free(run, w);
         return KERNEL_NO_MEMORY;
     }
+    packed_cache_weight(size_of(w));
     *ret = w;
     return KERNEL_OK;
 }
@@ -29,6 +39,7 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
     if (w) {
         packed_free(w->packed);
         tiles_free(w->tiles);
+        packed_cache_weight_gone(size_of(w));
     }
     kernels_ref()->weight_free(run, w);
 }

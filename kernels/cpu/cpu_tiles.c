@@ -290,7 +290,7 @@ static void prepare(struct kernel_run *run, struct job *job)
     struct tiles *tiles = job->w->tiles;
     size_t bytes = job->panels * panel_bytes(job);
     pthread_mutex_lock(&tiles->mutex);
-    if (!tiles->tried && kept_take(job->w, bytes)) {
+    if (!tiles->tried && kept_take(bytes)) {
         job->data = ref_scratch(bytes);
         if (job->data) {
             cpu_share(run, job->panels, (double)job->n * (double)job->k,

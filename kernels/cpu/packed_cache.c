@@ -2,16 +2,24 @@
 
 #include <stdatomic.h>
 
-enum {
-    LARGE = (4 << 20) / sizeof(float), /* numbers: 1024 x 1024 */
-    MAX_KEPT = 64 << 20
-};
+enum { SMALL = 128 << 20, MAX_KEPT = 64 << 20 };
 
-static atomic_size_t kept; /* bytes of all copies */
+/* Bytes of all weights there are, as f32, and of their copies. */
+static atomic_size_t weights, kept;
 
-bool kept_take(const struct kernel_weight *w, size_t bytes)
+void packed_cache_weight(size_t bytes)
 {
-    if (w->n >= LARGE / (w->k ? w->k : 1))
+    atomic_fetch_add(&weights, bytes);
+}
+
+void packed_cache_weight_gone(size_t bytes)
+{
+    atomic_fetch_sub(&weights, bytes);
+}
+
+bool kept_take(size_t bytes)
+{
+    if (atomic_load(&weights) > SMALL)
         return false;
     if (atomic_fetch_add(&kept, bytes) + bytes <= MAX_KEPT)
         return true;

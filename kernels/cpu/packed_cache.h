@@ -1,15 +1,20 @@
 /* How many copies of weights, in the form in which they are multiplied best, a
- * process keeps: of matrices of less than 2^20 numbers, which are those of small
- * models, and of these at most 64 MiB.  Of larger ones each product lays its blocks
- * out anew, so that a model takes not much more memory than its weights. */
+ * process keeps: those of small models (all weights together, vocabularies aside, up
+ * to 128 MiB as f32, whatever type they are of: a copy of int8 is larger than what it
+ * is made of), and of these at most 64 MiB.  Of larger ones each product lays its
+ * blocks out anew, so that a model takes not much more memory than its weights. */
 #ifndef KERNELS_CPU_PACKED_CACHE_H
 #define KERNELS_CPU_PACKED_CACHE_H
 
-#include "kernels/ref/ref.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Whether a copy of so many bytes may be kept of it; if so, they count from now
- * on. */
-bool kept_take(const struct kernel_weight *w, size_t bytes);
+/* There is a weight of so many bytes as f32, or no more. */
+void packed_cache_weight(size_t bytes);
+void packed_cache_weight_gone(size_t bytes);
+
+/* Whether so many bytes more may be kept; if so, they count from now on. */
+bool kept_take(size_t bytes);
 void kept_give(size_t bytes);
 
 #endif
