@@ -217,16 +217,12 @@ static void run_setup(struct tex *tex, const struct command *command,
     (void)command;
     (void)call;
     tex_read_argument(tex, &settings);
-    for (size_t from = 0; current(d) && from < settings.count;) {
-        size_t to = keys_find(&settings, from, ','),
-               equals = keys_find(&settings, from, '=');
-        if (equals < to) {
-            struct tokens key = keys_trim(settings.items + from, equals - from),
-                          value = keys_trim(settings.items + equals + 1,
-                                            to - equals - 1);
+    struct keys_setting one;
+    for (size_t from = 0; current(d) && keys_next(&settings, &from, &one);) {
+        if (one.has_value) {
             struct buf name = {0}, text = {0};
-            tex_expand_text(tex, &key, &name);
-            tex_expand_text(tex, &value, &text);
+            tex_expand_text(tex, &one.key, &name);
+            tex_expand_text(tex, &one.value, &text);
             struct slice kept = document_keep(d, buf_slice(&text));
             if (slice_is(buf_slice(&name), "family"))
                 current(d)->family = kept;
@@ -234,10 +230,8 @@ static void run_setup(struct tex *tex, const struct command *command,
                 current(d)->prefix = kept;
             buf_free(&name);
             buf_free(&text);
-            tokens_free(&key);
-            tokens_free(&value);
         }
-        from = to + 1;
+        keys_setting_free(&one);
     }
     tokens_free(&settings);
 }

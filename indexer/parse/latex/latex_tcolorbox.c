@@ -6,22 +6,19 @@ static bool find_title(struct tex *tex, const struct tokens *options,
                        struct tokens *ret)
 {
     bool found = false;
-    for (size_t from = 0; from < options->count;) {
-        size_t to = keys_find(options, from, ','),
-               equals = keys_find(options, from, '=');
-        if (equals < to) {
-            struct tokens key = keys_trim(options->items + from, equals - from);
-            struct buf name = {0};
-            tex_expand_text(tex, &key, &name);
-            if (slice_is(buf_slice(&name), "title")) {
-                tokens_free(ret);
-                *ret = keys_trim(options->items + equals + 1, to - equals - 1);
-                found = ret->count > 0;
-            }
-            tokens_free(&key);
-            buf_free(&name);
+    struct keys_setting one;
+    for (size_t from = 0; keys_next(options, &from, &one);) {
+        struct buf name = {0};
+        if (one.has_value)
+            tex_expand_text(tex, &one.key, &name);
+        if (slice_is(buf_slice(&name), "title")) {
+            tokens_free(ret);
+            *ret = one.value;
+            one.value = (struct tokens){0};
+            found = ret->count > 0;
         }
-        from = to + 1;
+        buf_free(&name);
+        keys_setting_free(&one);
     }
     return found;
 }

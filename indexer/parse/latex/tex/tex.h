@@ -412,6 +412,18 @@ size_t keys_find(const struct tokens *list, size_t from, uint32_t sign);
 /* A copy without the spaces around it; yours. */
 struct tokens keys_trim(const struct token *items, size_t count);
 
+/* "key=value", or "key" alone, without the spaces around either. */
+struct keys_setting {
+    struct tokens key, value;
+    bool has_value;
+};
+
+/* Takes the setting of a list that begins at *from, and moves on behind its comma; to be
+ * freed.  False: there is none. */
+bool keys_next(const struct tokens *list, size_t *from,
+               struct keys_setting *ret);
+void keys_setting_free(struct keys_setting *setting);
+
 /* ---- Numbers (tex_number.c) ---- */
 
 int64_t number_bounded(int64_t value);

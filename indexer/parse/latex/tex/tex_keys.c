@@ -101,22 +101,39 @@ size_t keys_find(const struct tokens *list, size_t from, uint32_t sign)
     return from;
 }
 
+bool keys_next(const struct tokens *list, size_t *from,
+               struct keys_setting *ret)
+{
+    if (*from >= list->count)
+        return false;
+    size_t to = keys_find(list, *from, ',');
+    const struct tokens one = {.items = list->items + *from,
+                               .count = to - *from};
+    size_t equals = keys_find(&one, 0, '=');
+    *ret = (struct keys_setting){.key = keys_trim(one.items, equals),
+                                 .has_value = equals < one.count};
+    if (ret->has_value)
+        ret->value = keys_trim(one.items + equals + 1, one.count - equals - 1);
+    *from = to + 1;
+    return true;
+}
+
+void keys_setting_free(struct keys_setting *setting)
+{
+    tokens_free(&setting->key);
+    tokens_free(&setting->value);
+}
+
 static void add_setting(struct tex *tex, struct slice family,
-                        const struct tokens *setting, struct token call,
+                        struct keys_setting *setting, struct token call,
                         struct tokens *ret)
 {
-    size_t equals = keys_find(setting, 0, '=');
-    bool has_value = equals < setting->count;
-    struct tokens key = keys_trim(setting->items, equals), value = {0};
     struct buf text = {0}, name = {0};
-    if (has_value) {
-        value =
-            keys_trim(setting->items + equals + 1, setting->count - equals - 1);
-        tex_strip_braces(&value, 0);
-    }
-    tex_expand_text(tex, &key, &text);
+    if (setting->has_value)
+        tex_strip_braces(&setting->value, 0);
+    tex_expand_text(tex, &setting->key, &text);
     put_key(family, buf_slice(&text), &name);
-    if (!has_value)
+    if (!setting->has_value)
         buf_put_text(&name, "@default");
     uint32_t symbol = tex_find_symbol(tex, buf_slice(&name));
     if (symbol != UINT32_MAX &&
@@ -124,11 +141,9 @@ static void add_setting(struct tex *tex, struct slice family,
         call.cat = CAT_NAME;
         call.value = symbol;
         tokens_add(ret, call);
-        if (has_value)
-            tokens_add_group(ret, &value, call);
+        if (setting->has_value)
+            tokens_add_group(ret, &setting->value, call);
     }
-    tokens_free(&key);
-    tokens_free(&value);
     buf_free(&text);
     buf_free(&name);
 }
@@ -137,13 +152,10 @@ void keys_set(struct tex *tex, struct slice family,
               const struct tokens *settings, struct token call)
 {
     struct tokens run = {0};
-    for (size_t from = 0; from < settings->count;) {
-        size_t to = keys_find(settings, from, ',');
-        struct tokens one = {0};
-        tokens_add_all(&one, settings->items + from, to - from);
+    struct keys_setting one;
+    for (size_t from = 0; keys_next(settings, &from, &one);) {
         add_setting(tex, family, &one, call, &run);
-        tokens_free(&one);
-        from = to + 1;
+        keys_setting_free(&one);
     }
     tex_push(tex, run);
 }
