@@ -59,10 +59,9 @@ struct evidence_index {
     struct piece *pieces;
     size_t piece_count, piece_capacity;
     struct slice asked;
-    const struct question_language
-        *language;         /* of what is asked; NULL: English */
-    struct piece question; /* the same */
-    struct term *terms;    /* of what is looked for */
+    struct piece question;                    /* the same */
+    const struct question_language *language; /* of that; NULL: English */
+    struct term *terms;                       /* of what is looked for */
     size_t term_count, term_capacity;
     size_t negations;
 };
@@ -78,8 +77,7 @@ static void add_term(void *context, const struct term_at *at)
         return;
     }
     if (class == TERM_WORD &&
-        (word_is_stop_word(at->word) || word_is_of_cjk_grammar(at->word) ||
-         question_language_has(index->language, at->word)))
+        question_language_passes_over(index->language, at->word))
         return;
     const char *opposite = evidence_opposite(at->term);
     MEM_RESERVE(index->terms, &index->term_capacity, index->term_count + 1);
@@ -171,8 +169,8 @@ struct evidence_index *evidence_index_new(const struct cite_source *sources,
     *index = (struct evidence_index){.sources = sources,
                                      .count = count,
                                      .analyzer = analyzer_new(),
-                                     .asked = question,
-                                     .language = question_language(question)};
+                                     .asked = question};
+    index->language = question_language(index->analyzer, question);
     index->question = make_piece(index, question);
     for (size_t s = 0; s < count; s++)
         for (size_t b = 0; b < sources[s].count; b++)

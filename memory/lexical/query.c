@@ -35,8 +35,7 @@ struct parse {
 static bool is_excluded(const struct parse *parse, const struct term_at *at)
 {
     return !parse->stop_words && !at->whole && !at->part && !at->capitals &&
-           (word_is_stop_word(at->word) || word_is_of_cjk_grammar(at->word) ||
-            question_language_has(parse->language, at->word));
+           question_language_passes_over(parse->language, at->word);
 }
 
 static unsigned frequency_of(const struct term_at *at)
@@ -115,7 +114,7 @@ void query_parse(const char *text, struct query *ret_query)
 {
     struct analyzer *maker = analyzer_new();
     struct parse parse = {.query = ret_query,
-                          .language = question_language(slice_of(text)),
+                          .language = question_language(maker, slice_of(text)),
                           .share = 1};
     struct slice parts[QUESTION_MAX_PARTS];
     size_t count = question_parts(slice_of(text), parts);
@@ -139,7 +138,8 @@ void query_carry(struct query *query, const char *before, double share)
 {
     struct analyzer *maker = analyzer_new();
     struct parse parse = {.query = query,
-                          .language = question_language(slice_of(before)),
+                          .language =
+                              question_language(maker, slice_of(before)),
                           .share = share};
     analyze(maker, slice_of(before), take_term, &parse);
     analyzer_free(maker);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "memory/lexical/analyze.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/script.h"
 
@@ -94,10 +93,9 @@ static const struct question_language languages[] = {
 
 enum { LANGUAGES = sizeof languages / sizeof *languages };
 
-bool question_language_has(const struct question_language *language,
-                           struct slice word)
+static bool has(const struct question_language *language, struct slice word)
 {
-    for (size_t i = 0; language && language->words[i]; i++)
+    for (size_t i = 0; language->words[i]; i++)
         if (slice_is(word, language->words[i]))
             return true;
     return false;
@@ -132,19 +130,18 @@ static void count_word(void *context, const struct term_at *at)
     bool sure = !is_subject(at->word);
     counts->english += english;
     for (size_t i = 0; !english && at->word.size > 1 && i < LANGUAGES; i++)
-        if (question_language_has(&languages[i], at->word)) {
+        if (has(&languages[i], at->word)) {
             counts->of[i]++;
             counts->sure[i] += sure;
         }
 }
 
-const struct question_language *question_language(struct slice question)
+const struct question_language *question_language(struct analyzer *maker,
+                                                  struct slice question)
 {
     struct counts counts = {0};
-    struct analyzer *maker = analyzer_new();
     size_t best = 0;
     analyze(maker, question, count_word, &counts);
-    analyzer_free(maker);
     for (size_t i = 0; i < LANGUAGES; i++) {
         counts.of[i] = counts.sure[i] ? counts.of[i] : 0;
         if (counts.of[i] > counts.of[best])
@@ -162,7 +159,7 @@ static bool holds(const char *characters, const char *at, size_t size)
     return memmem(characters, strlen(characters), at, size) != NULL;
 }
 
-bool word_is_of_cjk_grammar(struct slice word)
+static bool is_cjk_grammar(struct slice word)
 {
     static const char particles[] =
         "的了吗呢么吧呀什怎哪谁何这那我你您们请个是在"
@@ -190,4 +187,11 @@ bool word_is_of_cjk_grammar(struct slice word)
         if (slice_is(word, verbs[i]))
             return true;
     return kana;
+}
+
+bool question_language_passes_over(const struct question_language *language,
+                                   struct slice word)
+{
+    return word_is_stop_word(word) || is_cjk_grammar(word) ||
+           (language && has(language, word));
 }

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "memory/lexical/analyze.h"
 
 /* German, French, Spanish, Italian, Portuguese or Dutch. */
 struct question_language;
@@ -15,15 +15,14 @@ struct question_language;
  * more that English has not (of letters none), and more than English has there; one at
  * least is no subject of manuals, as "die" and "comment" are.  NULL: English, or there
  * is too little to tell. */
-const struct question_language *question_language(struct slice question);
+const struct question_language *question_language(struct analyzer *maker,
+                                                  struct slice question);
 
-/* Whether a word in lower case is one of its function words; language NULL: no. */
-bool question_language_has(const struct question_language *language,
-                           struct slice word);
-
-/* Whether what stands for a word of Chinese or Japanese, which are two characters, is
- * grammar, has a part of it ("如何", "何删"), or is a common verb of questions; not those
- * that are subjects of manuals ("请求"). */
-bool word_is_of_cjk_grammar(struct slice word);
+/* Whether a word in lower case carries nothing in a question: a stop word of English or of
+ * its language (NULL: that is all); of Chinese or Japanese, whose words are two
+ * characters here, what is grammar, has a part of it ("如何", "何删"), or is a common verb
+ * of questions, but no subject of manuals ("请求"). */
+bool question_language_passes_over(const struct question_language *language,
+                                   struct slice word);
 
 #endif
