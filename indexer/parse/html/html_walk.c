@@ -208,9 +208,11 @@ static bool walk_first_node(struct walk *w, const xmlNode *heading)
  * those of the heading that follows. */
 static void leave_contents(struct walk *w, size_t first_ref)
 {
-    bool links = false;
-    struct slice title = outline_title_of_links(w->outline, first_ref, &links);
-    if (title.size && contents_is_title(title, links))
+    struct slice title = outline_title(w->outline);
+    bool links;
+    if (contents_is_title(title, true) &&
+        outline_is_links(w->outline, first_ref, &links) &&
+        contents_is_title(title, links))
         outline_leave(w->outline);
 }
 

@@ -203,20 +203,22 @@ static size_t letters_in(struct slice text)
     return letters;
 }
 
-struct slice outline_title_of_links(const struct outline *o, size_t ref_count,
-                                    bool *ret_any)
+struct slice outline_title(const struct outline *o)
 {
-    const struct slice none = {"", 0};
+    return o->path_count ? o->nodes[o->path[o->path_count - 1].node].title
+                         : (struct slice){"", 0};
+}
+
+bool outline_is_links(const struct outline *o, size_t ref_count, bool *ret_any)
+{
     size_t text = 0, linked = 0;
-    if (!o->path_count)
-        return none;
-    uint32_t node = o->path[o->path_count - 1].node;
+    uint32_t node = path_end(o);
     for (size_t i = o->block_count; i && o->blocks[i - 1].node == node; i--)
         text += letters_in(o->blocks[i - 1].text);
     for (size_t i = ref_count; i && o->refs[i - 1].node == node; i--)
         linked += letters_in(o->refs[i - 1].text);
     *ret_any = linked > 0;
-    return text <= linked ? o->nodes[node].title : none;
+    return text <= linked;
 }
 
 void outline_leave(struct outline *o)

@@ -107,10 +107,12 @@ bool outline_heading(struct outline *outline, int level, bool entry,
 
 bool outline_same_title(struct slice a, struct slice b);
 
-/* The title of the node that is being read, if all its text so far is links, of which the
- * first ref_count are looked at (*ret_any: there are some); else empty. */
-struct slice outline_title_of_links(const struct outline *outline,
-                                    size_t ref_count, bool *ret_any);
+/* The title of the node that is being read; empty: of the page. */
+struct slice outline_title(const struct outline *outline);
+/* Whether all text so far of the node that is being read is links, of which the first
+ * ref_count are looked at (*ret_any: there are some). */
+bool outline_is_links(const struct outline *outline, size_t ref_count,
+                      bool *ret_any);
 /* What comes is not below the node that is being read. */
 void outline_leave(struct outline *outline);
 
