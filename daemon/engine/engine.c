@@ -392,6 +392,7 @@ int engine_start(const struct engine_options *options, struct engine **ret,
         engine->folder = mem_strdup(options->folder);
     engine->exact = options->exact;
     engine->keys_int8 = options->keys_int8;
+    engine->int8 = options->int8;
     engine->device_name = options->device_name ? options->device_name : "cpu";
     engine->find_device = options->find_device;
     engine->exact_from = options->exact_from ? options->exact_from : EXACT_FROM;

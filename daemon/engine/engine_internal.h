@@ -21,8 +21,8 @@ struct device_note {
 
 struct engine {
     char *folder; /* NULL: no model; the thread of questions exchanges it */
-    bool exact;   /* engine_options, as the next five */
-    bool keys_int8;
+    bool exact;   /* engine_options, as the next six */
+    bool keys_int8, int8;
     size_t exact_from;
     bool device_only;
     const char *device_name;

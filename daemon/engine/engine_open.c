@@ -46,6 +46,7 @@ static int open_folder(struct engine *engine, const char *folder,
     struct model_options options = {
         .exact = engine->exact,
         .keys_int8 = engine->keys_int8,
+        .int8 = engine->int8,
         .pool = {pool, pool_parallel_for, pool_threads(pool)}};
     code = engine_place(engine, folder, &options, note, &model, err);
     if (code)

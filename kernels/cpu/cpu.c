@@ -3,10 +3,11 @@
 #include <pthread.h>
 
 #include "kernels/cpu/cpu_blocks.h"
+#include "kernels/cpu/cpu_packed.h"
 #include "kernels/cpu/cpu_tiles.h"
 
 const struct lanes *cpu_lanes;
-bool cpu_amx;
+bool cpu_amx, cpu_int8;
 const struct block_lanes *cpu_block_lanes;
 
 static struct kernels table;
@@ -45,10 +46,20 @@ static const struct lanes *lanes_for(enum cpu_level level)
     return &lanes_plain;
 }
 
+static bool int8_at(enum cpu_level level)
+{
+#if defined(__x86_64__)
+    return level >= CPU_AVX512 && __builtin_cpu_supports("avx512vnni");
+#else
+    (void)level;
+    return false;
+#endif
+}
+
 static const struct block_lanes *block_lanes_for(enum cpu_level level)
 {
 #if defined(__x86_64__)
-    if (level >= CPU_AVX512 && __builtin_cpu_supports("avx512vnni"))
+    if (int8_at(level))
         return &block_lanes_vnni;
     if (level >= CPU_AVX2)
         return &block_lanes_avx2;
@@ -66,6 +77,7 @@ static void use(enum cpu_level level)
     cpu_lanes = lanes_for(level);
     cpu_block_lanes = block_lanes_for(level);
     cpu_amx = level == CPU_AMX;
+    cpu_int8 = packed_here && int8_at(level);
     table.variant = names[level];
 }
 

@@ -11,6 +11,11 @@
  * pass of many rows would not equal its rows one by one.  Those of int8 are
  * rounded once, with their scale.
  *
+ * Where a run allows it (kernel_run.int8), both sides are rounded to eight bits: each
+ * row of the weight, once, and each of `a`, times what makes its largest number 127.
+ * Their products are summed up as integers, so that of a row nothing depends on the
+ * others; a result is that sum times both scales.
+ *
  * Packed weights are kept of small models (packed_cache.h).
  * Of the others each block is packed anew for each product, which costs some
  * hundredths of the time of one of 512 rows.
@@ -40,6 +45,8 @@ enum {
     BLOCK_BYTES = 1 << 20 /* of a block in f32, so that it stays in a cache */
 };
 
+const bool packed_here = true;
+
 /* A product [rows, k] . [k, n], all dense. */
 struct tile {
     dnnl_primitive_t primitive; /* NULL: not made yet */
@@ -49,6 +56,7 @@ struct tile {
 
 struct shape {
     size_t n, k;
+    bool int8;                 /* both sides are, the result is f32 */
     dnnl_memory_desc_t weight; /* as oneDNN wants it packed */
     size_t bytes;
     struct tile tiles[HEIGHTS];
@@ -65,17 +73,20 @@ static struct {
 struct packed {
     pthread_mutex_t mutex; /* of what follows, until it is laid out */
     bool laid, failed;
+    bool int8;
     size_t columns, blocks;     /* of each but the last block */
     struct shape *shape, *last; /* of each but the last block; of the last */
     char *data;                 /* blocks, shape->bytes apart; NULL: not kept */
+    float *scale; /* behind them, of int8: [n], of the weight's rows */
 };
 
-struct packed *packed_new(void)
+struct packed *packed_new(bool int8)
 {
     struct packed *packed = calloc(1, sizeof *packed);
     if (!packed)
         return NULL;
     pthread_mutex_init(&packed->mutex, NULL);
+    packed->int8 = int8;
     return packed;
 }
 
@@ -106,10 +117,11 @@ static size_t aligned(size_t bytes)
 /* ---- Shapes and primitives; the library's mutex is held ---- */
 
 static bool matrix(dnnl_memory_desc_t *ret, size_t rows, size_t columns,
-                   dnnl_format_tag_t tag)
+                   bool int8, dnnl_format_tag_t tag)
 {
     dnnl_dims_t dims = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
-    return dnnl_memory_desc_init_by_tag(ret, 2, dims, dnnl_f32, tag) ==
+    dnnl_data_type_t type = int8 ? dnnl_s8 : dnnl_f32;
+    return dnnl_memory_desc_init_by_tag(ret, 2, dims, type, tag) ==
            dnnl_success;
 }
 
@@ -130,8 +142,8 @@ static bool describe(dnnl_primitive_desc_t *ret, struct tile *tile,
 {
     dnnl_matmul_desc_t matmul;
     dnnl_primitive_attr_t attr = NULL;
-    bool done = matrix(&tile->a, rows, shape->k, dnnl_ab) &&
-                matrix(&tile->out, rows, shape->n, dnnl_ab) &&
+    bool done = matrix(&tile->a, rows, shape->k, shape->int8, dnnl_ab) &&
+                matrix(&tile->out, rows, shape->n, false, dnnl_ab) &&
                 dnnl_matmul_desc_init(&matmul, &tile->a, weight, NULL,
                                       &tile->out) == dnnl_success &&
                 dnnl_primitive_attr_create(&attr) == dnnl_success &&
@@ -160,10 +172,10 @@ static struct tile *tile_of(struct shape *shape, size_t rows)
     return tile->failed ? NULL : tile;
 }
 
-static struct shape *shape_of(size_t n, size_t k)
+static struct shape *shape_of(size_t n, size_t k, bool int8)
 {
     struct shape *shape = library.shapes;
-    while (shape && (shape->n != n || shape->k != k))
+    while (shape && (shape->n != n || shape->k != k || shape->int8 != int8))
         shape = shape->next;
     if (shape)
         return shape;
@@ -175,10 +187,11 @@ static struct shape *shape_of(size_t n, size_t k)
         return NULL;
     shape->n = n;
     shape->k = k;
+    shape->int8 = int8;
     struct tile model;
     dnnl_memory_desc_t any;
     dnnl_primitive_desc_t desc = NULL;
-    bool done = matrix(&any, k, n, dnnl_format_tag_any) &&
+    bool done = matrix(&any, k, n, int8, dnnl_format_tag_any) &&
                 describe(&desc, &model, shape, &any, TILE) &&
                 copy_desc(&shape->weight, desc, dnnl_query_weights_md);
     if (desc)
@@ -229,6 +242,12 @@ static bool execute(dnnl_primitive_t primitive,
 
 /* ---- Packing ---- */
 
+/* Of the block's first row; NULL: not of int8, or not kept. */
+static float *scale_at(const struct packed *packed, size_t block)
+{
+    return packed->scale ? packed->scale + block * packed->columns : NULL;
+}
+
 struct packing {
     const struct kernel_weight *w;
     const struct packed *packed;
@@ -260,21 +279,54 @@ static const struct shape *shape_at(const struct packed *packed, size_t block)
     return block + 1 < packed->blocks ? packed->shape : packed->last;
 }
 
-/* `buffer` has room for a block in f32. */
+/* Bytes that pack_block needs at most for what is not packed yet: the block's rows in
+ * f32, or in eight bits and one in f32. */
+static size_t plain_bytes(const struct packed *packed)
+{
+    const struct shape *shape = packed->shape;
+    return packed->int8
+               ? aligned(shape->n * shape->k) + shape->k * sizeof(float)
+               : shape->n * shape->k * sizeof(float);
+}
+
+/* Returns rows of a weight in f32: where they lie, or in `buffer`. */
+static void *floats_of(const struct kernel_weight *w, size_t row, size_t count,
+                       float *buffer)
+{
+    struct lanes_weight rows = lanes_weight_from(lanes_of(w), row, w->k);
+    if (w->type == KERNEL_F32 && (uintptr_t)rows.rows % sizeof(float) == 0)
+        return (void *)(uintptr_t)rows.rows;
+    if (kernel_is_blocks(w->type))
+        for (size_t i = 0; i < count; i++)
+            ref_weight_values(w, row + i, buffer + i * w->k);
+    else
+        cpu_lanes->widen(buffer, rows, count, w->k);
+    return buffer;
+}
+
+/* Returns rows of a weight in eight bits, in `buffer`; scale [count]. */
+static void *int8_of(const struct kernel_weight *w, size_t row, size_t count,
+                     char *buffer, float *scale)
+{
+    int8_t *to = (int8_t *)buffer;
+    float *one = (float *)(void *)(buffer + aligned(count * w->k));
+    for (size_t i = 0; i < count; i++, to += w->k)
+        scale[i] = cpu_lanes->to_int8(to, floats_of(w, row + i, 1, one), w->k);
+    return buffer;
+}
+
+/* `buffer` has room for plain_bytes; scale: of int8, of the block's rows. */
 static bool pack_block(const struct packed *packed,
                        const struct kernel_weight *w, size_t block,
-                       void *buffer, char *to)
+                       char *buffer, char *to, float *scale)
 {
     const struct shape *shape = shape_at(packed, block);
-    struct lanes_weight rows =
-        lanes_weight_from(lanes_of(w), block * packed->columns, w->k);
-    void *from = buffer;
-    if (w->type == KERNEL_F32 && (uintptr_t)rows.rows % sizeof(float) == 0)
-        from = (void *)(uintptr_t)rows.rows;
-    else
-        cpu_lanes->widen(buffer, rows, shape->n, shape->k);
+    size_t row = block * packed->columns;
+    void *from = packed->int8
+                     ? int8_of(w, row, shape->n, buffer, scale)
+                     : floats_of(w, row, shape->n, (float *)(void *)buffer);
     dnnl_memory_desc_t plain;
-    return matrix(&plain, shape->k, shape->n, dnnl_ba) &&
+    return matrix(&plain, shape->k, shape->n, packed->int8, dnnl_ba) &&
            reorder(&plain, from, &shape->weight, to);
 }
 
@@ -282,13 +334,13 @@ static void pack_part(void *argument, size_t from, size_t to)
 {
     struct packing *job = argument;
     const struct packed *packed = job->packed;
-    void *buffer =
-        ref_scratch(packed->shape->n * packed->shape->k * sizeof(float));
+    char *buffer = ref_scratch(plain_bytes(packed));
     int before = alone();
     bool done = buffer != NULL;
     for (size_t block = from; done && block < to; block++)
         done = pack_block(packed, job->w, block, buffer,
-                          packed->data + block * packed->shape->bytes);
+                          packed->data + block * packed->shape->bytes,
+                          scale_at(packed, block));
     omp_set_num_threads(before);
     if (!done)
         atomic_store(&job->failed, true);
@@ -296,9 +348,9 @@ static void pack_part(void *argument, size_t from, size_t to)
 }
 
 /* Enough blocks for the threads, none too large for a cache. */
-static size_t choose_columns(size_t n, size_t k, unsigned threads)
+static size_t choose_columns(size_t n, size_t k, bool int8, unsigned threads)
 {
-    size_t columns = BLOCK_BYTES / (k * sizeof(float) + 1);
+    size_t columns = BLOCK_BYTES / (k * (int8 ? 1 : sizeof(float)) + 1);
     size_t share = n / (2 * (size_t)(threads ? threads : 1));
     columns = columns < share ? columns : share;
     columns = columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
@@ -309,13 +361,14 @@ static size_t choose_columns(size_t n, size_t k, unsigned threads)
 static bool lay_out(struct packed *packed, const struct kernel_weight *w,
                     unsigned threads)
 {
-    size_t columns = choose_columns(w->n, w->k, threads);
+    size_t columns = choose_columns(w->n, w->k, packed->int8, threads);
     columns = columns < w->n ? columns : w->n;
     packed->columns = columns;
     packed->blocks = (w->n + columns - 1) / columns;
     pthread_mutex_lock(&library.mutex);
-    packed->shape = shape_of(columns, w->k);
-    packed->last = shape_of(w->n - (packed->blocks - 1) * columns, w->k);
+    packed->shape = shape_of(columns, w->k, packed->int8);
+    packed->last =
+        shape_of(w->n - (packed->blocks - 1) * columns, w->k, packed->int8);
     pthread_mutex_unlock(&library.mutex);
     return packed->shape && packed->last;
 }
@@ -328,7 +381,10 @@ static void keep(struct kernel_run *run, struct packed *packed,
     struct packing job = {.w = w, .packed = packed};
     if (!kept_take(bytes))
         return;
-    packed->data = ref_scratch(bytes);
+    packed->data =
+        ref_scratch(bytes + (packed->int8 ? w->n : 0) * sizeof *packed->scale);
+    if (packed->data && packed->int8)
+        packed->scale = (float *)(void *)(packed->data + bytes);
     if (packed->data)
         cpu_share(run, packed->blocks, (double)w->n * (double)w->k, pack_part,
                   &job);
@@ -336,6 +392,7 @@ static void keep(struct kernel_run *run, struct packed *packed,
         return;
     free(packed->data);
     packed->data = NULL;
+    packed->scale = NULL;
     kept_give(bytes);
 }
 
@@ -364,6 +421,8 @@ enum { FULL, REST, LAST, KINDS };
 struct job {
     float *out;
     const float *a; /* [m, k] */
+    int8_t *int8;   /* a in eight bits, and the scales of its rows [m]; */
+    float *scale;   /* NULL: as it is */
     const struct packed *packed;
     const struct kernel_weight *w;
     size_t m, n, k, tiles, full, rest, left;
@@ -389,10 +448,30 @@ static bool find_tiles(struct job *job)
     return found;
 }
 
-/* Tile `index` of block `block`, which is packed in `weight`; `buffer` has room
- * for its result, and behind that for what oneDNN itself needs. */
+static void *rows_of(const struct job *job, size_t row)
+{
+    return job->int8 ? (void *)(job->int8 + row * job->k)
+                     : (void *)(uintptr_t)(job->a + row * job->k);
+}
+
+/* A row of a tile's result goes where it belongs; scale: of the block's columns. */
+static void put_row(const struct job *job, size_t row, float *out,
+                    float *result, const float *scale, size_t n)
+{
+    if (scale)
+        cpu_lanes->scale(job->add ? result : out, result, scale,
+                         job->scale[row], n);
+    if (job->add)
+        cpu_lanes->add(out, result, n);
+    else if (!scale)
+        memcpy(out, result, n * sizeof *out);
+}
+
+/* Tile `index` of block `block`, which is packed in `weight` with the scales of its
+ * columns (NULL: of f32); `buffer` has room for its result, and behind that for what
+ * oneDNN itself needs. */
 static bool multiply(const struct job *job, size_t block, char *weight,
-                     size_t index, char *buffer)
+                     const float *scale, size_t index, char *buffer)
 {
     const struct packed *packed = job->packed;
     bool last = block + 1 == packed->blocks;
@@ -411,7 +490,7 @@ static bool multiply(const struct job *job, size_t block, char *weight,
     const struct tile *tile = job->tile[kind][last];
     float *result = (float *)(void *)buffer;
     const struct argument arguments[] = {
-        {DNNL_ARG_SRC, &tile->a, (void *)(uintptr_t)(job->a + row * job->k)},
+        {DNNL_ARG_SRC, &tile->a, rows_of(job, row)},
         {DNNL_ARG_WEIGHTS, &shape->weight, weight},
         {DNNL_ARG_DST, &tile->out, result},
         {DNNL_ARG_SCRATCHPAD, &tile->scratch,
@@ -420,11 +499,8 @@ static bool multiply(const struct job *job, size_t block, char *weight,
         return false;
     float *out = job->out + row * job->n + block * packed->columns;
     for (size_t i = skip; i < rows; i++)
-        if (job->add)
-            cpu_lanes->add(out + i * job->n, result + i * shape->n, shape->n);
-        else
-            memcpy(out + i * job->n, result + i * shape->n,
-                   shape->n * sizeof *out);
+        put_row(job, row + i, out + i * job->n, result + i * shape->n, scale,
+                shape->n);
     return true;
 }
 
@@ -453,7 +529,7 @@ static void matmul_part(void *argument, size_t from, size_t to)
     for (size_t i = from; done && i < to; i++) {
         size_t block = i / job->tiles;
         done = multiply(job, block, packed->data + block * packed->shape->bytes,
-                        i % job->tiles, buffer);
+                        scale_at(packed, block), i % job->tiles, buffer);
     }
     omp_set_num_threads(before);
     if (!done)
@@ -467,15 +543,18 @@ static void block_part(void *argument, size_t from, size_t to)
     struct job *job = argument;
     const struct packed *packed = job->packed;
     size_t block_bytes = aligned(packed->shape->bytes);
+    size_t scale_bytes = aligned(packed->shape->n * sizeof(float));
     char *buffer = ref_scratch(buffer_size(job));
-    char *weight = ref_scratch(
-        block_bytes + packed->shape->n * packed->shape->k * sizeof(float));
+    char *weight = ref_scratch(block_bytes + scale_bytes + plain_bytes(packed));
+    float *scale = (float *)(void *)(weight + block_bytes);
     int before = alone();
     bool done = buffer && weight;
     for (size_t block = from; done && block < to; block++) {
-        done = pack_block(packed, job->w, block, weight + block_bytes, weight);
+        done = pack_block(packed, job->w, block,
+                          weight + block_bytes + scale_bytes, weight, scale);
         for (size_t i = 0; done && i < job->tiles; i++)
-            done = multiply(job, block, weight, i, buffer);
+            done = multiply(job, block, weight, packed->int8 ? scale : NULL, i,
+                            buffer);
     }
     omp_set_num_threads(before);
     if (!done)
@@ -484,10 +563,31 @@ static void block_part(void *argument, size_t from, size_t to)
     free(weight);
 }
 
-static int matmul_alone(struct kernel_run *run, float *out, const float *a,
-                        const struct kernel_weight *w, size_t m, bool add)
+static void round_part(void *argument, size_t from, size_t to)
 {
-    struct packed *packed = w->packed;
+    const struct job *job = argument;
+    for (size_t i = from; i < to; i++)
+        job->scale[i] = cpu_lanes->to_int8(job->int8 + i * job->k,
+                                           job->a + i * job->k, job->k);
+}
+
+/* The rows of `a` in eight bits; false: no memory. */
+static bool round_rows(struct kernel_run *run, struct job *job)
+{
+    size_t bytes = aligned(job->m * job->k);
+    job->int8 = ref_scratch(bytes + job->m * sizeof *job->scale);
+    if (!job->int8)
+        return false;
+    job->scale = (float *)(void *)((char *)job->int8 + bytes);
+    cpu_share(run, job->m, (double)job->m * (double)job->k, round_part, job);
+    return true;
+}
+
+static int matmul_alone(struct kernel_run *run, float *out, const float *a,
+                        const struct kernel_weight *w, size_t m, bool int8,
+                        bool add)
+{
+    struct packed *packed = w->packed[int8];
     if (!w->n || !w->k || !prepare(run, packed, w))
         return KERNEL_UNSUPPORTED;
     struct job job = {.out = out,
@@ -504,19 +604,22 @@ static int matmul_alone(struct kernel_run *run, float *out, const float *a,
     job.tiles = job.full + (job.rest > 0) + (job.left > 0);
     if (!find_tiles(&job))
         return KERNEL_UNSUPPORTED;
+    if (packed->int8 && !round_rows(run, &job))
+        return KERNEL_NO_MEMORY;
     double work = (double)m * (double)w->n * (double)w->k;
     if (packed->data)
         cpu_share(run, packed->blocks * job.tiles, work, matmul_part, &job);
     else
         cpu_share(run, packed->blocks, work, block_part, &job);
+    free(job.int8);
     return atomic_load(&job.failed) ? KERNEL_FAILED : KERNEL_OK;
 }
 
 int packed_matmul(struct kernel_run *run, float *out, const float *a,
-                  const struct kernel_weight *w, size_t m, bool add)
+                  const struct kernel_weight *w, size_t m, bool int8, bool add)
 {
     int before = alone();
-    int code = matmul_alone(run, out, a, w, m, add);
+    int code = matmul_alone(run, out, a, w, m, int8, add);
     omp_set_num_threads(before);
     return code;
 }

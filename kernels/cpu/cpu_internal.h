@@ -30,6 +30,8 @@ void cpu_limit_none(void); /* back to what was chosen for this processor */
 /* What was chosen for this processor. */
 extern const struct lanes *cpu_lanes;
 extern bool cpu_amx;
+extern bool cpu_int8; /* oneDNN multiplies eight bits, faster than floats and
+                         without an overflow (VNNI) */
 extern const struct block_lanes *cpu_block_lanes; /* NULL: none */
 
 /* Runs body over [0, count), on the pool when that is worth its wake-up: `work`

@@ -91,6 +91,9 @@ struct lanes {
                    size_t count);
     /* x = exp(x - most); returns their sum */
     float (*exp_sum)(float *x, float max, size_t count);
+    /* x is about scale * out, where the largest of out is 127 or -127; returns scale,
+     * a NaN where x has one */
+    float (*to_int8)(int8_t *out, const float *x, size_t count);
     /* out [n, k] = w */
     void (*widen)(float *out, struct lanes_weight w, size_t n, size_t k);
 

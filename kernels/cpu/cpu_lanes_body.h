@@ -489,6 +489,39 @@ BODY float exp_sum(float *x, float max, size_t count)
     return sum(total);
 }
 
+/* The largest |x|, and in `odd` a NaN where there is one. */
+INLINE void take_largest(vec *largest, vec *odd, vec x)
+{
+    *largest = LANES_MAX(LANES_MAX(x, -x), *largest);
+    *odd += x * 0;
+}
+
+INLINE bvec to_nearest(vec x)
+{
+    const vec magic = all(12582912.0f);
+    return __builtin_convertvector((ivec)(x + magic) - (ivec)magic, bvec);
+}
+
+BODY float to_int8(int8_t *out, const float *x, size_t count)
+{
+    vec largest = {0}, odd = {0};
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        take_largest(&largest, &odd, load(x + i));
+    take_largest(&largest, &odd, load_some(x + i, count - i));
+    float most = 0;
+    for (size_t lane = 0; lane < WIDTH; lane++)
+        most = largest[lane] > most ? largest[lane] : most;
+    float factor = most > 1e-30F ? 127 / most : 0;
+    for (i = 0; i + WIDTH <= count; i += WIDTH) {
+        bvec b = to_nearest(load(x + i) * factor);
+        memcpy(out + i, &b, sizeof b);
+    }
+    bvec b = to_nearest(load_some(x + i, count - i) * factor);
+    memcpy(out + i, &b, count - i);
+    return most / 127 + sum(odd);
+}
+
 INLINE void widen_as(float *out, const char *x, int type, float scale,
                      size_t count)
 {
@@ -935,6 +968,7 @@ const struct lanes LANES_TABLE = {.name = LANES_NAME,
                                   .geglu_exact = geglu_exact,
                                   .rotate = rotate,
                                   .exp_sum = exp_sum,
+                                  .to_int8 = to_int8,
                                   .widen = widen,
                                   .fold = fold,
                                   .fold_row = fold_row,

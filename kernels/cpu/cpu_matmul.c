@@ -21,10 +21,12 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
     int code = kernels_ref()->weight(run, host, type, n, k, &w);
     if (code)
         return code;
-    w->packed = packed_new();
+    w->packed[0] = packed_new(false);
+    w->packed[1] = packed_new(true);
     w->tiles = tiles_new();
-    if (!w->packed || !w->tiles) {
-        packed_free(w->packed);
+    if (!w->packed[0] || !w->packed[1] || !w->tiles) {
+        packed_free(w->packed[0]);
+        packed_free(w->packed[1]);
         tiles_free(w->tiles);
         kernels_ref()->weight_free(run, w);
         return KERNEL_NO_MEMORY;
@@ -37,7 +39,8 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
 static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 {
     if (w) {
-        packed_free(w->packed);
+        packed_free(w->packed[0]);
+        packed_free(w->packed[1]);
         tiles_free(w->tiles);
         packed_cache_weight_gone(size_of(w));
     }
@@ -47,12 +50,17 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 static int matmul(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add)
 {
+    if (run->int8 && cpu_int8 && m >= PACKED_MIN_ROWS) {
+        int code = packed_matmul(run, out, a, w, m, true, add);
+        if (code != KERNEL_UNSUPPORTED)
+            return code;
+    }
     if (m && kernel_is_blocks(w->type))
         return cpu_blocks_matmul(run, out, a, w, m, add);
     if (cpu_amx && m >= TILES_MIN_ROWS && w->k)
         return tiles_matmul(run, out, a, w, m, add);
     if (m >= PACKED_MIN_ROWS) {
-        int code = packed_matmul(run, out, a, w, m, add);
+        int code = packed_matmul(run, out, a, w, m, false, add);
         if (code != KERNEL_UNSUPPORTED)
             return code;
     }

@@ -10,6 +10,8 @@
 /* Rows from which on it is worth it. */
 enum { PACKED_MIN_ROWS = 16 };
 
+extern const bool packed_here; /* false: never */
+
 struct packed;
 
 static inline struct lanes_weight lanes_of(const struct kernel_weight *w)
@@ -17,13 +19,13 @@ static inline struct lanes_weight lanes_of(const struct kernel_weight *w)
     return (struct lanes_weight){w->host, w->scale, w->type};
 }
 
-/* NULL: no memory */
-struct packed *packed_new(void);
+struct packed *packed_new(bool int8);    /* NULL: no memory */
 void packed_free(struct packed *packed); /* NULL: ok */
 
-/* As kernels->product, m >= PACKED_MIN_ROWS.  Packs the weight first when
- * that was not done, or is not kept.  KERNEL_UNSUPPORTED: `out` is untouched. */
+/* As kernels->product, m >= PACKED_MIN_ROWS; int8: as kernel_run's, of a processor
+ * that is cpu_int8, else w is not of blocks.  Packs the weight first when that was not
+ * done, or is not kept.  KERNEL_UNSUPPORTED: `out` is untouched. */
 int packed_matmul(struct kernel_run *run, float *out, const float *a,
-                  const struct kernel_weight *w, size_t m, bool add);
+                  const struct kernel_weight *w, size_t m, bool int8, bool add);
 
 #endif

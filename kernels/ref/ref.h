@@ -14,7 +14,8 @@ struct kernel_weight {
     int type;           /* enum kernel_type */
     size_t n, k;
     struct packed
-        *packed;         /* cpu: its own copies, see cpu_packed.h; else NULL */
+        *packed[2];      /* cpu: its own copies, see cpu_packed.h, the second
+                                 in eight bits; else NULL */
     struct tiles *tiles; /* and cpu_tiles.h */
 };
 

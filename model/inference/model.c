@@ -283,7 +283,7 @@ int model_open(const char *path, const struct model_options *options,
 {
     struct model *m = mem_alloc(sizeof *m);
     m->kernels = options->kernels;
-    m->run = (struct kernel_run){.pool = options->pool};
+    m->run = (struct kernel_run){.pool = options->pool, .int8 = options->int8};
     int code = gguf_is_path(path) ? open_gguf(m, path, err)
                                   : open_config(m, path, err);
     if (!code)
@@ -311,17 +311,18 @@ int model_open(const char *path, const struct model_options *options,
 struct model *model_share(const struct model *of, struct kernel_pool pool)
 {
     struct model *m = mem_alloc(sizeof *m);
-    *m = (struct model){.shared = true,
-                        .kernels = of->kernels,
-                        .run = {.pool = pool, .background = true},
-                        .config = of->config,
-                        .pooling = of->pooling,
-                        .weights = of->weights,
-                        .tokenizer = of->tokenizer,
-                        .chat = of->chat,
-                        .frequencies = {of->frequencies[0], of->frequencies[1]},
-                        .facts = of->facts,
-                        .name = of->name};
+    *m = (struct model){
+        .shared = true,
+        .kernels = of->kernels,
+        .run = {.pool = pool, .background = true, .int8 = of->run.int8},
+        .config = of->config,
+        .pooling = of->pooling,
+        .weights = of->weights,
+        .tokenizer = of->tokenizer,
+        .chat = of->chat,
+        .frequencies = {of->frequencies[0], of->frequencies[1]},
+        .facts = of->facts,
+        .name = of->name};
     page_pool_lay_out(m, of->facts.exact, of->pages.type == KERNEL_INT8);
     return m;
 }
