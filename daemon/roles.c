@@ -47,7 +47,6 @@ int roles_start(struct daemon *daemon, const struct config *config,
     if (!code)
         code = engine_start(&options, &daemon->answer_engine, err);
     options.folder = config_model(config, ROLE_RERANKING);
-    options.int8 = true; /* what it says only puts in order */
     if (!code)
         code = engine_start(&options, &daemon->rank_engine, err);
     return code ? code : start_pieces(&daemon->piece_engine, err);

@@ -101,7 +101,7 @@ struct kernel_pool {
  * goes first.  Either kind may be under way in threads of its own, and neither waits
  * for the other; what one left in memory the other may use once it was waited for.
  *
- * `int8`: products of many rows may round both sides to eight bits, each row of `a` and
+ * `int8`: products may round both sides to eight bits, each row of `a` and
  * of the weight with a scale of its own.  For numbers that only put things in order: a
  * result is off by some hundredth of what its row and column could come to. */
 struct kernel_run {

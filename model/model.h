@@ -37,9 +37,9 @@ struct model_options {
                                       the model sees all */
     bool keys_int8; /* sessions keep keys and values in eight bits,
                                       if the backend and the attention can */
-    bool int8;      /* products of many rows in eight bits
-                                      (kernel_run), if the backend can: for
-                                      rerankers */
+    bool int8;      /* products in eight bits (kernel_run), if the
+                                      backend can, of a model that writes
+                                      nothing: encoders and rerankers */
     bool check;     /* only look: no weights are taken, and
                                       nothing but its facts may be asked for */
 };

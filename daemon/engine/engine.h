@@ -30,9 +30,9 @@ struct engine_options {
                    model can: */
     /* so; the first 14,336 tokens of prompts are read in full all the same (`read`) */
     struct session_exact how;
-    bool keys_int8;    /* keep keys and values in eight bits, if the model can
+    bool keys_int8; /* keep keys and values in eight bits, if the model can
                        (model.h) */
-    bool int8;         /* multiply many rows in eight bits (model.h) */
+    bool int8;      /* multiply in eight bits what writes nothing (model.h) */
     size_t exact_from; /* where prompt and answer have so many tokens; 0: 4096,
                           below which choosing costs more than it saves */
     const char *device_name; /* as configured: "auto", "cuda:1"; outlives the

@@ -448,6 +448,13 @@ static bool find_tiles(struct job *job)
     return found;
 }
 
+/* Of a result, at most. */
+static size_t buffer_rows(const struct job *job)
+{
+    size_t rows = job->m < TILE ? job->m : TILE;
+    return rows < STEP ? STEP : rows;
+}
+
 static void *rows_of(const struct job *job, size_t row)
 {
     return job->int8 ? (void *)(job->int8 + row * job->k)
@@ -482,10 +489,12 @@ static bool multiply(const struct job *job, size_t block, char *weight,
     size_t row = index * TILE, rows = TILE, skip = 0;
     if (kind == REST) {
         rows = job->rest;
-    } else if (kind == LAST) {
+    } else if (kind == LAST && job->m >= STEP) {
         row = job->m - STEP;
         rows = STEP;
         skip = STEP - job->left;
+    } else if (kind == LAST) {
+        rows = job->m;
     }
     const struct tile *tile = job->tile[kind][last];
     float *result = (float *)(void *)buffer;
@@ -494,7 +503,7 @@ static bool multiply(const struct job *job, size_t block, char *weight,
         {DNNL_ARG_WEIGHTS, &shape->weight, weight},
         {DNNL_ARG_DST, &tile->out, result},
         {DNNL_ARG_SCRATCHPAD, &tile->scratch,
-         buffer + aligned(rows * shape->n * sizeof(float))}};
+         buffer + aligned(buffer_rows(job) * packed->columns * sizeof(float))}};
     if (!execute(tile->primitive, arguments, 4))
         return false;
     float *out = job->out + row * job->n + block * packed->columns;
@@ -515,8 +524,8 @@ static size_t buffer_size(const struct job *job)
                     dnnl_memory_desc_get_size(&job->tile[kind][last]->scratch);
                 max = need > max ? need : max;
             }
-    size_t rows = job->m < TILE ? job->m : TILE;
-    return aligned(rows * job->packed->columns * sizeof(float)) + max;
+    return aligned(buffer_rows(job) * job->packed->columns * sizeof(float)) +
+           max;
 }
 
 static void matmul_part(void *argument, size_t from, size_t to)
@@ -571,13 +580,14 @@ static void round_part(void *argument, size_t from, size_t to)
                                            job->a + i * job->k, job->k);
 }
 
-/* The rows of `a` in eight bits; false: no memory. */
+/* The rows of `a` in eight bits, filled up with zeros to a tile's; false: no memory. */
 static bool round_rows(struct kernel_run *run, struct job *job)
 {
-    size_t bytes = aligned(job->m * job->k);
+    size_t rows = job->m < STEP ? STEP : job->m, bytes = aligned(rows * job->k);
     job->int8 = ref_scratch(bytes + job->m * sizeof *job->scale);
     if (!job->int8)
         return false;
+    memset(job->int8 + job->m * job->k, 0, (rows - job->m) * job->k);
     job->scale = (float *)(void *)((char *)job->int8 + bytes);
     cpu_share(run, job->m, (double)job->m * (double)job->k, round_part, job);
     return true;

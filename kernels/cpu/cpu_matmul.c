@@ -50,7 +50,7 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 static int matmul(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add)
 {
-    if (run->int8 && cpu_int8 && m >= PACKED_MIN_ROWS) {
+    if (run->int8 && cpu_int8 && m) {
         int code = packed_matmul(run, out, a, w, m, true, add);
         if (code != KERNEL_UNSUPPORTED)
             return code;

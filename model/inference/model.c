@@ -283,7 +283,7 @@ int model_open(const char *path, const struct model_options *options,
 {
     struct model *m = mem_alloc(sizeof *m);
     m->kernels = options->kernels;
-    m->run = (struct kernel_run){.pool = options->pool, .int8 = options->int8};
+    m->run = (struct kernel_run){.pool = options->pool};
     int code = gguf_is_path(path) ? open_gguf(m, path, err)
                                   : open_config(m, path, err);
     if (!code)
@@ -301,6 +301,7 @@ int model_open(const char *path, const struct model_options *options,
         page_pool_lay_out(m, options->exact, options->keys_int8);
         set_frequencies(m);
         set_facts(m, path);
+        m->run.int8 = options->int8 && !m->facts.writes;
         *ret = m;
     } else {
         model_close(m);

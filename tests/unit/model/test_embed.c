@@ -1,6 +1,7 @@
 /* Vectors of texts by models made for HiLS, against a plain reading of the paper
  * (tests/experiments/model/make_hils_memory.py), and who makes none. */
 #include "base/vector.h"
+#include "kernels/cpu/cpu_internal.h"
 #include "tests/unit/support/models.h"
 
 static const char *const made[] = {"hils-olmo", "hils-qwen", "hils-shared",
@@ -389,6 +390,65 @@ static void other_layers_might_not_be_there(void **state)
     }
 }
 
+/* In eight bits an encoder says nearly what it says in f32, the same bits of a text in
+ * any company. */
+static void an_encoder_may_multiply_in_eight_bits(void **state)
+{
+    (void)state;
+    enum { COUNT = 60, TEXTS = 4 };
+    static const size_t lengths[TEXTS] = {COUNT, 3, 17, 40};
+    struct model_options options = {
+        .kernels = kernels_cpu(), .no_tokenizer = true, .int8 = true};
+    struct model *exact = open_at(MODELS "bert", kernels_cpu(), false, true);
+    struct model *rounded = NULL;
+    assert_int_equal(model_open(MODELS "bert", &options, &rounded, NULL), 0);
+    size_t width = model_facts(exact)->width;
+    int32_t ids[COUNT];
+    float *all = mem_alloc(TEXTS * width * sizeof *all);
+    float *one = mem_alloc(width * sizeof *one);
+    struct embed_input inputs[TEXTS];
+    fill_ids(ids, COUNT, model_facts(exact)->vocabulary, 6);
+    for (size_t i = 0; i < TEXTS; i++)
+        inputs[i] = (struct embed_input){.ids = ids, .count = lengths[i]};
+    embed(rounded, inputs, TEXTS, all);
+    bool differs = false;
+    for (size_t i = 0; i < TEXTS; i++) {
+        const float *text = all + i * width;
+        embed(rounded, &inputs[i], 1, one);
+        assert_memory_equal(one, text, width * sizeof *one);
+        embed(exact, &inputs[i], 1, one);
+        differs = differs || memcmp(one, text, width * sizeof *one) != 0;
+        vector_unit(one, width);
+        vector_unit(all + i * width, width);
+        double cosine = 0;
+        for (size_t j = 0; j < width; j++)
+            cosine += (double)one[j] * (double)text[j];
+        assert_true(cosine > .999);
+    }
+    assert_int_equal(differs, cpu_int8);
+    free(all);
+    free(one);
+    model_close(exact);
+    model_close(rounded);
+}
+
+/* What writes is as exact as it was: its words are its own. */
+static void what_writes_does_not_multiply_in_eight_bits(void **state)
+{
+    (void)state;
+    struct model_options options = {
+        .kernels = kernels_cpu(), .no_tokenizer = true, .int8 = true};
+    struct model *rounded = NULL;
+    assert_int_equal(model_open(MODELS "hils-memory", &options, &rounded, NULL),
+                     0);
+    struct model *exact =
+        open_at(MODELS "hils-memory", kernels_cpu(), false, false);
+    assert_true(model_facts(exact)->writes);
+    check_same_logits(exact, rounded);
+    model_close(exact);
+    model_close(rounded);
+}
+
 static void models_of_star_and_hici_do_not_embed(void **state)
 {
     (void)state;
@@ -422,6 +482,8 @@ int main(void)
         cmocka_unit_test(tokens_have_vectors),
         cmocka_unit_test(an_encoders_tokens_have_vectors),
         cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(an_encoder_may_multiply_in_eight_bits),
+        cmocka_unit_test(what_writes_does_not_multiply_in_eight_bits),
         cmocka_unit_test(a_cancelled_batch_leaves_no_trace),
         cmocka_unit_test_setup_teardown(the_first_layers_make_vectors,
                                         make_folder, end_folder),
