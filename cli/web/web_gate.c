@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { HTTP_PORT = 80 };
+
 /* In a time that says nothing of where they differ. */
 static bool is_token(const struct web *web, const char *text, size_t size)
 {
@@ -13,14 +15,16 @@ static bool is_token(const struct web *web, const char *text, size_t size)
     return !differ;
 }
 
-/* HOST:PORT, under the names that cannot be another machine's. */
+/* HOST:PORT, under the names that cannot be another machine's; HTTP's own port goes
+ * without saying. */
 static bool is_authority(const struct web *web, const char *text)
 {
     static const char *const hosts[] = {"127.0.0.1", "localhost"};
     char authority[32];
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
         snprintf(authority, sizeof authority, "%s:%u", hosts[i], web->port);
-        if (!strcmp(text, authority))
+        if (!strcmp(text, authority) ||
+            (web->port == HTTP_PORT && !strcmp(text, hosts[i])))
             return true;
     }
     return false;

@@ -20,10 +20,10 @@ PAGE_LIMIT = 100_000  # bytes of all files of the page together
 class Web:
     """A `lectern web` at a free port."""
 
-    def __init__(self, h, own=True):
+    def __init__(self, h, own=True, port=0):
         """`own`: of our store and model, which a daemon that runs is asked for."""
         named = ["--store", h.store, "--model", h.model or "none"] if own else []
-        self.process = subprocess.Popen([LECTERN, "web", "--port", "0", *named], env=h.env,
+        self.process = subprocess.Popen([LECTERN, "web", "--port", str(port), *named], env=h.env,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.address = self.process.stdout.readline().decode().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([0-9a-f]{64})/", self.address)
@@ -66,8 +66,8 @@ class Web:
 
 
 @contextlib.contextmanager
-def web(h, own=True):
-    it = Web(h, own)
+def web(h, own=True, port=0):
+    it = Web(h, own, port)
     try:
         yield it
     finally:
@@ -151,6 +151,21 @@ def nobody_else_is_let_in():
         check(w.raw(f"GET /{w.token}/ HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 4"), "no Host")
         check(w.ask("/", token=False, Authorization=f"Bearer {wrong}")[0] == 403, "a wrong header")
         check(w.ask("/", token=False, Authorization=f"Bearer {w.token}")[0] == 200, "the token in a header")
+
+
+@test
+def the_port_of_http_need_not_be_said():
+    with contextlib.closing(socket.socket()) as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            free.bind(("127.0.0.1", 80))
+        except OSError as error:
+            raise Skip(f"port 80: {error}") from None
+    with house() as h, web(h, port=80) as w:
+        for host in ("127.0.0.1", "localhost", "127.0.0.1:80"):
+            check(w.ask("/", Host=host, Origin=f"http://{host}")[0] == 200, host)
+        for host in ("evil.example", "127.0.0.1:", "127.0.0.1:8", "localhost."):
+            check(w.ask("/", Host=host)[0] == 403, host)
 
 
 @test
