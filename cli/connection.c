@@ -1,6 +1,7 @@
 #include "cli/connection.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,16 +10,38 @@
 
 enum { READ_AT_ONCE = 1 << 16 };
 
-static int send_all(int fd, struct slice bytes, struct err *err)
+/* Takes in what has come; false: nothing more comes. */
+static bool take_in(struct connection *connection)
+{
+    char bytes[READ_AT_ONCE];
+    ssize_t n = recv(connection->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return true;
+    if (n > 0)
+        line_reader_put(&connection->in, bytes, (size_t)n);
+    return n > 0;
+}
+
+/* Until the daemon reads on, which it does not while its answers are left unread. */
+static void await_room(struct connection *connection)
+{
+    struct pollfd at = {.fd = connection->fd, .events = POLLIN | POLLOUT};
+    if (poll(&at, 1, -1) > 0 && at.revents & POLLIN)
+        take_in(connection);
+}
+
+static int send_all(struct connection *connection, struct slice bytes,
+                    struct err *err)
 {
     while (bytes.size) {
-        ssize_t n = send(fd, bytes.data, bytes.size, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
+        ssize_t n = send(connection->fd, bytes.data, bytes.size,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EAGAIN)
+            await_room(connection);
+        else if (n < 0 && errno != EINTR)
             return err_errno(err, ERR_UNREACHABLE, "cannot ask the daemon");
-        bytes.data += n;
-        bytes.size -= (size_t)n;
+        else if (n > 0)
+            bytes = (struct slice){bytes.data + n, bytes.size - (size_t)n};
     }
     return 0;
 }
@@ -51,7 +74,7 @@ int connection_send(struct connection *connection, const struct config *config,
     if (!code && connection->fd < 0)
         code = client_reach(config, config_flag, &connection->fd, err);
     if (!code)
-        code = send_all(connection->fd, buf_slice(&line), err);
+        code = send_all(connection, buf_slice(&line), err);
     if (!code)
         *ret_id = ++connection->last_id;
     buf_free(&line);
@@ -68,22 +91,16 @@ void connection_cancel(struct connection *connection, int64_t id)
     json_end(&json, '}');
     json_end(&json, '}');
     buf_put_byte(&line, '\n');
-    send_all(connection->fd, buf_slice(&line), NULL);
+    send_all(connection, buf_slice(&line), NULL);
     buf_free(&line);
 }
 
 bool connection_read(struct connection *connection)
 {
-    char bytes[READ_AT_ONCE];
-    ssize_t n = recv(connection->fd, bytes, sizeof bytes, 0);
-    if (n < 0 && errno == EINTR)
-        return true;
-    if (n <= 0) {
+    bool open = take_in(connection);
+    if (!open)
         connection_close(connection);
-        return false;
-    }
-    line_reader_put(&connection->in, bytes, (size_t)n);
-    return true;
+    return open;
 }
 
 bool connection_next(struct connection *connection, struct slice *ret_line)

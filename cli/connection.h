@@ -15,7 +15,8 @@ struct connection {
 };
 
 /* Sends a request; connects first, and starts the daemon, where need be, with
- * `config_flag` as its --config (NULL: none).
+ * `config_flag` as its --config (NULL: none).  What comes meanwhile is kept for
+ * connection_next: the daemon reads no further while too much is left unread.
  * ERR_UNREACHABLE; ERR_LIMIT: the request is too long. */
 int connection_send(struct connection *connection, const struct config *config,
                     const char *config_flag, const char *method,

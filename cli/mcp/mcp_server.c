@@ -498,13 +498,18 @@ static int read_agent(struct mcp *mcp, struct err *err)
     return code;
 }
 
-static void read_daemon(struct mcp *mcp)
+static void hear_all(struct mcp *mcp)
 {
     struct slice line;
-    if (!connection_read(&mcp->daemon))
-        lose_daemon(mcp);
     while (connection_next(&mcp->daemon, &line))
         hear_daemon(mcp, line);
+}
+
+static void read_daemon(struct mcp *mcp)
+{
+    if (!connection_read(&mcp->daemon))
+        lose_daemon(mcp);
+    hear_all(mcp);
 }
 
 int mcp_serve(struct cli *cli, struct err *err)
@@ -522,6 +527,7 @@ int mcp_serve(struct cli *cli, struct err *err)
             read_daemon(&mcp);
         if (!code && fds[0].revents)
             code = read_agent(&mcp, err);
+        hear_all(&mcp); /* what came while the daemon was asked */
     }
     while (mcp.pending) {
         struct pending *pending = mcp.pending;

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 from e2e.house import LECTERN, PATIENCE, Skip, check, house, page, test
@@ -247,6 +248,23 @@ def the_last_line_needs_no_end():
         done = subprocess.run([LECTERN, "mcp", "--store", h.store], env=h.env, input=asked, capture_output=True, text=True,
                               timeout=PATIENCE)
         check(json.loads(done.stdout)["id"] == 1 and "Pumps" in done.stdout and done.returncode == 0, done)
+
+
+@test
+def an_agent_may_ask_faster_than_it_is_answered():
+    """Answers of some megabytes come before the last of the requests is sent."""
+    with house() as h, bridge(h) as b:
+        h.write("m/a.html", page("Pumps", "".join(f"<p>{i} The casing of the pump is vented.</p>" for i in range(100))))
+        h.run("add", os.path.join(h.path, "m"), "-c", "pumps", "--wait")
+        node = b.tool("search", query="casing")["results"][0]["node"]
+        asked = [b.request("tools/call", name="get", arguments={"node": node}) for _ in range(800)]
+        writer = threading.Thread(target=b.write, args=asked, daemon=True)
+        writer.start()
+        stalled = threading.Timer(60, b.process.kill)
+        stalled.start()
+        check({b.read()["id"] for _ in asked} == {one["id"] for one in asked}, "answers")
+        stalled.cancel()
+        writer.join()
 
 
 @test
