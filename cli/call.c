@@ -80,10 +80,14 @@ static int check_running(const struct cli *cli, struct err *err)
     if (!(names_store(cli) || options->model || options->device) ||
         client_launched(cli->client) || cli->command->run == cmd_doctor)
         return 0;
-    if (client_call(cli->client, "status", slice_of("{\"config\":true}"), NULL,
-                    NULL, &text, NULL) ||
-        json_parse(buf_slice(&text), &status, NULL))
-        status = NULL;
+    code = client_call(cli->client, "status", slice_of("{\"config\":true}"),
+                       NULL, NULL, &text, err);
+    if (!code)
+        code = json_parse(buf_slice(&text), &status, err);
+    if (code) {
+        buf_free(&text);
+        return code == ERR_UNREACHABLE ? 0 : code; /* it will be found again */
+    }
     if (names_store(cli))
         code = client_check_store(&cli->config, status, err);
     if (!code) {

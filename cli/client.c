@@ -218,7 +218,7 @@ static int send_all(struct client *client, struct slice bytes, struct err *err)
         if (n < 0 && interrupted)
             return err_set(err, ERR_CANCELLED, "interrupted");
         if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
-            return gone(err);
+            return 0; /* it may have said why, which is read next */
         if (n < 0)
             return err_errno(err, ERR_UNREACHABLE, "cannot ask the daemon");
         bytes.data += n;

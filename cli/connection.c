@@ -30,6 +30,13 @@ static void await_room(struct connection *connection)
         take_in(connection);
 }
 
+/* Whether a daemon that takes no more has said why before. */
+static bool has_said(struct connection *connection, int reason)
+{
+    return (reason == EPIPE || reason == ECONNRESET) && take_in(connection) &&
+           line_reader_rest(&connection->in);
+}
+
 static int send_all(struct connection *connection, struct slice bytes,
                     struct err *err)
 {
@@ -38,6 +45,8 @@ static int send_all(struct connection *connection, struct slice bytes,
                          MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EAGAIN)
             await_room(connection);
+        else if (n < 0 && has_said(connection, errno))
+            return 0;
         else if (n < 0 && errno != EINTR)
             return err_errno(err, ERR_UNREACHABLE, "cannot ask the daemon");
         else if (n > 0)

@@ -29,7 +29,9 @@ static int take_line(struct slice line, int64_t id, cJSON **ret_result,
     cJSON *reply;
     if (json_parse(line, &reply, NULL))
         return 0;
-    bool ours = json_get_int(reply, "id", -1) == id;
+    const cJSON *whose = cJSON_GetObjectItemCaseSensitive(reply, "id");
+    /* An error without an id: the daemon takes no more clients. */
+    bool ours = json_get_int(reply, "id", -1) == id || cJSON_IsNull(whose);
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(reply, "error");
     if (ours && error)
         *ret_code = take_error(error, err);

@@ -126,11 +126,24 @@ static void take_error(const struct pending *pending, const cJSON *error)
     answer_failure(pending, &err);
 }
 
+/* An error without an id is of all: the daemon takes no more clients. */
+static void turn_away(struct mcp *mcp, const cJSON *error)
+{
+    while (mcp->pending) {
+        struct pending *pending = mcp->pending;
+        mcp->pending = pending->next;
+        take_error(pending, error);
+        pending_free(pending);
+    }
+}
+
 static void hear_daemon(struct mcp *mcp, struct slice line)
 {
     cJSON *message;
     if (json_parse(line, &message, NULL))
         return;
+    if (cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(message, "id")))
+        turn_away(mcp, cJSON_GetObjectItemCaseSensitive(message, "error"));
     struct pending **at = find_pending(mcp, json_get_int(message, "id", -1));
     struct pending *pending = *at;
     /* Of one that was cancelled nobody hears any more. */

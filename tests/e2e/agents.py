@@ -268,6 +268,22 @@ def an_agent_may_ask_faster_than_it_is_answered():
 
 
 @test
+def an_agent_beyond_the_daemons_clients_is_told_so():
+    with house() as h:
+        add_pumps(h)
+        with contextlib.ExitStack() as clients:
+            for _ in range(64):
+                clients.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX))).connect(h.socket)
+            with bridge(h, store=False) as b:
+                check("64 clients" in b.refusal("search", query="valve"), "why")
+            for options in (["--store", h.store], []):
+                done = subprocess.run([LECTERN, "ls", *options], env=h.env, capture_output=True, text=True, timeout=PATIENCE)
+                check("64 clients" in done.stderr, done)
+        with bridge(h) as b:
+            check(b.tool("search", query="valve")["results"], "when they have gone")
+
+
+@test
 def a_line_without_end_is_the_end():
     with house() as h:
         b = Bridge(h)
