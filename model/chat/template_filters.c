@@ -32,10 +32,15 @@ static struct value filter_trim(struct run *run, struct value subject,
                                 const struct value *arguments)
 {
     struct slice text = value_to_string(run, subject);
-    if (arguments[0].kind == VALUE_ABSENT || arguments[0].kind == VALUE_NONE)
-        return value_string(string_strip(text));
-    struct slice set = argument_text(run, arguments[0], "");
-    return value_string(string_strip_set(text, set, true, true));
+    bool given =
+        arguments[0].kind != VALUE_ABSENT && arguments[0].kind != VALUE_NONE;
+    struct slice set =
+        given ? argument_text(run, arguments[0], "") : slice_of("");
+    run_charge_pairs(run, text, set);
+    if (run->failed)
+        return value_none();
+    return value_string(given ? string_strip_set(text, set, true, true)
+                              : string_strip(text));
 }
 
 static struct value filter_upper(struct run *run, struct value subject,
@@ -206,6 +211,8 @@ static struct value filter_int(struct run *run, struct value subject,
         return get_attribute(run, subject, slice_of("int"));
     if (argument_integer(run, arguments[1], 10) != 10)
         return run_refuse(run, "int of another base than 10");
+    if (subject.kind == VALUE_STRING)
+        run_charge_pairs(run, subject.string, slice_of(""));
     if (value_is_integer(subject))
         return value_integer(value_as_integer(subject));
     if (subject.kind == VALUE_FLOAT)
@@ -225,6 +232,8 @@ static struct value filter_float(struct run *run, struct value subject,
         return get_attribute(run, subject, slice_of("float"));
     if (value_is_number(subject))
         return value_float(value_as_float(subject));
+    if (subject.kind == VALUE_STRING)
+        run_charge_pairs(run, subject.string, slice_of(""));
     if (subject.kind == VALUE_STRING && parse_float(subject.string, &number))
         return value_float(number);
     return arguments[0].kind == VALUE_ABSENT ? value_float(0) : arguments[0];

@@ -14,9 +14,14 @@ static struct value strip(struct run *run, struct value subject,
                           struct value set, bool left, bool right)
 {
     struct slice text = subject.string;
-    if (set.kind != VALUE_ABSENT && set.kind != VALUE_NONE)
-        return value_string(
-            string_strip_set(text, argument_text(run, set, ""), left, right));
+    bool given = set.kind != VALUE_ABSENT && set.kind != VALUE_NONE;
+    struct slice characters =
+        given ? argument_text(run, set, "") : slice_of("");
+    run_charge_pairs(run, text, characters);
+    if (run->failed)
+        return value_none();
+    if (given)
+        return value_string(string_strip_set(text, characters, left, right));
     if (left)
         text = string_strip_left(text);
     return value_string(right ? string_strip_right(text) : text);
@@ -92,6 +97,7 @@ static struct value method_removeprefix(struct run *run, struct value subject,
 {
     struct slice text = subject.string;
     struct slice prefix = argument_text(run, arguments[0], "");
+    run_charge(run, prefix.size / 64);
     if (slice_starts(text, prefix))
         text = (struct slice){text.data + prefix.size, text.size - prefix.size};
     return value_string(text);
@@ -102,6 +108,7 @@ static struct value method_removesuffix(struct run *run, struct value subject,
 {
     struct slice text = subject.string;
     struct slice suffix = argument_text(run, arguments[0], "");
+    run_charge(run, suffix.size / 64);
     if (string_ends(text, suffix))
         text.size -= suffix.size;
     return value_string(text);
@@ -114,12 +121,15 @@ static struct value has_end(struct run *run, struct slice text,
                             struct value ends,
                             bool (*has)(struct slice text, struct slice end))
 {
-    if (ends.kind != VALUE_TUPLE)
-        return value_boolean(has(text, argument_text(run, ends, "")));
-    for (size_t i = 0; i < ends.list->count; i++)
-        if (has(text, argument_text(run, ends.list->items[i], "")))
-            return value_boolean(true);
-    return value_boolean(false);
+    bool several = ends.kind == VALUE_TUPLE, found = false;
+    size_t count = several ? ends.list->count : 1;
+    for (size_t i = 0; i < count && !found && !run->failed; i++) {
+        struct slice end =
+            argument_text(run, several ? ends.list->items[i] : ends, "");
+        run_charge(run, 1 + end.size / 64);
+        found = has(text, end);
+    }
+    return value_boolean(found);
 }
 
 static struct value method_startswith(struct run *run, struct value subject,
@@ -154,8 +164,10 @@ static struct value method_rfind(struct run *run, struct value subject,
                                  const struct value *arguments)
 {
     struct slice needle = argument_text(run, arguments[0], "");
-    run_charge(run, subject.string.size / 16);
-    return place(subject.string, string_find_last(subject.string, needle));
+    run_charge_pairs(run, subject.string, needle);
+    return run->failed ? value_none()
+                       : place(subject.string,
+                               string_find_last(subject.string, needle));
 }
 
 static struct value method_index(struct run *run, struct value subject,
@@ -195,6 +207,7 @@ static struct list *split_blanks(struct run *run, struct slice text,
                                  int64_t most)
 {
     struct list *list = list_new(run);
+    run_charge_pairs(run, text, slice_of(""));
     for (text = string_strip_left(text); text.size && most != 0 && !run->failed;
          text = string_strip_left(text), most--) {
         size_t end = 0;
@@ -262,6 +275,9 @@ static struct value split(struct run *run, struct value subject,
     struct slice between = argument_text(run, arguments[0], "");
     if (!between.size)
         return run_fail(run, ERR_FORMAT, "a string is split at nothing");
+    run_charge_pairs(run, subject.string, from_right ? between : slice_of(""));
+    if (run->failed)
+        return value_none();
     return value_list(VALUE_LIST,
                       from_right
                           ? split_at_last(run, subject.string, between, most)
@@ -286,6 +302,7 @@ static struct value method_splitlines(struct run *run, struct value subject,
     struct list *list = list_new(run);
     struct slice text = subject.string;
     bool keeps = value_truth(arguments[0]);
+    run_charge_pairs(run, text, slice_of(""));
     while (text.size && !run->failed) {
         size_t next, size = string_line(text, &next);
         add_part(run, list, text.data, keeps ? next : size);

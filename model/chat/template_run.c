@@ -40,6 +40,12 @@ void run_charge(struct run *run, size_t steps)
         run->steps += steps;
 }
 
+/* Neither text has more than MAX_TEXT_BYTES. */
+void run_charge_pairs(struct run *run, struct slice text, struct slice other)
+{
+    run_charge(run, (text.size * 4 + text.size * other.size) / 64);
+}
+
 bool run_enter(struct run *run)
 {
     run_charge(run, 1);

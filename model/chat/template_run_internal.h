@@ -74,6 +74,8 @@ struct value run_refuse(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 void run_charge(struct run *run, size_t steps);
+/* For what passes over a text and, at each of its bytes, over another one. */
+void run_charge_pairs(struct run *run, struct slice text, struct slice other);
 /* One level deeper, one step further; false when there is none left.  Each call
  * needs its run_leave. */
 bool run_enter(struct run *run);

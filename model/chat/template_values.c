@@ -103,6 +103,7 @@ static bool equal_alike(struct run *run, struct value a, struct value b)
 bool value_equal(struct run *run, struct value a, struct value b)
 {
     bool equal = false;
+    run_charge(run, 1);
     if (value_is_number(a) && value_is_number(b))
         return equal_numbers(a, b);
     if (a.kind != b.kind)

@@ -234,6 +234,19 @@ static void stops_what_does_not_end(void **state)
          "%}",
          "a text grows beyond"},
         {"{{ 'a' | indent(10 ** 12, true) }}", "a text grows beyond"},
+        {"{{ ('a' * 999 * 999).strip('b' * 999 * 999 ~ 'a') }}",
+         "it does not end within"},
+        {"{{ ('a' * 999 * 999) | trim('b' * 999 * 999 ~ 'a') }}",
+         "it does not end within"},
+        {"{{ ('a' * 999 * 9999).rfind('a' * 999 * 4999 ~ 'b') }}",
+         "it does not end within"},
+        {"{{ range(99999) | unique | list }}", "it does not end within"},
+        {"{% set s = 'a' * 999 * 9999 %}{% for i in range(9999) %}"
+         "{% set t = s.split() + s.splitlines() + s.split('b') %}{% endfor %}",
+         "it does not end within"},
+        {"{% set s = 'a' * 999 * 9999 %}{% for i in range(99999) %}"
+         "{% set t = s.startswith(s) and s.strip('a') %}{% endfor %}",
+         "it does not end within"},
         {"{{ ('a' * 99999).replace('', 'b' * 9999) }}", "MiB"},
         {"{{ [[1]] | tojson(indent=10 ** 12) ~ [1] * 10 ** 12 }}", "line 1"},
     };
