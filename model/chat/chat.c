@@ -37,8 +37,8 @@ static char *named_token(const struct gguf *gguf, const char *key,
     const struct gguf_value *value = gguf_find(gguf, key);
     struct buf text = {0};
     double number;
-    if (!value || !gguf_number(value, 0, &number) || number < 0 ||
-        number >= (double)tokenizer_count(tokenizer))
+    if (!value || !gguf_number(value, 0, &number) || !(number >= 0) ||
+        !(number < (double)tokenizer_count(tokenizer)))
         return NULL;
     int32_t id = (int32_t)number;
     tokenizer_decode(tokenizer, &id, 1, true, &text);
@@ -184,6 +184,13 @@ int chat_encode_piece(const struct tokenizer *tokenizer, struct slice frame,
     return code ? code : encode_content(tokenizer, text, space, ids, err);
 }
 
+static const char *find_mark(struct slice frame, size_t i)
+{
+    struct slice mark = mark_of(i);
+    return frame.size ? memmem(frame.data, frame.size, mark.data, mark.size)
+                      : NULL;
+}
+
 /* Appends the ids of the frame, with each message in the place of its mark. */
 static int fill_in(struct slice frame, const struct tokenizer *tokenizer,
                    const struct chat_message *messages, size_t count,
@@ -191,19 +198,17 @@ static int fill_in(struct slice frame, const struct tokenizer *tokenizer,
 {
     int code = 0;
     for (size_t i = 0; i < count && !code; i++) {
-        struct slice mark = mark_of(i);
-        const char *at =
-            frame.size ? memmem(frame.data, frame.size, mark.data, mark.size)
-                       : NULL;
-        if (!at)
+        const char *at = find_mark(frame, i);
+        struct slice piece = {frame.data, at ? (size_t)(at - frame.data) : 0};
+        size_t passed = piece.size + mark_of(i).size;
+        if (at)
+            frame = (struct slice){frame.data + passed, frame.size - passed};
+        if (!at || find_mark(frame, i))
             return err_set(err, ERR_MODEL,
-                           "the model's chat template leaves out or moves a "
+                           "it leaves out, moves, repeats or changes a "
                            "message: this program cannot use it");
-        size_t before = (size_t)(at - frame.data);
-        code = chat_encode_piece(tokenizer, (struct slice){frame.data, before},
-                                 messages[i].content, ids, err);
-        frame.data += before + mark.size;
-        frame.size -= before + mark.size;
+        code =
+            chat_encode_piece(tokenizer, piece, messages[i].content, ids, err);
     }
     return code ? code : tokenizer_encode_on(tokenizer, frame, ids, err);
 }

@@ -128,11 +128,14 @@ static void what_cannot_be_used_is_refused(void **state)
 {
     (void)state;
     check_refused("{% frobnicate %}", "frobnicate");
-    check_refused("{{ messages[1].content }}", "leaves out or moves");
+    check_refused("{{ messages[1].content }}", "it leaves out");
     check_refused("{{ messages[1].content }}{{ messages[0].content }}",
-                  "leaves out or moves");
+                  "it leaves out");
     check_refused("{{ messages[0].content | upper }}{{ messages[1].content }}",
-                  "leaves out or moves");
+                  "it leaves out");
+    check_refused("{{ messages[0].content }}{{ messages[1].content }}"
+                  "{{ messages[0].content }}",
+                  "repeats");
     check_refused("{{ raise_exception('not today') }}", "not today");
     struct chat *chat = chat_with("{% frobnicate %}", NULL);
     assert_non_null(chat_refused(chat));
