@@ -7,6 +7,11 @@
 #include "daemon/jobs/jobs.h"
 #include "daemon/verbs/result.h"
 
+static const cJSON *several(const struct call *call)
+{
+    return cJSON_GetObjectItemCaseSensitive(call->params, "manuals");
+}
+
 struct selection selection_of(const struct call *call)
 {
     struct selection selection = {0};
@@ -14,11 +19,23 @@ struct selection selection_of(const struct call *call)
     const cJSON *name;
     if (one)
         selection.names[selection.count++] = one;
-    cJSON_ArrayForEach (
-        name, cJSON_GetObjectItemCaseSensitive(call->params, "manuals"))
+    cJSON_ArrayForEach (name, several(call))
         if (selection.count < SELECTION_MAX)
             selection.names[selection.count++] = name->valuestring;
     return selection;
+}
+
+/* One that is not seen would be missing without a word. */
+static int check_count(const struct call *call, struct err *err)
+{
+    int count = cJSON_GetArraySize(several(call)) +
+                (json_get_text(call->params, "manual", NULL) != NULL);
+    return count <= SELECTION_MAX
+               ? 0
+               : err_set(err, ERR_USAGE,
+                         "%d manuals are named, and %d can be: without a name "
+                         "all are asked",
+                         count, SELECTION_MAX);
 }
 
 bool selection_has(const struct selection *selection, const char *name)
@@ -52,6 +69,9 @@ int selection_check(struct selection *selection, const struct call *call,
                     struct err *err)
 {
     size_t kept = 0, count = selection->count;
+    int many = check_count(call, err);
+    if (many)
+        return many;
     for (size_t i = 0; i < count; i++) {
         const char *name = selection->names[i];
         if (snapshot_view(snapshot, name)) {

@@ -17,7 +17,8 @@ bool selection_has(const struct selection *selection, const char *name);
 
 /* Takes those out of the selection that are registered and of which nothing is
  * indexed yet (selection_put_missing tells of them).  *ret_none: none is left, and
- * there were some.  ERR_USAGE: a name that no manual has; ERR_STORE: a manual that
+ * there were some.  ERR_USAGE: a name that no manual has, or more names than
+ * SELECTION_MAX; ERR_STORE: a manual that
  * is damaged. */
 int selection_check(struct selection *selection, const struct call *call,
                     const struct snapshot *snapshot, bool *ret_none,

@@ -94,6 +94,9 @@ def several_manuals_are_told_apart():
             shown = h.run(verb, "zebra").stdout
             check("other: Animals" in shown, shown)
             check("v1: " not in h.run(verb, "zebra", "-c", "v1").stdout, "one manual needs no name")
+        for verb in ("search", "ask", "grep"):
+            check("65 manuals" in h.run(verb, "zebra", *["-c", "v1"] * 64, "-c", "other", code=2).stderr, "one too many")
+            h.run(verb, "zebra", *["-c", "v1"] * 63, "-c", "other")
         check("one -c" in h.run("toc", "-c", "v1", "-c", "v2", code=2).stderr, "toc")
 
 
