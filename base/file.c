@@ -141,11 +141,11 @@ int file_write(const char *path, struct slice content, struct err *err)
     int code = 0;
     int fd = open(temp.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write_all(fd, content) < 0)
-        code = err_errno(err, ERR_IO, "cannot write %s", temp.data);
+        code = err_errno(err, ERR_IO, "cannot write %s", path);
     if (fd >= 0 && close(fd) < 0 && !code)
-        code = err_errno(err, ERR_IO, "cannot write %s", temp.data);
+        code = err_errno(err, ERR_IO, "cannot write %s", path);
     if (!code && rename(temp.data, path) < 0)
-        code = err_errno(err, ERR_IO, "cannot rename %s", temp.data);
+        code = err_errno(err, ERR_IO, "cannot write %s", path);
     if (code && fd >= 0)
         unlink(temp.data);
     buf_free(&temp);

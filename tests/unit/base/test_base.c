@@ -196,6 +196,9 @@ static void files_are_read_and_refused(void **state)
     assert_int_equal(stat(path.data, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_int_equal(file_read(path.data, 100, &content, &err), ERR_IO);
+    assert_int_equal(file_write(path.data, slice_of("0"), &err), ERR_IO);
+    assert_non_null(strstr(err.message, path.data));
+    assert_null(strstr(err.message, ".tmp"));
     buf_put_text(&path, "/file");
     assert_int_equal(file_write(path.data, slice_of("0123456789"), &err), 0);
     assert_int_equal(file_read(path.data, 9, &content, &err), ERR_LIMIT);
