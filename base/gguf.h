@@ -73,6 +73,10 @@ void gguf_let_go(const struct gguf *file);
 
 /* Whether a path ends as that of such a file: ".gguf". */
 bool gguf_is_path(const char *path);
+/* As how many files a model is that has this path, by its name: of the first of
+ * several so many, of any other 1.  Appends the path of file `i`, 0 is the first. */
+size_t gguf_named_parts(const char *path);
+void gguf_put_part(const char *path, size_t i, struct buf *ret);
 
 /* In the order of the files, and in each of their data; a shape's outermost dimension is first. */
 size_t gguf_count(const struct gguf *file);

@@ -30,21 +30,41 @@ int gguf_split_count(const struct gguf *file, size_t *ret, struct err *err)
     return code;
 }
 
+size_t gguf_named_parts(const char *path)
+{
+    static const char first[] = "-00001-of-";
+    enum { DIGITS = 5, BEFORE = sizeof first - 1 };
+    size_t size = strlen(path);
+    const char *end = path + (size < NUMBERED ? size : size - NUMBERED);
+    if (strncmp(end, first, BEFORE) != 0 ||
+        strspn(end + BEFORE, "0123456789") != DIGITS ||
+        !gguf_is_path(end + BEFORE))
+        return 1;
+    size_t count = strtoul(end + BEFORE, NULL, 10);
+    return count && count <= GGUF_MAX_PARTS ? count : 1;
+}
+
+void gguf_put_part(const char *path, size_t i, struct buf *ret)
+{
+    size_t count = gguf_named_parts(path);
+    if (count == 1) {
+        buf_put_text(ret, path);
+        return;
+    }
+    buf_put(ret, path, strlen(path) - NUMBERED);
+    buf_printf(ret, "-%05zu-of-%05zu.gguf", i + 1, count);
+}
+
 /* The name of part `i` of `count`, as the first one's tells it. */
 static int part_path(const char *path, size_t i, size_t count, struct buf *ret,
                      struct err *err)
 {
-    char own[64], wanted[64];
-    size_t size = strlen(path);
-    snprintf(own, sizeof own, "-%05d-of-%05zu.gguf", 1, count);
-    snprintf(wanted, sizeof wanted, "-%05zu-of-%05zu.gguf", i + 1, count);
-    if (size < NUMBERED || strcmp(path + size - NUMBERED, own) != 0)
+    if (gguf_named_parts(path) != count)
         return err_set(err, ERR_FORMAT,
                        "the first of %zu files of a split model, whose name "
-                       "does not end with %s",
-                       count, own);
-    buf_put(ret, path, size - NUMBERED);
-    buf_put_text(ret, wanted);
+                       "does not end with -%05d-of-%05zu.gguf",
+                       count, 1, count);
+    gguf_put_part(path, i, ret);
     return 0;
 }
 

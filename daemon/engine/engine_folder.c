@@ -12,12 +12,18 @@
 
 static bool is_read(const char *name)
 {
-    return !strcmp(name, "config.json") ||
-           !strcmp(name, "generation_config.json") ||
-           !strcmp(name, "tokenizer.json") || !strcmp(name, "modules.json") ||
-           !strcmp(name, "sentence_bert_config.json") ||
-           !strcmp(name, "config_sentence_transformers.json") ||
-           (!strncmp(name, "model", 5) && strstr(name, ".safetensors"));
+    static const char *const names[] = {"config.json",
+                                        "generation_config.json",
+                                        "tokenizer.json",
+                                        "tokenizer_config.json",
+                                        "chat_template.jinja",
+                                        "modules.json",
+                                        "sentence_bert_config.json",
+                                        "config_sentence_transformers.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return strstr(name, ".safetensors"); /* an index may name any */
 }
 
 /* A sum: the folder lists its files in any order. */
@@ -47,12 +53,25 @@ static void look_within(struct folder_look *look, int dir, const char *name)
     buf_free(&path);
 }
 
+/* A file, or several of a split model, which may come one after the other. */
+static void look_at_parts(struct folder_look *look, const char *path)
+{
+    size_t count = gguf_named_parts(path);
+    struct buf part = {0};
+    for (size_t i = 0; i < count; i++) {
+        buf_clear(&part);
+        gguf_put_part(path, i, &part);
+        look_at(look, AT_FDCWD, part.data);
+    }
+    buf_free(&part);
+}
+
 struct folder_look folder_look(const char *folder)
 {
     struct folder_look look = {0};
     struct dirent *entry;
     if (gguf_is_path(folder))
-        look_at(&look, AT_FDCWD, folder);
+        look_at_parts(&look, folder);
     DIR *dir = opendir(folder);
     while (dir && (entry = readdir(dir))) {
         if (is_read(entry->d_name))

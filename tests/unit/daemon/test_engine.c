@@ -762,32 +762,6 @@ static void a_mended_model_is_found(void **state)
     stop(engine);
 }
 
-static void the_files_of_a_model_are_looked_at(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name;
-        bool read;
-    } files[] = {{"config.json", true},
-                 {"tokenizer.json", true},
-                 {"model-00001-of-00002.safetensors", true},
-                 {"1_Pooling/config.json", true},
-                 {"README.md", false},
-                 {".cache/config.json", false}};
-    assert_int_equal(mkdir(in_folder("1_Pooling"), 0700), 0);
-    assert_int_equal(mkdir(in_folder(".cache"), 0700), 0);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        for (int change = 0; change < 2; change++) {
-            struct folder_look before = folder_look(folder);
-            struct slice text = slice_of(change ? "other" : "some");
-            assert_int_equal(file_write(in_folder(files[i].name), text, NULL),
-                             0);
-            assert_true(folder_same(folder_look(folder), folder_look(folder)));
-            if (folder_same(before, folder_look(folder)) == files[i].read)
-                fail_msg("%s", files[i].name);
-        }
-}
-
 static struct hash128 fingerprint(struct engine *engine)
 {
     struct engine_state state_of;
@@ -961,8 +935,6 @@ int main(void)
         cmocka_unit_test(no_model_is_said_so),
         cmocka_unit_test_setup_teardown(broken_folders_are_refused, make_folder,
                                         end_folder),
-        cmocka_unit_test_setup_teardown(the_files_of_a_model_are_looked_at,
-                                        make_folder, end_folder),
         cmocka_unit_test(the_last_holder_is_awaited),
         cmocka_unit_test_setup_teardown(another_model_takes_its_place,
                                         make_folder, end_folder),
