@@ -50,20 +50,34 @@ static uint64_t weight_bytes(const char *folder)
     return bytes;
 }
 
+/* Of all its files. */
+static uint64_t gguf_bytes(const char *path)
+{
+    struct buf part = {0};
+    struct stat st;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < gguf_named_parts(path); i++) {
+        buf_clear(&part);
+        gguf_put_part(path, i, &part);
+        bytes += stat(part.data, &st) ? 0 : (uint64_t)st.st_size;
+    }
+    buf_free(&part);
+    return bytes;
+}
+
 /* The architecture that a GGUF file says; NULL: it is none. */
 static char *gguf_family(const char *path, uint64_t *ret_bytes)
 {
     struct gguf *gguf;
     struct slice text;
-    struct stat st;
     char *family = NULL;
-    if (stat(path, &st) < 0 || gguf_open(path, &gguf, NULL))
+    if (gguf_open(path, &gguf, NULL))
         return NULL;
     const struct gguf_value *v = gguf_find(gguf, "general.architecture");
     if (v && gguf_text(v, &text))
         family = mem_strndup(text.data, text.size);
     gguf_close(gguf);
-    *ret_bytes = (uint64_t)st.st_size;
+    *ret_bytes = gguf_bytes(path);
     return family;
 }
 

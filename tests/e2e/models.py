@@ -453,6 +453,16 @@ def a_model_that_is_none_is_not_used():
         h.run("model", "chew", folder, code=2)
 
 
+def split_part(number, count):
+    """A file of a split model, without a weight."""
+    def text(words):
+        return struct.pack("<Q", len(words)) + words.encode()
+    values = [text("split.no") + struct.pack("<IH", 2, number - 1), text("split.count") + struct.pack("<IH", 2, count)]
+    if number == 1:
+        values.append(text("general.architecture") + struct.pack("<I", 8) + text("llama"))
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(values)) + b"".join(values)
+
+
 @test
 def models_are_found_and_explained():
     with house() as h:
@@ -463,11 +473,15 @@ def models_are_found_and_explained():
         os.makedirs(os.path.join(h.path, "lectern", "models", "empty"))
         shutil.copytree(MODEL, os.path.join(h.path, "lectern", "models", "two"))
         h.env["HF_HOME"] = h.path
+        for number, rest in ((1, 0), (2, 1000)):
+            h.write(f"lectern/models/split-{number:05}-of-00002.gguf", split_part(number, 2) + bytes(rest))
         h.run("model", "use", folder)
         listed = h.json("model", "list")
         found = {os.path.relpath(m["path"], h.path): m for m in listed["models"]}
         check(found["models/one"]["used"] and not found["lectern/models/two"]["used"], listed)
         check(found["hub/models--a--b/snapshots/c0ffee"]["family"] == "bert", listed)
+        check(found["lectern/models/split-00001-of-00002.gguf"]["bytes"] == len(split_part(1, 2) + split_part(2, 2)) + 1000, "all parts")
+        check("lectern/models/split-00002-of-00002.gguf" not in found, listed)
         check(not any("empty" in path for path in found), listed)
         told = h.run("model", "info", snapshot).stdout
         check("writes no answers" in told and "no tokenizer.json" in told and "bert" in told, told)
