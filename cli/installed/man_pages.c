@@ -177,6 +177,18 @@ static int start_mandoc(const struct work *work, const struct page *page,
     return err_errno(err, ERR_IO, "cannot run mandoc");
 }
 
+/* Waits for it.  What it was ended in, or could not write, is but a part; below that its
+ * status only says how the page is written. */
+static bool has_made(pid_t process)
+{
+    enum { NOT_RUN = 5 };
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) < NOT_RUN;
+}
+
 /* Waits for the oldest; what it could not make anything of has no copy. */
 static void end_oldest(struct work *work)
 {
@@ -185,12 +197,11 @@ static void end_oldest(struct work *work)
     struct stat source, copy;
     work->first = (work->first + 1) % MAX_RUNNING;
     work->at_work--;
-    while (waitpid(running.process, NULL, 0) < 0 && errno == EINTR)
-        ;
+    bool whole = has_made(running.process);
     put_copy(&made, work, running.page, ".new");
     put_copy(&path, work, running.page, "");
-    if (!stat(running.page->source, &source) && !stat(made.data, &copy) &&
-        copy.st_size > 0) {
+    if (whole && !stat(running.page->source, &source) &&
+        !stat(made.data, &copy) && copy.st_size > 0) {
         const struct timespec times[] = {source.st_mtim, source.st_mtim};
         utimensat(AT_FDCWD, made.data, times, 0);
         rename(made.data, path.data);

@@ -2,8 +2,9 @@
 import gzip
 import os
 import shutil
+import subprocess
 
-from e2e.house import Skip, check, house, page, test
+from e2e.house import LECTERN, PATIENCE, Skip, check, house, page, test
 from e2e.terminal import on_terminal, plain
 
 
@@ -106,6 +107,21 @@ def manual_pages_become_a_manual():
         h.env["PATH"] = h.path
         man_page(h, "share/man2/late.2", ".SH NAME\nlate \\- new")
         check("apt install mandoc" in h.run("add", "--man", "2", code=2).stderr, "without mandoc")
+
+
+@test
+def a_page_that_is_made_in_part_is_made_again():
+    """Mandoc is killed, or its disk is full: what there is of the page must not stand for it."""
+    with house() as h:
+        h.env["MANPATH"] = os.path.join(h.path, "share")
+        man_page(h, "share/man1/pump.1", ".SH NAME\npump \\- moves water")
+        made = "<html><body><h1>PUMP(1)</h1><p>It moves water.</p>"
+        for end, pages in (("kill -9 $$", []), ("exit 6", []), ("exit 3", ["pump.1.html"])):
+            os.chmod(h.write("bin/mandoc", f"#!/bin/sh\necho '{made}'\n{end}\n"), 0o755)
+            env = dict(h.env, PATH=f"{h.path}/bin:{h.env['PATH']}")
+            subprocess.run([LECTERN, "add", "--man", "1", "--wait", "--store", h.store], env=env, capture_output=True, timeout=PATIENCE)
+            folder = os.path.join(h.store, "manuals/man1")
+            check((os.listdir(folder) if os.path.isdir(folder) else []) == pages, (end, os.listdir(folder)))
 
 
 @test
