@@ -1,7 +1,8 @@
 /* What differs between the two languages, and what is done about it:
  *
  *   \s            PCRE2 counts U+180E in         written out
- *   \w            differs on 3,436 characters    written out
+ *   \w            differs on 3,436 characters    written out; of six more
+ *                 outside of [ ]
  *   \d \b         Unicode 14 here, 16 there      written out
  *   [a\W]         \W as above                   (?:[a]|[^...])
  *   \h            a hexadecimal digit there      written out
@@ -44,6 +45,9 @@ struct pattern_scan {
 #define WORDS                                                                  \
     "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-"          \
     "\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
+
+/* Superscripts and fractions of Latin 1, which are words to \w alone and to \b. */
+#define LATIN_WORDS "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
 
 static const struct {
     char letter;
@@ -185,11 +189,11 @@ static size_t rewrite_property(struct buf *out, struct slice in, size_t at,
     return end + 1;
 }
 
-/* \b and \B, by what a word is there: beside \w these six of Latin 1. */
+/* \b and \B, by what a word is there. */
 static void put_edge(struct buf *out, bool negated)
 {
     struct buf word = {0};
-    buf_put_text(&word, "[" WORDS "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}");
+    buf_put_text(&word, "[" WORDS LATIN_WORDS);
     new_unicode_put_words(&word);
     buf_put_text(&word, "]");
     buf_printf(out, "(?:(?<=%s)(?%s%s)|(?<!%s)(?%s%s))", word.data,
@@ -217,6 +221,8 @@ static size_t rewrite_escape(struct buf *out, struct slice in, size_t at,
         buf_put_text(&members, shorthands[i].members);
         if (shorthands[i].letter == 'w')
             new_unicode_put_words(&members);
+        if (shorthands[i].letter == 'w' && !class->from)
+            buf_put_text(&members, LATIN_WORDS);
         if (shorthands[i].letter == 'd')
             new_unicode_put(&members, slice_of("Nd"));
         put_set(out, class, buf_slice(&members), negated);

@@ -310,9 +310,9 @@ static int take_bert_splits(struct tokenizer *t, const cJSON *item,
 static int take_whitespace(struct tokenizer *t, const cJSON *item,
                            struct err *err)
 {
-    (void)item;
+    (void)item; /* in [ ], which has its \w from another library */
     int code =
-        tokenizer_add_split(t, "\\w+|[^\\w\\s]+", false, SPLIT_REMOVED, err);
+        tokenizer_add_split(t, "[\\w]+|[^\\w\\s]+", false, SPLIT_REMOVED, err);
     if (!code)
         t->steps[t->step_count - 1].invert = true;
     return code;

@@ -143,6 +143,9 @@ static void patterns_mean_what_they_did(void **state)
     check_matches("\\p{Letter}+|\\p{Nd}+", "ab12", "[ab][12]");
     check_matches("\\p{L}+", "a\xC3\xA9z", "[a\xC3\xA9z]");
     check_matches("\\w+", "a\xCC\x81_1-b", "[a\xCC\x81_1][b]");
+    check_matches("\\w+", "a\xC2\xB2z", "[a\xC2\xB2z]");
+    check_matches("\\W+", "\xC2\xB2.", "[.]");
+    check_matches("[\\w]+", "a\xC2\xB2z", "[a][z]");
     check_matches("\\h+", "xfFg0", "[fF][0]");
     check_matches("^a", "a\na", "[a][a]"); /* at every line */
     check_matches("a{1,2}", "aaa", "[aa][a]");
