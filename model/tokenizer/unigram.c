@@ -153,8 +153,8 @@ static void extend(const struct unigram *u, struct slice piece, size_t at,
         known = known || i + 1 - at == one;
     }
     if (!known)
-        offer(&ends[at + one], so_far + u->min - UNKNOWN_PENALTY, at,
-              u->unknown);
+        offer(&ends[at + one], so_far + (u->min - UNKNOWN_PENALTY), at,
+              u->unknown); /* so rounded: of equal ways the first counts */
 }
 
 /* The tokens of an unknown run, the last first: its bytes', or the unknown

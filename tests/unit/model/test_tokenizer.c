@@ -459,6 +459,26 @@ static void normalisers_do_as_they_say(void **state)
     }
 }
 
+/* Two ways of cutting "xxx" that count as much but for rounding. */
+static void equal_ways_are_told_apart_as_the_reference_does(void **state)
+{
+    (void)state;
+    int32_t want[] = {0, 1};
+    struct ids expected = {want, 2, 2};
+    struct err err = {0};
+    struct tokenizer *tokenizer = NULL;
+    assert_int_equal(
+        tokenizer_from(
+            slice_of("{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":"
+                     "[[\"<unk>\",0],[\"xx\",-1.34],[\"y\",-14.24]]}}"),
+            &tokenizer, &err),
+        0);
+    struct ids ids = encode(tokenizer, slice_of("xxx"), true);
+    check_ids(&ids, &expected, slice_of("xxx"));
+    ids_free(&ids);
+    tokenizer_close(tokenizer);
+}
+
 /* With bytes to fall back on nothing is lost. */
 static void text_comes_back_whole(void **state)
 {
@@ -892,6 +912,7 @@ int main(void)
         cmocka_unit_test(long_runs_are_not_quadratic),
         cmocka_unit_test(splits_behave),
         cmocka_unit_test(normalisers_do_as_they_say),
+        cmocka_unit_test(equal_ways_are_told_apart_as_the_reference_does),
         cmocka_unit_test(text_comes_back_whole),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(normalisers_may_not_blow_up_a_text),
