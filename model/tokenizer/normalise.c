@@ -364,31 +364,43 @@ static size_t last_before(struct slice text, size_t end)
     return end;
 }
 
-/* What comes for a match stems from where the match's last character does. */
+static size_t after_character(struct slice text, size_t at)
+{
+    size_t step = 1;
+    if (at < text.size)
+        text_decode(text.data, text.size, at, &step);
+    return at + step;
+}
+
+/* What comes for a match stems from where the match's last character does, or the one
+ * before an empty match.  That is one but where another match ended. */
 static int replace(const struct normal_step *step, struct buf *text,
                    size_t *head, struct err *err)
 {
     struct pattern_scan *scan = pattern_scan_new(step->pattern);
     struct slice in = buf_slice(text);
     struct buf out = {0};
-    size_t at = 0, start, end, made = 0;
+    size_t at = 0, done = 0, last = SIZE_MAX, start, end, made = 0;
     int found = 0;
-    while (at < in.size &&
-           (found = pattern_next(scan, in, at, &start, &end, err)) > 0 &&
-           end > start) {
-        if (at < *head)
-            made = out.size + (start < *head ? start : *head) - at;
-        buf_put(&out, in.data + at, start - at);
+    while (at <= in.size &&
+           (found = pattern_next(scan, in, at, &start, &end, err)) > 0) {
+        if (start == end && end == last) {
+            at = after_character(in, at);
+            continue;
+        }
+        if (done < *head)
+            made = out.size + (start < *head ? start : *head) - done;
+        buf_put(&out, in.data + done, start - done);
         buf_put_slice(&out, buf_slice(&step->content));
         if (last_before(in, end) < *head)
             made = out.size;
-        at = end;
+        at = done = last = end;
     }
-    if (at < *head)
-        made = out.size + *head - at;
+    if (done < *head)
+        made = out.size + *head - done;
     *head = made;
     pattern_scan_free(scan);
-    buf_put(&out, in.data + at, in.size - at);
+    buf_put(&out, in.data + done, in.size - done);
     buf_free(text);
     *text = out;
     return found < 0 ? found : 0;

@@ -445,6 +445,22 @@ static void normalisers_do_as_they_say(void **state)
          "b\xE2\x80\xA8"
          "C\x08",
          " a b C"},
+        /* empty matches, of which none stands where another match ended */
+        {"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"x*\"},"
+         "\"content\":\"-\"}",
+         "axb", "-a-b-"},
+        {"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"x*\"},"
+         "\"content\":\"-\"}",
+         "\xC3\xA9xx", "-\xC3\xA9-"},
+        {"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\\\\b\"},"
+         "\"content\":\"-\"}",
+         "ab, c", "-ab-, -c-"},
+        {"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"^\"},"
+         "\"content\":\"-\"}",
+         "a\nb", "-a\n-b"},
+        {"{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},"
+         "\"content\":\"-\"}",
+         "ab", "-a-b-"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct tokenizer *tokenizer = bytes_after(cases[i].normaliser);
