@@ -152,12 +152,58 @@ static int check_causal(const struct keys *k, const struct architecture *a)
 
 /* ---- Positions ---- */
 
-/* The members of an object that says how frequencies are scaled. */
+/* What else may scale, each with the value at which it does not. */
+static int check_scaling(const struct keys *k)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } plain[] = {{"rope.scaling.attn_factor", 1},
+                 {"rope.scaling.yarn_ext_factor", 1},
+                 {"rope.scaling.yarn_attn_factor", 1}};
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        double value = plain[i].value;
+        int code = get_number(k, plain[i].name, false, &value);
+        if (!code && value != plain[i].value)
+            code = bad(k, plain[i].name, "is not 1, which is not supported");
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+static int put_yarn(struct keys *k)
+{
+    static const struct number_key keys[] = {
+        {"rope.scaling.original_context_length",
+         "original_max_position_embeddings", true},
+        {"rope.scaling.yarn_beta_fast", "beta_fast", false},
+        {"rope.scaling.yarn_beta_slow", "beta_slow", false}};
+    int code = 0;
+    for (size_t i = 0; !code && i < sizeof keys / sizeof keys[0]; i++) {
+        double value = NAN;
+        code = get_number(k, keys[i].name, keys[i].needed, &value);
+        if (!code && !isnan(value))
+            put_number(&k->json, keys[i].to, value);
+    }
+    return code;
+}
+
+/* The members of an object that says how frequencies are scaled: with a factor
+ * and no type, evenly.  The factor once had another name. */
 static int put_scaling(struct keys *k)
 {
     const struct gguf_value *v = find(k, "rope.scaling.type");
-    struct slice type = {"none", 4};
-    double factor = NAN, trained = NAN;
+    double factor = 0;
+    int code = get_number(k, "rope.scale_linear", false, &factor);
+    if (!code)
+        code = get_number(k, "rope.scaling.factor", false, &factor);
+    if (!code)
+        code = check_scaling(k);
+    if (code)
+        return code;
+    bool scaled = factor != 0 && factor != 1;
+    struct slice type = slice_of(scaled ? "linear" : "none");
     if (v && !gguf_text(v, &type))
         return bad(k, "rope.scaling.type", "is no text");
     if (slice_is(type, "none")) {
@@ -166,17 +212,11 @@ static int put_scaling(struct keys *k)
     }
     if (!slice_is(type, "linear") && !slice_is(type, "yarn"))
         return bad(k, "rope.scaling.type", "is not none, linear or yarn");
-    int code = get_number(k, "rope.scaling.factor", true, &factor);
-    if (!code)
-        code = get_number(k, "rope.scaling.original_context_length",
-                          slice_is(type, "yarn"), &trained);
-    if (code)
-        return code;
+    if (factor == 0)
+        return bad(k, "rope.scaling.factor", "is missing");
     json_field_string(&k->json, "rope_type", type);
     put_number(&k->json, "factor", factor);
-    if (!isnan(trained))
-        put_number(&k->json, "original_max_position_embeddings", trained);
-    return 0;
+    return slice_is(type, "yarn") ? put_yarn(k) : 0;
 }
 
 /* Layers with a window may turn by frequencies of their own, never scaled. */

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "model/tokenizer/tokenizer.h"
 #include "model/weights/architectures.h"
+#include "model/weights/gguf_config.h"
 #include "tests/unit/support/gguf_writing.h"
 
 /* ---- A folder's model as a file ---- */
@@ -123,6 +124,11 @@ static void put_factors(struct writing *w, const struct model_config *c)
     put_floats(w, "rope_freqs.weight", &t, 0);
 }
 
+struct number {
+    const char *name;
+    double value;
+};
+
 static void put_config(struct writing *w, const struct model_config *c)
 {
     const char *type = c->architecture->type;
@@ -191,6 +197,63 @@ static void save_kind(const char *kind)
     save(&w, "x.gguf");
     safetensors_close(file);
     model_config_free(&c);
+}
+
+/* What positions are in a file with these words and numbers. */
+static struct rotary rotary_of(const char *type, const struct number *numbers,
+                               size_t count)
+{
+    struct writing w = {0};
+    struct gguf *gguf;
+    struct model_config c;
+    struct err err = {0};
+    char key[96];
+    read_config("llama3", &c);
+    put_config(&w, &c);
+    gguf_put_tensor(&w.tensors, "token_embd.weight", c.width, 1, 0, 0);
+    w.tensor_count++;
+    for (size_t i = 0; i < c.width * 4; i++)
+        buf_put_byte(&w.data, 0);
+    model_config_free(&c);
+    if (type)
+        put_word(&w, "llama.rope.scaling.type", type);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(key, sizeof key, "llama.rope.%s", numbers[i].name);
+        put_float(&w, key, numbers[i].value);
+    }
+    save(&w, "z.gguf");
+    assert_int_equal(gguf_open(in_folder("z.gguf"), &gguf, NULL), 0);
+    if (gguf_config_from(gguf, &c, &err))
+        fail_msg("%s", err.message);
+    struct rotary ret = c.rotary[0];
+    model_config_free(&c);
+    gguf_close(gguf);
+    return ret;
+}
+
+static void positions_are_scaled_as_files_say(void **state)
+{
+    static const struct number named[] = {{"scaling.factor", 4}},
+                               old[] = {{"scale_linear", 8}},
+                               none[] = {{"scaling.factor", 0}},
+                               yarn[] = {
+                                   {"scaling.factor", 4},
+                                   {"scaling.original_context_length", 64},
+                                   {"scaling.yarn_beta_fast", 16},
+                                   {"scaling.yarn_beta_slow", 2}};
+    (void)state;
+    assert_int_equal(rotary_of(NULL, NULL, 0).kind, ROTARY_PLAIN);
+    assert_int_equal(rotary_of(NULL, none, 1).kind, ROTARY_PLAIN);
+    assert_int_equal(rotary_of("none", named, 1).kind, ROTARY_PLAIN);
+    struct rotary got = rotary_of(NULL, named, 1);
+    assert_int_equal(got.kind, ROTARY_LINEAR);
+    assert_true(got.factor == 4);
+    got = rotary_of(NULL, old, 1);
+    assert_int_equal(got.kind, ROTARY_LINEAR);
+    assert_true(got.factor == 8);
+    got = rotary_of("yarn", yarn, 4);
+    assert_int_equal(got.kind, ROTARY_YARN);
+    assert_true(got.high == 16 && got.low == 2);
 }
 
 /* As many as one of them has in its window, of which GGUF files say nothing. */
@@ -436,6 +499,12 @@ static void others_are_refused_by_name(void **state)
     put_word(&w, "llama.rope.scaling.type", "longrope");
     check_gguf_refused(&w, "llama.rope.scaling.type");
     put_config(&w, &c);
+    put_word(&w, "llama.rope.scaling.type", "linear");
+    check_gguf_refused(&w, "llama.rope.scaling.factor is missing");
+    put_config(&w, &c);
+    put_float(&w, "llama.rope.scaling.attn_factor", 1.19);
+    check_gguf_refused(&w, "llama.rope.scaling.attn_factor is not 1");
+    put_config(&w, &c);
     put_whole(&w, "llama.expert_count", 8);
     check_gguf_refused(&w, "llama.expert_count");
     put_config(&w, &c);
@@ -489,6 +558,7 @@ int main(void)
         cmocka_unit_test(same_logits_as_the_reference),
         cmocka_unit_test(same_ids_as_in_a_folder),
         cmocka_unit_test(same_words_as_in_a_folder),
+        cmocka_unit_test(positions_are_scaled_as_files_say),
         cmocka_unit_test(others_are_refused_by_name),
         cmocka_unit_test(long_tokens_of_a_unigram_are_refused),
     };
