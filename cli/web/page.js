@@ -231,18 +231,24 @@ async function ask(words) {
   at("answer-text").setAttribute("aria-busy", "true");
   show(at("answer"));
   const searched = search(words, signal, false);
-  const reply = await post("ask", { query: words, stream: true, ...chosenManual() }, signal);
-  await listen(reply, (said) => {
-    if (said.error) throw new Error(said.error.message);
-    if (said.event === "token") shown.text += said.text;
-    if (said.event === "citation") shown.citations.push(said);
-    if (said.result) {
-      shown.text = said.result.kind === "none" ? "Nothing in the manuals answers this." : said.result.answer;
-      shown.citations = said.result.citations ?? [];
+  try {
+    const reply = await post("ask", { query: words, stream: true, ...chosenManual() }, signal);
+    await listen(reply, (said) => {
+      if (said.error) throw new Error(said.error.message);
+      if (said.event === "token") shown.text += said.text;
+      if (said.event === "citation") shown.citations.push(said);
+      if (said.result) {
+        shown.text = said.result.kind === "none" ? "Nothing in the manuals answers this." : said.result.answer;
+        shown.citations = said.result.citations ?? [];
+      }
+      if (shown.text) draw();
+    });
+  } finally {
+    if (!signal.aborted) { // else what is shown is another's
+      at("answer-text").setAttribute("aria-busy", "false");
+      if (!shown.text) at("answer-text").replaceChildren();
     }
-    if (shown.text) draw();
-  });
-  at("answer-text").setAttribute("aria-busy", "false");
+  }
   await searched;
 }
 
