@@ -98,7 +98,7 @@ function visit() {
   const fields = new URLSearchParams(location.hash.slice(1));
   at("contents").classList.remove("open");
   at("menu").setAttribute("aria-expanded", "false");
-  if (fields.has("manual")) at("manual").value = fields.get("manual");
+  if (fields.has("manual") || fields.has("q") || fields.has("ask")) at("manual").value = fields.get("manual") ?? "";
   if (fields.has("node")) return attempt(() => openSection(fields.get("node"), fields.get("span"), history.state));
   const words = fields.get("ask") ?? fields.get("q");
   if (!words) {
