@@ -256,14 +256,6 @@ static bool is_caption(const xmlNode *node)
     return dom_tag(node) == GUMBO_TAG_P && classes_has(node, "title");
 }
 
-static bool may_be_label(const xmlNode *node)
-{
-    int tag = dom_tag(node);
-    return (tag == GUMBO_TAG_DIV || tag == GUMBO_TAG_P || is_hidden(node)) &&
-           dom_holds(node, DOM_HOLDS_TEXT) && !dom_holds(node, no_label) &&
-           !is_caption(node);
-}
-
 /* Is all of it bold? */
 static bool is_bold(const xmlNode *element)
 {
@@ -277,6 +269,23 @@ static bool is_bold(const xmlNode *element)
     return !rest && (tag == GUMBO_TAG_B || tag == GUMBO_TAG_STRONG);
 }
 
+static const xmlNode *behind_of(const xmlNode *node)
+{
+    const xmlNode *behind = node->next;
+    while (behind && is_empty(behind) && dom_tag(behind) != GUMBO_TAG_BR)
+        behind = behind->next;
+    return behind;
+}
+
+/* "<b>fetch</b><code>pump.fetch(n)</code><br>": a name before how it is called. */
+static bool is_before_signature(const xmlNode *name)
+{
+    const xmlNode *code = behind_of(name);
+    const xmlNode *end =
+        code && dom_tag(code) == GUMBO_TAG_CODE ? behind_of(code) : NULL;
+    return end && dom_tag(end) == GUMBO_TAG_BR && dom_tag(name) != GUMBO_TAG_A;
+}
+
 /* "<b>Why does it leak?</b><br>Because ...", at the head of a paragraph, or all of it. */
 static bool is_run_in(const xmlNode *node)
 {
@@ -286,12 +295,26 @@ static bool is_run_in(const xmlNode *node)
         !dom_holds(node, DOM_HOLDS_TEXT) ||
         (tag == GUMBO_TAG_A && !is_bold(node)))
         return false;
-    const xmlNode *before = node->prev, *behind = node->next;
+    const xmlNode *before = node->prev, *behind = behind_of(node);
     while (before && is_empty(before) && dom_tag(before) != GUMBO_TAG_BR)
         before = before->prev;
-    while (behind && is_empty(behind) && dom_tag(behind) != GUMBO_TAG_BR)
-        behind = behind->next;
-    return !before && (!behind || dom_tag(behind) == GUMBO_TAG_BR);
+    return !before && (!behind || dom_tag(behind) == GUMBO_TAG_BR ||
+                       is_before_signature(node));
+}
+
+/* Its name is the label, not all of what it says. */
+static bool names_a_signature(const xmlNode *node)
+{
+    const xmlNode *first = dom_element_from(node->children);
+    return first && is_run_in(first) && is_before_signature(first);
+}
+
+static bool may_be_label(const xmlNode *node)
+{
+    int tag = dom_tag(node);
+    return (tag == GUMBO_TAG_DIV || tag == GUMBO_TAG_P || is_hidden(node)) &&
+           dom_holds(node, DOM_HOLDS_TEXT) && !dom_holds(node, no_label) &&
+           !is_caption(node) && !names_a_signature(node);
 }
 
 /* "Q: How do I ...?", "Q12. Why ...?", "Question 3: ..." */

@@ -677,9 +677,45 @@ static void test_stex(void **state)
            "paragraph: How fast.\n");
 }
 
+/* Backbone, Underscore: a name at the head of a paragraph, then how it is called. */
+static void test_names_before_signatures(void **state)
+{
+    (void)state;
+    struct buf html = {0}, shown = {0};
+    buf_put_text(&html, "<h1>Pump</h1><ul>");
+    for (int i = 0; i < 8; i++)
+        buf_printf(&html, "<li>- <a href=#Pump-run%d>run%d</a>", i, i);
+    buf_put_text(&html, "</ul>");
+    for (int i = 0; i < 8; i++) {
+        buf_printf(
+            &html,
+            "<p id=Pump-run%d><b class=header>run%d</b><code>pump.run%d("
+            ")</code><br>Runs it %s. So it stands still for as long as "
+            "it has to, and no longer.</p>",
+            i, i, i,
+            i % 2 ? ""
+                  : "once, where its valve is open, as "
+                    "that of each pump is which was delivered with its motor, "
+                    "and with the oil that it needs");
+    }
+    struct tree *tree = parse(html.data);
+    assert_int_equal(tree->count, 9);
+    for (uint32_t i = 1; i < tree->count; i++) {
+        buf_clear(&shown);
+        buf_printf(&shown, "run%d", (int)i - 1);
+        assert_true(slice_equal(tree->nodes[i].title, buf_slice(&shown)));
+        assert_true(
+            slice_starts(tree->nodes[i].blocks[0].text, slice_of("pump.run")));
+    }
+    tree_free(tree);
+    buf_free(&html);
+    buf_free(&shown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_names_before_signatures),
         TEST(test_sphinx),
         TEST(test_named_terms),
         TEST(test_terms_that_ask),
