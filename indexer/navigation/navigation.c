@@ -160,6 +160,13 @@ static bool is_listing(const char *path)
     return end && !strncmp(end + sizeof ending - 1, "htm", 3);
 }
 
+/* What Doxygen writes for programs that follow all links. */
+static bool is_for_crawlers(const char *path)
+{
+    static const char *const names[] = {"doxygen_crawl", NULL};
+    return navigation_is_named(path, names);
+}
+
 /* Is the page called as another is, with `mark` behind its name?  `starts` (NULL: any) are
  * how its own begins.  GAPDoc writes each page once more for MathJax: "chap2_mj.html". */
 static bool is_besides_another(const struct navigation *p, uint32_t piece,
@@ -224,6 +231,7 @@ static void look_at(struct navigation *p)
             : role == PAGE_PART                         ? EXCLUDED_PART
             : role == PAGE_MADE                         ? EXCLUDED_LISTS
             : is_listing(path)                          ? EXCLUDED_LISTS
+            : is_for_crawlers(path)                     ? EXCLUDED_LISTS
             : is_webworks_frame(path)                   ? EXCLUDED_MENU
             : is_help_contents(p, i)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU

@@ -432,11 +432,51 @@ const char *apis_above(const xmlNode *heading)
     return above;
 }
 
+/* ---- Doxygen: "Here is a list of all variables", "Class Index" ---- */
+
+/* "bits : Pump, Valve", where only the classes are links. */
+static bool is_doxygen_member(const xmlNode *item)
+{
+    static const char colon[] = "\u00a0:\u00a0";
+    const xmlNode *text = item->children, *link = text ? text->next : NULL;
+    if (!link || dom_is_element(text) || dom_tag(link) != GUMBO_TAG_A ||
+        !classes_has(link, "el"))
+        return false;
+    struct slice words = dom_text(text)->text;
+    size_t size = sizeof colon - 1;
+    return words.size > size &&
+           !memcmp(words.data + words.size - size, colon, size);
+}
+
+/* What all members are called, by letters or in one list, and of what each is one. */
+static bool is_doxygen_members(const xmlNode *box)
+{
+    const xmlNode *at =
+        classes_has(box, "contents") ? dom_element_from(box->children) : NULL;
+    if (at && dom_tag(at) == GUMBO_TAG_DIV && classes_has(at, "textblock"))
+        at = dom_element_from(at->next);
+    if (at && dom_tag(at) == GUMBO_TAG_H3 && dom_find(at, GUMBO_TAG_A))
+        at = dom_element_from(at->next);
+    const xmlNode *item = at && dom_tag(at) == GUMBO_TAG_UL
+                              ? dom_element_from(at->children)
+                              : NULL;
+    return item && is_doxygen_member(item);
+}
+
+static bool is_doxygen_classes(const xmlNode *box)
+{
+    const xmlNode *list =
+        classes_has(box, "classindex") ? dom_element_from(box->children) : NULL;
+    return list && dom_tag(list) == GUMBO_TAG_DL &&
+           classes_has(list, "classindex");
+}
+
 bool apis_is_list_of_all(const xmlNode *element)
 {
     return dom_tag(element) == GUMBO_TAG_H1
                ? is_pydoctor_title(element) && !dom_attribute(element, "class")
-               : is_pydoctor_document(element);
+               : is_pydoctor_document(element) || is_doxygen_members(element) ||
+                     is_doxygen_classes(element);
 }
 
 /* ---- Macaulay2: a box for each part of what is said of "gb -- Groebner bases" ---- */

@@ -354,9 +354,44 @@ static void test_macaulay2(void **state)
            "# Pumps\n## Description\nparagraph: They pump.\n");
 }
 
+/* Doxygen 1.9 and later: only what a member belongs to is a link. */
+static void test_doxygen_lists(void **state)
+{
+    (void)state;
+    static const char item[] =
+        "<li>bits&#160;:&#160;<a class=el href=classPump.html>Pump</a></li>";
+    struct buf page = {0};
+    buf_printf(&page,
+               "<div class=contents><div class=textblock>Here is a list of all "
+               "documented variables with links to their classes:</div><ul>%s"
+               "</ul></div>",
+               item);
+    expect_role(page.data, PAGE_MADE);
+    buf_clear(&page);
+    buf_printf(&page,
+               "<div class=contents><div class=textblock>Here they are:</div>"
+               "<h3><a id=index_b></a>- b -</h3><ul>%s</ul></div>",
+               item);
+    expect_role(page.data, PAGE_MADE);
+    buf_clear(&page);
+    buf_printf(&page,
+               "<div class=contents><div class=textblock><ul>%s</ul></div>"
+               "</div>",
+               item);
+    expect_role(page.data, PAGE_CONTENT);
+    buf_free(&page);
+    expect_role("<div class=contents><div class=qindex>P</div><div "
+                "class=classindex><dl class='classindex even'><dt class="
+                "alphachar>P</dt><dd><a class=el href=classPump.html>Pump</a> ("
+                "<a class=el href=namespacew.html>w</a>)</dd></dl></div></div>",
+                PAGE_MADE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_doxygen_lists),
+
         TEST(test_doxygen_headings),
         TEST(test_listings),
         TEST(test_crystal),
