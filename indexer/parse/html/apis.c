@@ -501,6 +501,154 @@ static bool is_macaulay2_label(const xmlNode *heading)
             begins_with(heading, "Description"));
 }
 
+/* ---- odoc: a box for each value, type and module ---- */
+
+/* What of OCaml's the box describes, or NULL. */
+static const xmlNode *odoc_item(const xmlNode *box)
+{
+    const xmlNode *item =
+        dom_tag(box) == GUMBO_TAG_DIV && classes_has(box, "odoc-spec")
+            ? dom_element_from(box->children)
+            : NULL;
+    return item && classes_has(item, "spec") && dom_attribute(item, "id")
+               ? item
+               : NULL;
+}
+
+/* "module Timer : sig ... end", with a link to its page: "Timer/index.html". */
+static bool is_odoc_summary(const xmlNode *item)
+{
+    static const char module[] = "module-";
+    enum { MAX_LOOK = 32 };
+    const char *id = dom_attribute(item, "id");
+    if (!slice_starts(slice_of(id), slice_of(module)))
+        return false;
+    const char *names[] = {id, id + sizeof module - 1};
+    int left = MAX_LOOK;
+    for (const xmlNode *at = dom_next(item, item, false); at && left--;
+         at = dom_next(at, item, false)) {
+        const char *url =
+            dom_tag(at) == GUMBO_TAG_A ? dom_attribute(at, "href") : NULL;
+        for (int i = 0; url && i < 2; i++)
+            if (slice_starts(slice_of(url), slice_of(names[i])) &&
+                url[strlen(names[i])] == '/')
+                return true;
+    }
+    return false;
+}
+
+static bool is_odoc_member(const xmlNode *box)
+{
+    const xmlNode *item = odoc_item(box);
+    return item && !classes_has(item, "module") &&
+           !classes_has(item, "module-type") && !classes_has(item, "parameter");
+}
+
+static void odoc(const xmlNode *element, struct rule *rule)
+{
+    const xmlNode *item = odoc_item(element);
+    if (item && is_odoc_summary(item))
+        rules_skip(rule, "contents");
+    else if (dom_tag(element) == GUMBO_TAG_A &&
+             classes_has(element, "anchor") &&
+             dom_is_element(element->parent) &&
+             classes_has(element->parent, "anchored"))
+        rules_skip(rule, "permalink");
+}
+
+/* ---- Documenter, of Julia's packages: a box for each docstring ---- */
+
+/* Its <header>, or the <summary> of a box that folds. */
+static const xmlNode *docstring_head(const xmlNode *box)
+{
+    const xmlNode *head =
+        classes_has(box, "docstring") ? dom_element_from(box->children) : NULL;
+    int tag = head ? dom_tag(head) : GUMBO_TAG_LAST;
+    return tag == GUMBO_TAG_HEADER || tag == GUMBO_TAG_SUMMARY ? head : NULL;
+}
+
+/* "Arguments" in what is said of a function. */
+static bool is_in_docstring(const xmlNode *heading)
+{
+    enum { MAX_UP = 4 };
+    const xmlNode *up = heading->parent;
+    for (int i = 0; i < MAX_UP && dom_is_element(up); i++, up = up->parent)
+        if (docstring_head(up))
+            return true;
+    return false;
+}
+
+static void documenter(const xmlNode *element, struct rule *rule)
+{
+    if (docstring_head(element) ||
+        (rule->part == PART_HEADING && is_in_docstring(element)))
+        rule->part = PART_BLOCK;
+    else if (dom_tag(element) == GUMBO_TAG_A &&
+             classes_has(element, "docs-sourcelink"))
+        rules_skip(rule, "control");
+}
+
+/* ---- ESDoc: what it makes has names of its own for each part ---- */
+
+static bool is_ice(const xmlNode *element, const char *name)
+{
+    const char *own =
+        dom_is_element(element) ? dom_attribute(element, "data-ice") : NULL;
+    return own && !strcmp(own, name);
+}
+
+/* The name and signature of what the box describes, or NULL. */
+static const xmlNode *esdoc_name(const xmlNode *box)
+{
+    const xmlNode *name =
+        is_ice(box, "detail") ? dom_element_from(box->children) : NULL;
+    return name && dom_tag(name) == GUMBO_TAG_H3 && is_ice(name, "anchor")
+               ? name
+               : NULL;
+}
+
+/* "Params:", "Return:" */
+static bool is_esdoc_label(const xmlNode *heading)
+{
+    enum { MAX_UP = 8 };
+    const xmlNode *up = heading->parent;
+    for (int i = 0; i < MAX_UP && dom_is_element(up); i++, up = up->parent)
+        if (is_ice(up, "detail"))
+            return dom_tag(heading) == GUMBO_TAG_H4;
+    return false;
+}
+
+/* "methodSummary": a table of what is described below, or has pages of its own. */
+static bool is_esdoc_summary(const xmlNode *box)
+{
+    static const char end[] = "Summary";
+    const char *name =
+        dom_tag(box) == GUMBO_TAG_DIV ? dom_attribute(box, "data-ice") : NULL;
+    size_t size = name ? strlen(name) : 0, own = sizeof end - 1;
+    return size > own && !strcmp(name + size - own, end);
+}
+
+static void esdoc(const xmlNode *element, struct rule *rule)
+{
+    if (is_esdoc_summary(element))
+        rules_skip(rule, "contents");
+    else if (rule->part == PART_HEADING && is_esdoc_label(element))
+        rule->part = PART_BLOCK;
+    else if (dom_tag(element) == GUMBO_TAG_SPAN && is_ice(element, "source"))
+        rules_skip(rule, "control");
+}
+
+/* ESDoc's listing of a source, and its table of all. */
+bool apis_is_listing(const xmlNode *element)
+{
+    const xmlNode *code = dom_element_from(element->children);
+    if (dom_tag(element) == GUMBO_TAG_TABLE)
+        return classes_has(element, "files-summary") &&
+               is_ice(element, "files");
+    return dom_tag(element) == GUMBO_TAG_PRE && code &&
+           classes_has(element, "source-code") && is_ice(code, "content");
+}
+
 /* ---- All of them ---- */
 
 void apis_apply(const xmlNode *element, struct rule *rule)
@@ -508,6 +656,7 @@ void apis_apply(const xmlNode *element, struct rule *rule)
     if (element->properties) {
         pdoc(element, rule);
         jazzy(element, rule);
+        odoc(element, rule);
     } else if (dom_tag(element) == GUMBO_TAG_H4) {
         jazzy(element, rule);
     }
@@ -517,6 +666,10 @@ void apis_apply(const xmlNode *element, struct rule *rule)
     nim(element, rule);
     ford(element, rule);
     pydoctor(element, rule);
+    if (element->properties || rule->part == PART_HEADING) {
+        documenter(element, rule);
+        esdoc(element, rule);
+    }
     if (is_macaulay2_label(element))
         rules_skip(rule, "label");
     if (is_pkgdown_file(element))
@@ -540,6 +693,11 @@ const xmlNode *apis_name_in(const xmlNode *box)
 {
     if (is_jazzy_member(box))
         return dom_element_from(box->children);
+    if (is_odoc_member(box))
+        return odoc_item(box);
+    const xmlNode *head = docstring_head(box);
+    if ((head = head ? head : esdoc_name(box)))
+        return head;
     int tag = dom_tag(box);
     return (tag == GUMBO_TAG_SECTION || tag == GUMBO_TAG_DIV) &&
                    is_pdoc_member(box)

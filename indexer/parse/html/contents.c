@@ -51,6 +51,7 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_ASIDE, "VPSidebar", CONTENTS_WHOLE},           /* VitePress */
     {GUMBO_TAG_NAV, "td-sidebar-nav", CONTENTS_WHOLE},        /* Docsy */
     {GUMBO_TAG_P, "tocbody", CONTENTS_WHOLE},                 /* RoboHelp */
+    {GUMBO_TAG_UL, "docs-menu", CONTENTS_WHOLE},              /* Documenter */
     {GUMBO_TAG_DIV, "book-summary", CONTENTS_WHOLE},          /* GitBook */
     {GUMBO_TAG_DIV, "types-list", CONTENTS_WHOLE},            /* Crystal */
 };

@@ -321,7 +321,9 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_INPUT:
             *(is_beside(at) ? &ret->asks_beside : &ret->asks) = true;
             break;
+        case GUMBO_TAG_TABLE: ret->lists |= apis_is_listing(at); break;
         case GUMBO_TAG_PRE:
+            ret->lists |= apis_is_listing(at); /* fall through */
         case GUMBO_TAG_CODE: ret->lists |= makers_is_listing(at); break;
         case GUMBO_TAG_DIV:
             ret->lists |= makers_is_occurrence(at) || makers_is_listing(at);

@@ -387,11 +387,98 @@ static void test_doxygen_lists(void **state)
                 PAGE_MADE);
 }
 
+/* odoc: values and types are entries; modules have pages of their own. */
+static void test_odoc(void **state)
+{
+    (void)state;
+    expect(
+        "<header class=odoc-preamble><h1>Module <code>Works.Pump</code></h1>"
+        "<p>Pumps.</header><div class=odoc-content><div class=odoc-spec><div "
+        "class='spec module anchored' id=module-Oil><a href=#module-Oil "
+        "class=anchor></a><code>module <a href=Oil/index.html>Oil</a> : sig "
+        "... end</code></div><div class=spec-doc><p>Its oil.</div></div>"
+        "<h2 id=use><a href=#use class=anchor></a>Use</h2>"
+        "<div class=odoc-spec><div class='spec value anchored' id=val-start>"
+        "<a href=#val-start class=anchor></a><code>val start : t -&gt; unit"
+        "</code></div><div class=spec-doc><p>Starts it.</div></div><div "
+        "class=odoc-spec><div class='spec type anchored' id=type-t><code>"
+        "type t</code></div></div><div class=odoc-spec><div class='spec "
+        "module anchored' id=module-Map><code>module Map = <a "
+        "href=../../base/Map/index.html>Base.Map</a></code></div></div>"
+        "</div>",
+        "# Module Works.Pump\nparagraph: Pumps.\n## Use {use}\n"
+        "paragraph: module Map = Base.Map\n"
+        "##* val start : t -> unit {val-start}\nparagraph: Starts it.\n"
+        "##* type t {type-t}\ndefinition: type t\n");
+}
+
+/* Documenter: a docstring is an entry, folded or not. */
+static void test_documenter(void **state)
+{
+    (void)state;
+    expect("<article class=content><h1>Pumps</h1><p>a<article class=docstring>"
+           "<header><a class='docstring-article-toggle-button fa' "
+           "title=Collapse></a><a class=docstring-binding id=P.start "
+           "href=#P.start><code>P.start</code></a> — <span class="
+           "docstring-category>Function</span>.</header><section><div><pre>"
+           "start(p)</pre><p>Starts it.<h1>Arguments</h1><p>b</div><a class="
+           "docs-sourcelink href=s>source</a></section></article><details "
+           "class=docstring open><summary id=P.stop><a class=docstring-binding "
+           "href=#P.stop><code>P.stop</code></a> — <span class="
+           "docstring-category>Function</span></summary><section><p>Stops."
+           "</section></details></article>",
+           "# Pumps\nparagraph: a\n#* P.start — Function. {P.start}\n"
+           "code: start(p)\nparagraph: Starts it.\nparagraph: Arguments\n"
+           "paragraph: b\n#* P.stop — Function {P.stop}\nparagraph: Stops.\n");
+    struct tree *tree = parse(
+        "<nav class=docs-sidebar><ul class=docs-menu><li><a class=tocitem "
+        "href=../>Home</a><li><span class=tocitem>Guide</span><ul><li "
+        "class=is-active><a class=tocitem href>Pumps</a><ul class=internal><li>"
+        "<a class=tocitem href=#Oil>Oil</a></ul><li><a class=tocitem "
+        "href=../valves/>Valves</a></ul></ul></nav><h1>Pumps</h1><p>a");
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 3);
+    assert_true(slice_is(tree->page.links[1].title, "Guide"));
+    assert_true(slice_is(tree->page.links[2].url, "../valves/"));
+    tree_free(tree);
+}
+
+/* ESDoc: members are entries, their parts no sections. */
+static void test_esdoc(void **state)
+{
+    (void)state;
+    expect("<div class=self-detail><h1 data-ice=name>Pump</h1><p>Pumps.</div>"
+           "<div data-ice=methodSummary><h2>Method Summary</h2><table "
+           "class=summary><tr><td>public start()</table></div><div data-ice="
+           "methodDetails><h2 data-ice=title>Public Methods</h2><div "
+           "class=detail data-ice=detail><h3 data-ice=anchor id=m-start>public "
+           "<span data-ice=name>start</span>(n: number): * <span class="
+           "right-info><span data-ice=source><a href=f>source</a></span></span>"
+           "</h3><div data-ice=description><p>Starts.</div><div><h4 "
+           "data-ice=title>Params:</h4><p>n: how often</div><div "
+           "class=return-params><h4>Return:</h4><p>nothing</div></div></div>",
+           "# Pump\nparagraph: Pumps.\n## Public Methods\n##* public start(n: "
+           "number): * {m-start}\nparagraph: Starts.\nparagraph: Params:\n"
+           "paragraph: n: how often\nparagraph: Return:\n"
+           "paragraph: nothing\n");
+    expect_role(
+        "<h1>src/pump.js</h1><pre class='source-code line-number'><code "
+        "data-ice=content>a</code></pre>",
+        PAGE_MADE);
+    expect_role("<h1>Source</h1><table class=files-summary data-ice=files><tr>"
+                "<td>a</table>",
+                PAGE_MADE);
+    expect_role("<h1>Source</h1><pre class=source-code><code>a</code></pre>",
+                PAGE_CONTENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_doxygen_lists),
-
+        TEST(test_odoc),
+        TEST(test_documenter),
+        TEST(test_esdoc),
         TEST(test_doxygen_headings),
         TEST(test_listings),
         TEST(test_crystal),

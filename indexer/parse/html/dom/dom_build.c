@@ -6,13 +6,13 @@
 #include "base/text.h"
 
 /* The attributes that anybody here looks at, by their first letters. */
-static const char *const attributes['z' - 'a' + 1][7] = {
+static const char *const attributes['z' - 'a' + 1][8] = {
     ['a' - 'a'] = {"accesskey", "alt", "alttext", "aria-current", "aria-hidden",
                    "aria-label"},
     ['c' - 'a'] = {"class", "colspan", "content"},
     ['d' - 'a'] = {"display", "data-bs-toggle", "data-toggle",
                    "data-mc-toc-path", "data-mc-path-to-help-system",
-                   "data-mc-runtime-file-type"},
+                   "data-mc-runtime-file-type", "data-ice"},
     ['e' - 'a'] = {"encoding"},
     ['h' - 'a'] = {"href", "http-equiv", "hidden"},
     ['i' - 'a'] = {"id"},
