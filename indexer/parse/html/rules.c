@@ -430,8 +430,9 @@ int rules_level(const xmlNode *heading)
     if (level)
         return level;
     level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
-    if (level == 1 && classes_has(heading, "part"))
-        return 0; /* LyX and HeVeA, whose chapters are h1, too */
+    if (level == 1 &&
+        (classes_has(heading, "part") || classes_has(heading, "libtitle")))
+        return 0; /* LyX and HeVeA, whose chapters are h1, too; coqdoc */
     if (level == 4 && classes_has(heading, "paragraph"))
         return 6; /* HeVeA */
     if (level == 4 && is_below_h4(heading))

@@ -636,9 +636,21 @@ static void test_indexes_that_say_more(void **state)
     tree_free(tree);
 }
 
+/* coqdoc: the library is above its sections, which are h1 as well. */
+static void test_coqdoc(void **state)
+{
+    (void)state;
+    expect("<div id=main><h1 class=libtitle>Works.Pump</h1><div class=doc><h1 "
+           "class=section>Use</h1></div><p>a<h1 class=section>Oil</h1><p>b",
+           "# Works.Pump {main}\n## Use\nparagraph: a\n## Oil\n"
+           "paragraph: b\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+
+        TEST(test_coqdoc),
         TEST(test_controls_in_titles),
         TEST(test_live_buttons),
         TEST(test_quickview),
