@@ -3,6 +3,7 @@
 #include "indexer/parse/html/index_entries.h"
 #include "indexer/parse/html/contents.h"
 #include "indexer/parse/outline/outline.h"
+#include "indexer/parse/html/front_matter.h"
 #include "indexer/parse/html/page.h"
 #include "indexer/parse/text/declared.h"
 #include "indexer/parse/text/sniff.h"
@@ -48,9 +49,9 @@ static enum outline_part part_of(struct outline *outline, const char *why)
     return why ? OUTLINE_BARE : OUTLINE_CONTENT;
 }
 
-static int make_tree(struct dom *dom, int format, bool boilerplate,
-                     struct tree **ret_tree, struct buf *ret_reports,
-                     struct err *err)
+static int make_tree(struct dom *dom, const struct front_matter *front,
+                     int format, bool boilerplate, struct tree **ret_tree,
+                     struct buf *ret_reports, struct err *err)
 {
     struct page_facts facts;
     struct outline outline;
@@ -59,6 +60,10 @@ static int make_tree(struct dom *dom, int format, bool boilerplate,
     outline_init(&outline);
     outline.keeps_dropped = boilerplate;
     walk_page(dom, &outline, &facts);
+    if (!facts.title.size && front->name.size) {
+        facts.title = front->name;
+        facts.span = front->title;
+    }
 
     struct tree *tree = tree_new(false);
     int role = page_role(&facts);
@@ -109,7 +114,8 @@ static void move_all(const struct transcoded *file, struct tree *tree)
 
 /* ---- The whole ---- */
 
-static int make_dom_tree(const struct source *source, int format,
+static int make_dom_tree(const struct source *source,
+                         const struct front_matter *front, int format,
                          bool boilerplate, struct tree **ret_tree,
                          struct buf *ret_reports, struct err *err)
 {
@@ -118,7 +124,8 @@ static int make_dom_tree(const struct source *source, int format,
                          : dom_parse(source, &dom, err);
     if (rc)
         return rc;
-    rc = make_tree(&dom, format, boilerplate, ret_tree, ret_reports, err);
+    rc =
+        make_tree(&dom, front, format, boilerplate, ret_tree, ret_reports, err);
     dom_free(&dom);
     return rc;
 }
@@ -148,10 +155,20 @@ static int parse_text(struct slice text, int format, bool boilerplate,
                             .xml = xml,
                             .xhtml = !xml && sniff_is_xhtml(text),
                             .declared = xml ? &declared : NULL};
+    struct front_matter front = {0};
+    struct buf page = {0};
+    if (!xml)
+        front = front_matter_read(text);
+    if (front.size) {
+        buf_put_slice(&page, text);
+        memset(page.data, ' ', front.size);
+        source.data = page.data;
+    }
     int rc = xml ? read_declared(&declared, text, err) : 0;
     if (!rc)
-        rc = make_dom_tree(&source, format, boilerplate, ret_tree, ret_reports,
-                           err);
+        rc = make_dom_tree(&source, &front, format, boilerplate, ret_tree,
+                           ret_reports, err);
+    buf_free(&page);
     if (!rc && ret_reports)
         buf_put_slice(ret_reports, buf_slice(&declared.reports));
     declared_free(&declared);

@@ -636,6 +636,34 @@ static void test_indexes_that_say_more(void **state)
     tree_free(tree);
 }
 
+/* Jekyll's and Hugo's sources, and Go's: what stands before a page calls it, and is none
+ * of its text. */
+static void test_front_matter(void **state)
+{
+    (void)state;
+    static const char yaml[] =
+        "---\r\nlayout: page\r\ntitle: \"Pumps: use\"\r\n---\r\n<p>a";
+    struct tree *tree = parse(yaml);
+    assert_true(slice_is(tree->nodes[0].title, "Pumps: use"));
+    assert_int_equal(tree->nodes[0].block_count, 1);
+    assert_true(slice_is(tree->nodes[0].blocks[0].text, "a"));
+    assert_int_equal(tree->nodes[0].blocks[0].origin.span.from,
+                     strlen(yaml) - 1);
+    tree_free(tree);
+    expect("<!--{\n\t\"Title\": \"Pumps\",\n\t\"Path\": \"/p\"\n}-->\n<h2>Use"
+           "</h2><p>a<h2>Oil</h2><p>b",
+           "# Pumps\n## Use\nparagraph: a\n## Oil\nparagraph: b\n");
+    expect("---\ntitle: {{ page.name }}\n---\n<h1>A</h1><p>b",
+           "# A\nparagraph: b\n");
+    expect("---\n<p>Not closed, title: a", "# \nparagraph: ---\n"
+                                           "paragraph: Not closed, title: a\n");
+    expect("---\nNo keys.\n---\n<p>a",
+           "# \nparagraph: --- No keys. ---\nparagraph: a\n");
+    expect("---\ntitle: Mine\n---\n<html><head><title>Own</title></head><body>"
+           "<p>a",
+           "# Own\nparagraph: a\n");
+}
+
 /* coqdoc: the library is above its sections, which are h1 as well. */
 static void test_coqdoc(void **state)
 {
@@ -650,6 +678,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 
+        TEST(test_front_matter),
         TEST(test_coqdoc),
         TEST(test_controls_in_titles),
         TEST(test_live_buttons),
