@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
 
 enum {
@@ -307,4 +308,41 @@ bool bars_is_trail(const xmlNode *element, const char **ret_above)
         *ret_above = trail.above;
     buf_free(&folded);
     return found;
+}
+
+/* ---- Menus beside the text ---- */
+
+static bool is_called_menu(const xmlNode *box)
+{
+    static const char *const ids[] = {"menu", "leftmenu", "sidemenu",
+                                      "sidebar"};
+    const char *id =
+        dom_tag(box) == GUMBO_TAG_DIV ? dom_attribute(box, "id") : NULL;
+    for (size_t i = 0; id && i < sizeof ids / sizeof *ids; i++)
+        if (!strcasecmp(id, ids[i]))
+            return true;
+    return false;
+}
+
+bool bars_is_menu(const xmlNode *element)
+{
+    enum { MIN_LINKS = 5 };
+    size_t links = 0, linked = 0, text = 0;
+    bool sphinx = false;
+    if (!is_called_menu(element))
+        return false;
+    for (const xmlNode *at = dom_next(element, element, false); at;
+         at = dom_next(at, element, false)) {
+        if (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "href"))
+            links++;
+        sphinx |= dom_is_element(at) && classes_has(at, "sphinxsidebar");
+        if (dom_is_element(at) || text_is_blank(dom_text(at)->text))
+            continue;
+        bool within = dom_tag(at->parent) == GUMBO_TAG_A ||
+                      dom_tag(at->parent->parent) == GUMBO_TAG_A;
+        linked += within ? dom_text(at)->text.size : 0;
+        text += dom_text(at)->text.size;
+    }
+    return sphinx || (dom_holds(element, DOM_HOLDS_LIST) &&
+                      links >= MIN_LINKS && 2 * linked >= text);
 }

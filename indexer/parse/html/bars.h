@@ -21,4 +21,7 @@ const char *bars_next(const xmlNode *bar);
  * link to the page above. */
 bool bars_is_trail(const xmlNode *element, const char **ret_above);
 
+/* A menu by hand: a box that is called so and holds lists, mostly of links. */
+bool bars_is_menu(const xmlNode *element);
+
 #endif

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/html/bars.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
@@ -50,8 +51,8 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_UL, "theme-doc-sidebar-menu", CONTENTS_WHOLE}, /* Docusaurus */
     {GUMBO_TAG_ASIDE, "VPSidebar", CONTENTS_WHOLE},           /* VitePress */
     {GUMBO_TAG_NAV, "td-sidebar-nav", CONTENTS_WHOLE},        /* Docsy */
-    {GUMBO_TAG_P, "tocbody", CONTENTS_WHOLE},                 /* RoboHelp */
     {GUMBO_TAG_UL, "docs-menu", CONTENTS_WHOLE},              /* Documenter */
+    {GUMBO_TAG_P, "tocbody", CONTENTS_WHOLE},                 /* RoboHelp */
     {GUMBO_TAG_DIV, "book-summary", CONTENTS_WHOLE},          /* GitBook */
     {GUMBO_TAG_DIV, "types-list", CONTENTS_WHOLE},            /* Crystal */
 };
@@ -600,6 +601,20 @@ static uint64_t text_in(const xmlNode *top)
     return size;
 }
 
+/* A menu beside the text of each page, whose lists sort pages under headings. */
+static int read_menu_by_hand(struct reading *r, const xmlNode *top)
+{
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
+        if (!dom_is_element(at) || !at->properties || !bars_is_menu(at))
+            continue;
+        size_t headings = read_items(r, at);
+        if (headings && r->count >= 2 * headings)
+            return CONTENTS_WHOLE;
+        r->count = 0;
+    }
+    return CONTENTS_NONE;
+}
+
 /* The first such list that has much of the page's text. */
 static int read_groups(struct reading *r, const xmlNode *top, uint64_t text)
 {
@@ -650,6 +665,8 @@ void contents_read(const struct dom *dom, const struct page_facts *facts,
         page->contents = read_marked(&reading, top);
     if (!page->contents)
         page->contents = read_frameset(&reading, top);
+    if (!page->contents)
+        page->contents = read_menu_by_hand(&reading, top);
     if (!page->contents)
         page->contents = read_groups(&reading, top, facts->text);
     if (!page->contents && 2 * facts->linked >= facts->text)

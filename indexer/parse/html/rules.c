@@ -351,7 +351,8 @@ struct rule rules_of(const xmlNode *element)
     makers_apply(element, &rule);
     apis_apply(element, &rule);
     helps_apply(element, &rule);
-    if (bars_is_neighbours(element) || bars_is_trail(element, NULL))
+    if (bars_is_neighbours(element) || bars_is_trail(element, NULL) ||
+        (element->properties && bars_is_menu(element)))
         rules_skip(&rule, "navigation");
     if ((!element->properties && !dom_element(element)->hidden) ||
         tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)

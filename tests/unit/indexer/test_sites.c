@@ -674,10 +674,38 @@ static void test_coqdoc(void **state)
            "paragraph: b\n");
 }
 
+/* Beside the text of each page of a manual by hand, with headings that are no pages. */
+static void test_menu_by_hand(void **state)
+{
+    (void)state;
+    static const char menu[] =
+        "<title>Valves</title><div id=menu><h1>- <a href=/>Works</a> -</h1><ul>"
+        "<li><a href=index.html>Start</a></ul><ul><li>Pumps<ul><li><a "
+        "href=use.html>Use</a><li><a href=oil.html>Oil</a></ul><li>Valves<ul>"
+        "<li><a href=valve.html>Valves</a></ul></ul></div><h1>Valves</h1><p>a";
+    expect(menu, "# Valves\nparagraph: a\n");
+    struct tree *tree = parse(menu);
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 6);
+    assert_true(slice_is(tree->page.links[1].title, "Pumps"));
+    assert_int_equal(tree->page.links[1].depth, tree->page.links[0].depth);
+    assert_true(slice_is(tree->page.links[3].url, "oil.html"));
+    assert_int_equal(tree->page.links[3].depth, tree->page.links[1].depth + 1);
+    tree_free(tree);
+    expect("<div id=hd><h1><a href=i.html>Works 3</a></h1></div><h1>Use</h1><p>"
+           "a<div id=sidebar><div class=sphinxsidebar role=navigation><p>b"
+           "</div><h3>Last update:</h3><p>Today</div>",
+           "# \n## Works 3 {hd}\n## Use\nparagraph: a\n"); /* Django */
+    expect("<h1>A</h1><div id=menu><p>Press <a href=b>this</a> to see what the "
+           "menu has, which is not much.<ul><li>a</ul></div>",
+           "# A\nparagraph: Press this to see what the menu has, which is not "
+           "much.\nlist: - a\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-
+        TEST(test_menu_by_hand),
         TEST(test_front_matter),
         TEST(test_coqdoc),
         TEST(test_controls_in_titles),
