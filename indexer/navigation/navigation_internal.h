@@ -25,6 +25,8 @@ struct page_place {
     uint32_t named; /* with by_name: the place above; TREE_NONE: the root */
     bool by_name;   /* names say where it stands */
     bool surely;    /* listed so by its generator */
+    bool in_menu;   /* most lists that no generator marked lead to it */
+    bool has_menu;  /* its list is mostly of those: they are not below it */
     bool is_index, through;
 };
 

@@ -176,6 +176,63 @@ static uint32_t page_above(const struct open_place *open, uint32_t depth,
     return above;
 }
 
+/* ---- What a site prints on each page by hand ---- */
+
+enum { MIN_COPIES = 3 /* pages that have a menu, at least */ };
+
+/* No generator's mark tells that the list is contents. */
+static bool is_unmarked(const struct navigation *p, uint32_t piece)
+{
+    int kind = navigation_page(p, piece)->contents;
+    return !p->places[piece].excluded &&
+           (kind == CONTENTS_GUESS || kind == CONTENTS_GROUPS);
+}
+
+/* How many such lists lead to each page: of a menu's pages, more than half of them. */
+static uint32_t count_lists(const struct navigation *p, uint32_t *lists)
+{
+    uint32_t *last = mem_alloc(p->count * sizeof *last), listers = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (!is_unmarked(p, i))
+            continue;
+        listers++;
+        for (uint32_t k = 0; k < navigation_page(p, i)->link_count; k++) {
+            uint32_t to = p->targets[i][k];
+            if (to == TREE_NONE || last[to] == i + 1)
+                continue;
+            last[to] = i + 1;
+            lists[to]++;
+        }
+    }
+    free(last);
+    return listers;
+}
+
+/* Is it a page by hand that links to little else?  An index page, or one of contents, says
+ * where what it lists stands. */
+static bool is_mostly_menu(const struct navigation *p, uint32_t piece)
+{
+    uint32_t links = 0, menu = 0;
+    for (uint32_t k = 0; k < navigation_page(p, piece)->link_count; k++) {
+        uint32_t to = p->targets[piece][k];
+        links += to != TREE_NONE;
+        menu += to != TREE_NONE && p->pages[to].in_menu;
+    }
+    return is_unmarked(p, piece) && 2 * menu > links &&
+           !p->pages[piece].is_index && !calls_itself_contents(p, piece);
+}
+
+static void find_menus(struct navigation *p)
+{
+    uint32_t *lists = mem_alloc(p->count * sizeof *lists);
+    uint32_t listers = count_lists(p, lists);
+    for (uint32_t i = 0; i < p->count; i++)
+        p->pages[i].in_menu = listers > MIN_COPIES && 2 * lists[i] > listers;
+    for (uint32_t i = 0; i < p->count; i++)
+        p->pages[i].has_menu = is_mostly_menu(p, i);
+    free(lists);
+}
+
 static void read_list(struct navigation *p, uint32_t lister)
 {
     static const struct open_place none = {TREE_NONE, TREE_NONE};
@@ -192,8 +249,7 @@ static void read_list(struct navigation *p, uint32_t lister)
             group = TREE_NONE;
         if (heading && !whole)
             group = k;
-        if (!(heading && whole) &&
-            (to == TREE_NONE || (to == lister && !whole)))
+        if (!heading && (to == TREE_NONE || (to == lister && !whole)))
             continue;
         if (depth > MAX_NESTED)
             depth = MAX_NESTED;
@@ -208,7 +264,7 @@ static void read_list(struct navigation *p, uint32_t lister)
                               group, k, depth};
         if (!may_list(p, lister, to) || !is_better(p, to, &offer))
             continue;
-        if (whole)
+        if (whole || (p->pages[lister].has_menu && p->pages[to].in_menu))
             offer.parent = place_above(p, lister, open, depth, to);
         p->pages[to].offer = offer;
     }
@@ -246,6 +302,7 @@ static bool is_menu(const struct navigation *p, uint32_t piece)
 
 void navigation_read_lists(struct navigation *p)
 {
+    find_menus(p);
     for (uint32_t i = 0; i < p->count; i++) {
         int excluded = p->places[i].excluded;
         if ((!excluded || excluded == EXCLUDED_MENU) &&

@@ -603,7 +603,8 @@ static void the_whole_twice_more_is_left_out(void **state)
     assert_int_equal(nodes_of_two_wholes(40), 8);
 }
 
-/* Doxygen's listings of sources are left out, whatever else ends so is not. */
+/* Doxygen's listings of sources are left out, whatever else ends so is not, and its page
+ * of links to all others. */
 static void listings_are_left_out(void **state)
 {
     (void)state;
@@ -885,6 +886,35 @@ static void headings_in_lists_become_nodes(void **state)
                         "A(Notes)),Second(B(Notes)))))");
 }
 
+/* A menu that a site prints on each page, read where it is much of the page: no page is
+ * above what it lists. */
+static void menus_by_hand_are_no_pages_contents(void **state)
+{
+    (void)state;
+    static const char menu[] = "a.html b.html c.html d.html";
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, CONTENTS_GUESS, menu},
+        {"b.html", "B", "", "", 0, CONTENTS_GUESS, menu},
+        {"c.html", "C", "", "", 0, CONTENTS_GUESS,
+         "a.html b.html c.html d.html e.html"},
+        {"d.html", "D", "", "", 0, CONTENTS_GUESS, menu},
+        {"e.html", "E", "", "", 0, 0, ""},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,A(Notes),B(Notes),C(Notes,E(Notes)),"
+                        "D(Notes)))");
+    static const char groups[] = "c.html =Use >a.html >b.html =Parts >d.html";
+    static const struct page_of sorted[] = {
+        {"a.html", "A", "", "", 0, CONTENTS_GROUPS, groups},
+        {"b.html", "B", "", "", 0, CONTENTS_GROUPS, groups},
+        {"c.html", "C", "", "", 0, CONTENTS_GROUPS, groups},
+        {"d.html", "D", "", "", 0, CONTENTS_GROUPS, groups},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(sorted, "M(Top(Notes,C(Notes),Use(A(Notes),B(Notes)),"
+                         "Parts(D(Notes))))");
+}
+
 static void circles_are_cut(void **state)
 {
     (void)state;
@@ -990,6 +1020,7 @@ int main(void)
         cmocka_unit_test(help_contents_in_xml_are_read),
         cmocka_unit_test(headings_in_lists_become_nodes),
         cmocka_unit_test(what_is_left_out_does_not_count),
+        cmocka_unit_test(menus_by_hand_are_no_pages_contents),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(links_that_lead_nowhere_do_no_harm),
         cmocka_unit_test(ids_are_kept),
