@@ -61,6 +61,13 @@ static bool seeks(const struct cli *cli)
                             !strcmp(cli->command->name, "ask"));
 }
 
+/* "-weak vs -strict", in one word: no option is written so. */
+static bool is_sought(const struct cli *cli, const char *word)
+{
+    size_t size = strcspn(word, "=");
+    return seeks(cli) && strcspn(word, " \t\n") < size;
+}
+
 /* The option `--name` of `size` bytes, or -1 with the error set. */
 static int find_long(const struct cli *cli, const char *name, size_t size,
                      struct err *err)
@@ -316,7 +323,7 @@ int arguments_parse(struct cli *cli, char **argv, struct err *err)
     for (argv++; *argv; argv++) {
         const char *word = *argv;
         int code;
-        if (only_words || word[0] != '-' || !word[1]) {
+        if (only_words || word[0] != '-' || !word[1] || is_sought(cli, word)) {
             code = take_word(cli, word, err);
         } else if (!strcmp(word, "--")) {
             only_words = true;

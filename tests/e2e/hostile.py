@@ -265,10 +265,13 @@ def arguments_are_checked():
 @test
 def words_with_a_dash_go_behind_two():
     with house() as h:
-        for word in ("-unique", '-"exact phrase" word', "--bogus"):
-            for verb in ("search", "ask", "grep"):
+        for verb in ("search", "ask", "grep"):
+            for word in ("-unique", "--bogus"):
                 said = h.run(verb, word, code=2).stderr
                 check("goes behind '--'" in said and word in said, said)
+            for words in ('-"exact phrase" word', "-weak vs -strict", "--bogus or not"):
+                said = h.run(verb, words, code=1).stderr
+                check("option" not in said, said)  # no manual holds it
         check("goes behind" not in h.run("ls", "-u", code=2).stderr, "nothing is sought")
 
 

@@ -57,6 +57,16 @@ static void arguments_are_taken_apart(void **state)
     struct buf words = {0};
     cli_join_args(&cli, 0, &words);
     assert_string_equal(words.data, "how --do -");
+    buf_clear(&words);
+    arguments_free(&cli);
+    /* A question that begins with what it asks about is none of ours. */
+    assert_int_equal(parse(&cli, NULL,
+                           WORDS(W("ask"), W("-weak vs -strict"), W("-n3"),
+                                 W("--depth 1: what is it"))),
+                     0);
+    assert_int_equal(cli.options.count, 3);
+    cli_join_args(&cli, 0, &words);
+    assert_string_equal(words.data, "-weak vs -strict --depth 1: what is it");
     buf_free(&words);
     arguments_free(&cli);
 
