@@ -278,6 +278,14 @@ static bool is_empty(const struct navigation *p, uint32_t piece)
            !summary->nodes[0].words;
 }
 
+/* A script of it sends one to what shows the others: WebWorks' first page. */
+static bool is_nameless(const struct navigation *p, uint32_t piece)
+{
+    const struct page *page = navigation_page(p, piece);
+    return is_empty(p, piece) && !page->title.size && !page->contents &&
+           !p->pieces[piece].skeleton->nodes[0].title.size;
+}
+
 /* A page that only tells where others are. */
 static bool is_menu(const struct navigation *p, uint32_t piece)
 {
@@ -286,7 +294,7 @@ static bool is_menu(const struct navigation *p, uint32_t piece)
         "map",  "sitemap", "frames",     "sidebar", NULL};
     int contents = navigation_page(p, piece)->contents;
     if (p->pages[piece].is_index)
-        return false;
+        return is_nameless(p, piece);
     uint32_t lister = p->pages[piece].offer.lister;
     bool framed = lister != TREE_NONE &&
                   navigation_page(p, lister)->contents == CONTENTS_FRAMESET;

@@ -321,6 +321,41 @@ static void menus_give_way_to_their_pages(void **state)
     assert_shape(pages, "M(Top(Notes,B(Notes),A(Notes),Main(Notes)))");
 }
 
+static struct tree *page_with(const char *anchor, const char *text);
+
+/* Neither title nor text: a script of it shows the others. */
+static void a_nameless_index_heads_nothing(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"", "Works"};
+    for (int named = 0; named < 2; named++) {
+        struct tree *index = tree_new(false), *page = page_with("a", "b");
+        tree_add_file(index, slice_of(""));
+        tree_add_node(index, TREE_NONE, 0, slice_of(titles[named]),
+                      slice_of(""));
+        assert_int_equal(tree_seal(index, NULL), 0);
+        assert_int_equal(tree_seal(page, NULL), 0);
+        struct piece pieces[] = {{.path = (char[]){"index.html"},
+                                  .skeleton = assemble_skeleton(index)},
+                                 {.path = (char[]){"use.html"},
+                                  .skeleton = assemble_skeleton(page)}};
+        struct tree *outline;
+        assert_int_equal(assemble("M", pieces, 2, true, &outline, NULL), 0);
+        struct buf out = {0};
+        shape(outline, 0, &out);
+        assert_string_equal(out.data,
+                            named ? "M(Works(Title(a)))" : "M(Title(a))");
+        assert_int_equal(outline->excluded[0],
+                         named ? EXCLUDED_NOT : EXCLUDED_MENU);
+        buf_free(&out);
+        tree_free(outline);
+        tree_free(index);
+        tree_free(page);
+        tree_free(pieces[0].skeleton);
+        tree_free(pieces[1].skeleton);
+    }
+}
+
 static void the_head_comes_first_though_a_menu_lists_the_others(void **state)
 {
     (void)state;
@@ -1000,6 +1035,7 @@ int main(void)
         cmocka_unit_test(sites_have_paths_of_their_own),
         cmocka_unit_test(lists_by_hand_lead_away_from_the_top),
         cmocka_unit_test(menus_give_way_to_their_pages),
+        cmocka_unit_test(a_nameless_index_heads_nothing),
         cmocka_unit_test(the_head_comes_first_though_a_menu_lists_the_others),
         cmocka_unit_test(javadoc_keeps_packages_and_classes),
         cmocka_unit_test(equal_pages_stand_once),
