@@ -30,17 +30,47 @@ static unsigned filled_cells(const xmlNode *table, unsigned limit)
     return max;
 }
 
+/* Is its first row of three headers or more, and nothing else? */
+static bool is_headed(const xmlNode *table)
+{
+    enum { MIN_HEADERS = 3 };
+    const xmlNode *row = dom_find(table, GUMBO_TAG_TR);
+    unsigned headers = 0;
+    for (const xmlNode *at = row ? row->children : NULL; at; at = at->next) {
+        if (dom_tag(at) == GUMBO_TAG_TD || dom_holds(at, DOM_HOLDS_TABLE))
+            return false;
+        headers += dom_tag(at) == GUMBO_TAG_TH && dom_holds(at, DOM_HOLDS_TEXT);
+    }
+    return headers >= MIN_HEADERS;
+}
+
+/* In its cells: one in the caption is what the table is called. */
+static bool has_headings(const xmlNode *table)
+{
+    bool cell = false;
+    for (const xmlNode *at = dom_next(table, table, false); at;
+         at = dom_next(at, table, cell)) {
+        cell = dom_is_cell(at);
+        if (cell && dom_holds(at, DOM_HOLDS_HEADING))
+            return true;
+    }
+    return false;
+}
+
 /* A table that only puts things beside each other. */
 static bool is_layout(const struct walk *w, const xmlNode *table)
 {
     const char *role = dom_attribute(table, "role");
     if (role && (!strcmp(role, "presentation") || !strcmp(role, "none")))
         return true;
-    if (dom_holds(table, DOM_HOLDS_TABLE) || w->in.kind == BLOCK_NOTE ||
-        classes_has(table, "highlighttable") || classes_has(table, "boxed"))
+    if (w->in.kind == BLOCK_NOTE || classes_has(table, "highlighttable") ||
+        classes_has(table, "boxed"))
+        return true;
+    bool headed = is_headed(table) && !has_headings(table);
+    if (dom_holds(table, DOM_HOLDS_TABLE) && !headed)
         return true;
     unsigned blocks = DOM_HOLDS_CODE | DOM_HOLDS_LIST | DOM_HOLDS_PARAGRAPH;
-    if (!dom_holds(table, blocks))
+    if (headed || !dom_holds(table, blocks))
         return false;
     return dom_holds(table, DOM_HOLDS_HEADING) || filled_cells(table, 2) < 2;
 }

@@ -873,9 +873,27 @@ static void test_quotes(void **state)
                  "d e. f g", false);
 }
 
+/* EPICS: what a table is called is a heading in its caption, and a cell holds another
+ * table; its rows are rows all the same. */
+static void test_headed_tables(void **state)
+{
+    (void)state;
+    expect("<h1>Record</h1><table><caption><a name=limits></a><h2>Limits</h2>"
+           "</caption><tr><th>Name<th>Access<th>Comments<tr><td>HLM<td>R/W<td>"
+           "High limit.<tr><td colspan=3>Which holds:<p>always.<tr><td>SPMG<td>"
+           "R<td>Mode: <table><tr><td>0<td>Stop</table></table>",
+           "# Record\n## Limits {limits}\n"
+           "table(head=1): Name\\tAccess\\tComments\\nHLM\\tR/W\\tHigh limit."
+           "\\nWhich holds: always.\\nSPMG\\tR\\tMode:\\n0\\tStop\n");
+    expect("<h1>A</h1><table><tr><td><h2>B</h2><p>b<td><table><tr><td>c<td>d"
+           "</table></table>",
+           "# A\n## B\nparagraph: b\ntable: c\\td\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_headed_tables),
         TEST(test_reference_page),
         TEST(test_book_page),
         TEST(test_levels),
