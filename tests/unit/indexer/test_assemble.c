@@ -1,116 +1,4 @@
-#include "tests/unit/support/unit.h"
-
-#include <string.h>
-
-#include "indexer/assemble.h"
-
-struct page_of {
-    const char *path, *title, *up, *next; /* up: "~x.html" ends a trail;
-                                            "=A|B": names of what is above */
-    int role, contents;
-    const char *links; /* "a.html >b.html": ">" for every level; "=A" a heading;
-                   "a=b.html" of a map */
-};
-
-static void add_links(struct tree *tree, const char *words)
-{
-    struct page_link links[16];
-    uint32_t count = 0;
-    while (*words) {
-        uint32_t depth = (uint32_t)strspn(words, ">");
-        size_t size = strcspn(words + depth, " ");
-        struct slice url = {words + depth, size};
-        bool heading = size && url.data[0] == '=';
-        const char *equals = heading ? NULL : memchr(url.data, '=', size);
-        struct slice title = {url.data + heading, heading ? size - 1 : 0};
-        if (equals) {
-            title.size = (size_t)(equals - url.data);
-            url = (struct slice){equals + 1, size - title.size - 1};
-        }
-        url.size = heading ? 0 : url.size;
-        links[count++] = (struct page_link){tree_copy_text(tree, url), depth,
-                                            tree_copy_text(tree, title)};
-        words += depth + size;
-        words += strspn(words, " ");
-    }
-    tree->page.links = tree_copy_links(tree, links, count);
-    tree->page.link_count = count;
-}
-
-static struct tree *page(const struct page_of *p)
-{
-    struct tree *tree = tree_new(false);
-    tree_add_file(tree, slice_of(""));
-    tree->page.role = p->role;
-    tree->page.trail = p->up[0] == '~';
-    if (p->up[0] == '=')
-        tree->page.above = tree_copy_text(tree, slice_of(p->up + 1));
-    else
-        tree->page.up =
-            tree_copy_text(tree, slice_of(p->up + tree->page.trail));
-    if (strchr(p->path, '/'))
-        tree->page.home = tree_copy_text(tree, slice_of("../"));
-    tree->page.next = tree_copy_text(tree, slice_of(p->next));
-    tree->page.contents = p->contents;
-    add_links(tree, p->links);
-    tree_add_node(tree, TREE_NONE, 1, slice_of(p->title), slice_of(p->title));
-    tree_add_origin(tree, 0, (struct origin){0, {1, 4}});
-    tree_add_node(tree, 0, 2, slice_of("Notes"), slice_of(""));
-    tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(p->title), slice_of(""),
-                   (struct origin){0, {5, 9}});
-    assert_int_equal(tree_seal(tree, NULL), 0);
-    return tree;
-}
-
-/* Pages in byte order of their paths, up to one without a path. */
-static struct tree *assembled(const struct page_of *pages)
-{
-    struct piece pieces[16] = {0};
-    uint32_t count = 0;
-    for (; pages[count].path; count++) {
-        struct tree *tree = page(&pages[count]);
-        pieces[count].path = pages[count].path;
-        pieces[count].skeleton = assemble_skeleton(tree);
-        pieces[count].content = tree->nodes[1].own;
-        tree_free(tree);
-    }
-    struct tree *outline;
-    assert_int_equal(assemble("M", pieces, count, true, &outline, NULL), 0);
-    for (uint32_t i = 0; i < count; i++)
-        tree_free(pieces[i].skeleton);
-    return outline;
-}
-
-/* "M(Book(Notes,One(Notes)))" */
-static void shape(const struct tree *tree, uint32_t node, struct buf *out)
-{
-    buf_put_slice(out, tree->nodes[node].title);
-    uint32_t end = tree->nodes[node].end;
-    for (uint32_t c = node + 1; c < end; c = tree->nodes[c].end) {
-        buf_put_byte(out, c == node + 1 ? '(' : ',');
-        shape(tree, c, out);
-    }
-    if (end > node + 1)
-        buf_put_byte(out, ')');
-}
-
-static uint32_t find(const struct tree *tree, const char *title)
-{
-    for (uint32_t n = 0; n < tree->count; n++)
-        if (slice_is(tree->nodes[n].title, title))
-            return n;
-    return TREE_NONE;
-}
-
-static void assert_shape(const struct page_of *pages, const char *expected)
-{
-    struct tree *outline = assembled(pages);
-    struct buf out = {0};
-    shape(outline, 0, &out);
-    assert_string_equal(out.data, expected);
-    buf_free(&out);
-    tree_free(outline);
-}
+#include "tests/unit/support/pages.h"
 
 static void up_and_next_links_decide(void **state)
 {
@@ -319,41 +207,6 @@ static void menus_give_way_to_their_pages(void **state)
         {"tabs.html", "Tabs", "", "", 0, CONTENTS_GUESS, "b.html a.html"},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(Top(Notes,B(Notes),A(Notes),Main(Notes)))");
-}
-
-static struct tree *page_with(const char *anchor, const char *text);
-
-/* Neither title nor text: a script of it shows the others. */
-static void a_nameless_index_heads_nothing(void **state)
-{
-    (void)state;
-    static const char *const titles[] = {"", "Works"};
-    for (int named = 0; named < 2; named++) {
-        struct tree *index = tree_new(false), *page = page_with("a", "b");
-        tree_add_file(index, slice_of(""));
-        tree_add_node(index, TREE_NONE, 0, slice_of(titles[named]),
-                      slice_of(""));
-        assert_int_equal(tree_seal(index, NULL), 0);
-        assert_int_equal(tree_seal(page, NULL), 0);
-        struct piece pieces[] = {{.path = (char[]){"index.html"},
-                                  .skeleton = assemble_skeleton(index)},
-                                 {.path = (char[]){"use.html"},
-                                  .skeleton = assemble_skeleton(page)}};
-        struct tree *outline;
-        assert_int_equal(assemble("M", pieces, 2, true, &outline, NULL), 0);
-        struct buf out = {0};
-        shape(outline, 0, &out);
-        assert_string_equal(out.data,
-                            named ? "M(Works(Title(a)))" : "M(Title(a))");
-        assert_int_equal(outline->excluded[0],
-                         named ? EXCLUDED_NOT : EXCLUDED_MENU);
-        buf_free(&out);
-        tree_free(outline);
-        tree_free(index);
-        tree_free(page);
-        tree_free(pieces[0].skeleton);
-        tree_free(pieces[1].skeleton);
-    }
 }
 
 static void the_head_comes_first_though_a_menu_lists_the_others(void **state)
@@ -580,19 +433,6 @@ static void the_whole_once_more_is_left_out(void **state)
     tree_free(outline);
     for (uint32_t i = 0; i < 10; i++)
         tree_free(pieces[i].skeleton);
-}
-
-static struct tree *page_with(const char *anchor, const char *text)
-{
-    struct tree *tree = tree_new(false);
-    tree_add_file(tree, slice_of(""));
-    tree_add_node(tree, TREE_NONE, 1, slice_of("Title"), slice_of(""));
-    tree_add_node(tree, 0, 2, slice_of(anchor), slice_of(anchor));
-    tree_add_anchor(tree, 1, slice_of("other"));
-    tree_add_origin(tree, 0, (struct origin){0, {1, 2}});
-    tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(text), slice_of(""),
-                   (struct origin){0, {1, 2}});
-    return tree;
 }
 
 /* Six pages of 30 texts each, and two that have all of them once more, and `only` texts
@@ -921,35 +761,6 @@ static void headings_in_lists_become_nodes(void **state)
                         "A(Notes)),Second(B(Notes)))))");
 }
 
-/* A menu that a site prints on each page, read where it is much of the page: no page is
- * above what it lists. */
-static void menus_by_hand_are_no_pages_contents(void **state)
-{
-    (void)state;
-    static const char menu[] = "a.html b.html c.html d.html";
-    static const struct page_of pages[] = {
-        {"a.html", "A", "", "", 0, CONTENTS_GUESS, menu},
-        {"b.html", "B", "", "", 0, CONTENTS_GUESS, menu},
-        {"c.html", "C", "", "", 0, CONTENTS_GUESS,
-         "a.html b.html c.html d.html e.html"},
-        {"d.html", "D", "", "", 0, CONTENTS_GUESS, menu},
-        {"e.html", "E", "", "", 0, 0, ""},
-        {"index.html", "Top", "", "", 0, 0, ""},
-        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
-    assert_shape(pages, "M(Top(Notes,A(Notes),B(Notes),C(Notes,E(Notes)),"
-                        "D(Notes)))");
-    static const char groups[] = "c.html =Use >a.html >b.html =Parts >d.html";
-    static const struct page_of sorted[] = {
-        {"a.html", "A", "", "", 0, CONTENTS_GROUPS, groups},
-        {"b.html", "B", "", "", 0, CONTENTS_GROUPS, groups},
-        {"c.html", "C", "", "", 0, CONTENTS_GROUPS, groups},
-        {"d.html", "D", "", "", 0, CONTENTS_GROUPS, groups},
-        {"index.html", "Top", "", "", 0, 0, ""},
-        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
-    assert_shape(sorted, "M(Top(Notes,C(Notes),Use(A(Notes),B(Notes)),"
-                         "Parts(D(Notes))))");
-}
-
 static void circles_are_cut(void **state)
 {
     (void)state;
@@ -1035,7 +846,6 @@ int main(void)
         cmocka_unit_test(sites_have_paths_of_their_own),
         cmocka_unit_test(lists_by_hand_lead_away_from_the_top),
         cmocka_unit_test(menus_give_way_to_their_pages),
-        cmocka_unit_test(a_nameless_index_heads_nothing),
         cmocka_unit_test(the_head_comes_first_though_a_menu_lists_the_others),
         cmocka_unit_test(javadoc_keeps_packages_and_classes),
         cmocka_unit_test(equal_pages_stand_once),
@@ -1056,7 +866,6 @@ int main(void)
         cmocka_unit_test(help_contents_in_xml_are_read),
         cmocka_unit_test(headings_in_lists_become_nodes),
         cmocka_unit_test(what_is_left_out_does_not_count),
-        cmocka_unit_test(menus_by_hand_are_no_pages_contents),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(links_that_lead_nowhere_do_no_harm),
         cmocka_unit_test(ids_are_kept),

@@ -1,0 +1,74 @@
+#include "tests/unit/support/pages.h"
+
+/* Pages that only tell where others are. */
+
+/* A menu that a site prints on each page, read where it is much of the page: no page is
+ * above what it lists. */
+static void menus_by_hand_are_no_pages_contents(void **state)
+{
+    (void)state;
+    static const char menu[] = "a.html b.html c.html d.html";
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, CONTENTS_GUESS, menu},
+        {"b.html", "B", "", "", 0, CONTENTS_GUESS, menu},
+        {"c.html", "C", "", "", 0, CONTENTS_GUESS,
+         "a.html b.html c.html d.html e.html"},
+        {"d.html", "D", "", "", 0, CONTENTS_GUESS, menu},
+        {"e.html", "E", "", "", 0, 0, ""},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,A(Notes),B(Notes),C(Notes,E(Notes)),"
+                        "D(Notes)))");
+    static const char groups[] = "c.html =Use >a.html >b.html =Parts >d.html";
+    static const struct page_of sorted[] = {
+        {"a.html", "A", "", "", 0, CONTENTS_GROUPS, groups},
+        {"b.html", "B", "", "", 0, CONTENTS_GROUPS, groups},
+        {"c.html", "C", "", "", 0, CONTENTS_GROUPS, groups},
+        {"d.html", "D", "", "", 0, CONTENTS_GROUPS, groups},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(sorted, "M(Top(Notes,C(Notes),Use(A(Notes),B(Notes)),"
+                         "Parts(D(Notes))))");
+}
+
+/* Neither title nor text: a script of it shows the others. */
+static void a_nameless_index_heads_nothing(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"", "Works"};
+    for (int named = 0; named < 2; named++) {
+        struct tree *index = tree_new(false), *page = page_with("a", "b");
+        tree_add_file(index, slice_of(""));
+        tree_add_node(index, TREE_NONE, 0, slice_of(titles[named]),
+                      slice_of(""));
+        assert_int_equal(tree_seal(index, NULL), 0);
+        assert_int_equal(tree_seal(page, NULL), 0);
+        struct piece pieces[] = {{.path = (char[]){"index.html"},
+                                  .skeleton = assemble_skeleton(index)},
+                                 {.path = (char[]){"use.html"},
+                                  .skeleton = assemble_skeleton(page)}};
+        struct tree *outline;
+        assert_int_equal(assemble("M", pieces, 2, true, &outline, NULL), 0);
+        struct buf out = {0};
+        shape(outline, 0, &out);
+        assert_string_equal(out.data,
+                            named ? "M(Works(Title(a)))" : "M(Title(a))");
+        assert_int_equal(outline->excluded[0],
+                         named ? EXCLUDED_NOT : EXCLUDED_MENU);
+        buf_free(&out);
+        tree_free(outline);
+        tree_free(index);
+        tree_free(page);
+        tree_free(pieces[0].skeleton);
+        tree_free(pieces[1].skeleton);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(menus_by_hand_are_no_pages_contents),
+        cmocka_unit_test(a_nameless_index_heads_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
