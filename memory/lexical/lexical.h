@@ -106,7 +106,8 @@ struct query_term {
 struct query {
     struct query_term terms[QUERY_MAX_TERMS];
     size_t count;
-    size_t parts; /* of the question: parts.h */
+    size_t parts;                             /* of the question: parts.h */
+    const struct question_language *language; /* NULL: English */
 };
 
 /* Words without weight are left out, unless there is nothing else. */
@@ -142,6 +143,12 @@ void query_weigh(struct query *query, double owners, double mean_words);
 int query_complete(struct query *query, const char *typed,
                    struct store_txn *txn, const struct view *const *views,
                    size_t count, struct err *err);
+
+/* Whether a manual is in that language, by the words that texts in each language are full
+ * of. */
+int manual_is_in(const struct question_language *language,
+                 struct store_txn *txn, const struct view *view, bool *ret,
+                 struct err *err);
 
 /* Terms that no node of these volumes holds, but no values of the asker's own, become
  * the nearest that one does:

@@ -120,6 +120,7 @@ void query_parse(const char *text, struct query *ret_query)
     size_t count = question_parts(slice_of(text), parts);
     ret_query->count = 0;
     ret_query->parts = count;
+    ret_query->language = parse.language;
     for (size_t p = 0; p < count; p++) {
         parse.part = (uint8_t)(1 << p);
         analyze(maker, parts[p], take_term, &parse);

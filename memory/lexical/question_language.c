@@ -1,5 +1,6 @@
 #include "memory/lexical/question_language.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -9,12 +10,14 @@
 enum { MIN_WORDS = 2, MAX_WORDS = 128 };
 
 struct question_language {
+    const char *const marks[LANGUAGE_MARKS];
     const char *const words[MAX_WORDS]; /* up to the first NULL */
 };
 
 static const struct question_language languages[] = {
     /* German */
-    {{"aber",         "als",     "am",      "an",      "auch",    "auf",
+    {{"nicht", "werden", "oder", "wird"},
+     {"aber",         "als",     "am",      "an",      "auch",    "auf",
       "aus",          "bei",     "beim",    "bekomme", "brauche", "da",
       "damit",        "darf",    "das",     "dass",    "dem",     "den",
       "der",          "des",     "die",     "diese",   "diesem",  "diesen",
@@ -34,7 +37,8 @@ static const struct question_language languages[] = {
       "wird",         "wo",      "woher",   "wofür",   "wozu",    "wurde",
       "zu",           "zum",     "zur"}},
     /* French */
-    {{"à",      "ai",       "au",    "aux",   "avec",  "c",       "ce",
+    {{"pour", "avec", "vous", "sont"},
+     {"à",      "ai",       "au",    "aux",   "avec",  "c",       "ce",
       "cela",   "ces",      "cet",   "cette", "chez",  "comment", "d",
       "dans",   "de",       "des",   "dois",  "doit",  "donc",    "du",
       "elle",   "en",       "est",   "et",    "être",  "faire",   "fait",
@@ -48,7 +52,8 @@ static const struct question_language languages[] = {
       "sur",    "t",        "tu",    "un",    "une",   "veux",    "vers",
       "vous",   "y"}},
     /* Spanish */
-    {{"a",      "al",     "como",   "cómo",   "con",    "cuál", "cuales",
+    {{"los", "para", "las", "como"},
+     {"a",      "al",     "como",   "cómo",   "con",    "cuál", "cuales",
       "cuáles", "cuando", "cuándo", "cuanto", "cuánto", "de",   "debo",
       "del",    "desde",  "donde",  "dónde",  "e",      "el",   "en",
       "entre",  "es",     "esta",   "está",   "están",  "este", "esto",
@@ -59,7 +64,8 @@ static const struct question_language languages[] = {
       "si",     "sirve",  "sobre",  "son",    "su",     "sus",  "un",
       "una",    "unas",   "uno",    "unos",   "y"}},
     /* Italian */
-    {{"a",     "ad",    "ai",    "al",     "alla",   "alle",   "anche",  "c",
+    {{"della", "che", "sono", "questo"},
+     {"a",     "ad",    "ai",    "al",     "alla",   "alle",   "anche",  "c",
       "che",   "chi",   "ci",    "come",   "con",    "cosa",   "cos",    "cui",
       "da",    "dal",   "dalla", "dei",    "del",    "della",  "delle",  "devo",
       "di",    "dove",  "e",     "è",      "essere", "fa",     "faccio", "fare",
@@ -70,7 +76,8 @@ static const struct question_language languages[] = {
       "serve", "si",    "sono",  "su",     "sul",    "sulla",  "tra",    "un",
       "una",   "uno",   "voglio"}},
     /* Portuguese */
-    {{"a",     "ao",    "aos",    "as",     "às",  "com",    "como",  "da",
+    {{"não", "uma", "são", "pode"},
+     {"a",     "ao",    "aos",    "as",     "às",  "com",    "como",  "da",
       "das",   "de",    "devo",   "do",     "dos", "e",      "é",     "em",
       "entre", "esta",  "está",   "este",   "eu",  "faço",   "fazer", "há",
       "isso",  "isto",  "mas",    "me",     "meu", "meus",   "minha", "minhas",
@@ -80,7 +87,8 @@ static const struct question_language languages[] = {
       "se",    "ser",   "serve",  "seu",    "são", "sobre",  "sua",   "um",
       "uma",   "umas",  "uns"}},
     /* Dutch */
-    {{"aan",  "als",     "bij",     "dat",    "de",      "deze", "die",
+    {{"het", "een", "voor", "niet"},
+     {"aan",  "als",     "bij",     "dat",    "de",      "deze", "die",
       "dit",  "doe",     "doen",    "door",   "dus",     "een",  "en",
       "er",   "ga",      "gaat",    "heb",    "heeft",   "het",  "hij",
       "hoe",  "hoeveel", "ik",      "in",     "is",      "je",   "kan",
@@ -92,6 +100,7 @@ static const struct question_language languages[] = {
       "ze",   "zich",    "zijn"}}};
 
 enum { LANGUAGES = sizeof languages / sizeof *languages };
+static_assert(LANGUAGES + 1 == QUESTION_LANGUAGES, "and English");
 
 static bool has(const struct question_language *language, struct slice word)
 {
@@ -134,6 +143,40 @@ static void count_word(void *context, const struct term_at *at)
             counts->of[i]++;
             counts->sure[i] += sure;
         }
+}
+
+struct english {
+    const struct question_language *language;
+    bool found;
+};
+
+static void look_for_english(void *context, const struct term_at *at)
+{
+    struct english *english = context;
+    english->found |= !at->whole && !at->part && !at->capitals &&
+                      word_is_stop_word(at->word) &&
+                      !has(english->language, at->word);
+}
+
+bool question_language_may_be(const struct question_language *language,
+                              struct analyzer *maker, struct slice question)
+{
+    struct english english = {language, false};
+    analyze(maker, question, look_for_english, &english);
+    return !english.found;
+}
+
+const char *const *question_language_marks(
+    const struct question_language *language)
+{
+    static const char *const english[LANGUAGE_MARKS] = {"the", "this", "with",
+                                                        "are"};
+    return language ? language->marks : english;
+}
+
+const struct question_language *question_language_at(size_t i)
+{
+    return i < LANGUAGES ? &languages[i] : NULL;
 }
 
 const struct question_language *question_language(struct analyzer *maker,

@@ -18,6 +18,20 @@ struct question_language;
 const struct question_language *question_language(struct analyzer *maker,
                                                   struct slice question);
 
+/* Whether a question of which nothing tells the language may be in this one: no word of it
+ * is a function word of English but not of this. */
+bool question_language_may_be(const struct question_language *language,
+                              struct analyzer *maker, struct slice question);
+
+/* Words that texts in a language (NULL: English) are full of, and those in the others have
+ * not, as terms of the index. */
+enum { LANGUAGE_MARKS = 4 };
+const char *const *question_language_marks(
+    const struct question_language *language);
+/* The languages, the last one NULL: English. */
+enum { QUESTION_LANGUAGES = 7 };
+const struct question_language *question_language_at(size_t i);
+
 /* Whether a word in lower case carries nothing in a question: a stop word of English or of
  * its language (NULL: that is all); of Chinese or Japanese, whose words are two
  * characters here, what is grammar, has a part of it ("如何", "何删"), or is a common verb

@@ -3,6 +3,8 @@
 #ifndef MEMORY_ROUTING_CONFIDENCE_H
 #define MEMORY_ROUTING_CONFIDENCE_H
 
+#include <stdbool.h>
+
 /* What it is told from; shares of information are of the question's, weight times
  * idf of its terms. */
 enum confidence_feature {
@@ -23,7 +25,8 @@ enum confidence_feature {
 };
 extern const char *const confidence_feature_names[CONFIDENCE_FEATURES];
 
-/* Returns the probability, 0 to 1. */
-double confidence_from(const double features[CONFIDENCE_FEATURES]);
+/* Returns the probability, 0 to 1.  english: the question is, or nothing says otherwise. */
+double confidence_from(const double features[CONFIDENCE_FEATURES],
+                       bool english);
 
 #endif

@@ -262,7 +262,10 @@ void give_confidence(struct routing *routing, const struct fused *fused,
     for (size_t i = 0; i < count && i < FIRST && most > 0; i++)
         describe_section(routing, &fused[i], most, features);
     /* Nothing but numbers or the name of a manual: what is found is what there is. */
-    result->confidence = !count ? 0 : most > 0 ? confidence_from(features) : 1;
+    result->confidence =
+        !count     ? 0
+        : most > 0 ? confidence_from(features, !routing->query.language)
+                   : 1;
 }
 
 void raise_confidence(struct routing *routing, const struct fused *fused,

@@ -34,6 +34,8 @@ static const double TELLING = 3; /* information of an identifier */
 /* What a manual that the question names adds to its sections' fused scores: by a word of
  * its name or title, and by all of its name, before all others then. */
 static const double NAMED_MANUAL = 0.5, NAMED_MANUAL_WHOLE = 2;
+/* And one in the question's language, if that is not English. */
+static const double SPOKEN = 0.3;
 
 /* ---- Sections and entries ---- */
 
@@ -373,7 +375,10 @@ static double of_named(const void *context, const struct fused *item)
 {
     const struct routing *routing = context;
     const struct scope *scope = &routing->scopes[item->scope];
-    return scope->called ? NAMED_MANUAL_WHOLE : scope->names ? NAMED_MANUAL : 0;
+    double named = scope->called  ? NAMED_MANUAL_WHOLE
+                   : scope->names ? NAMED_MANUAL
+                                  : 0;
+    return named + (scope->spoken ? SPOKEN : 0);
 }
 
 void prefer_manual(const struct routing *routing, struct fused *fused,

@@ -116,10 +116,10 @@ static int correct_terms(struct routing *routing, struct store_txn *txn,
 {
     size_t count = routing->scope_count;
     const struct view **views = mem_alloc(count * sizeof(*views));
+    int code = find_language(routing, txn, err);
     for (size_t s = 0; s < count; s++)
         views[s] = routing->scopes[s].view;
-    int code = 0;
-    if (routing->request->typing)
+    if (!code && routing->request->typing)
         code = query_complete(&routing->query, routing->request->query, txn,
                               views, count, err);
     if (!code)

@@ -902,7 +902,8 @@ static void confidence_is_in_what_is_found(void **state)
         struct route_result result = routed(&house, &request);
         assert_true(result.confidence > 0 && result.confidence < before);
         before = result.confidence;
-        assert_true(result.confidence >= confidence_from(result.features));
+        assert_true(result.confidence >=
+                    confidence_from(result.features, true));
         for (int f = 0; f < CONFIDENCE_FEATURES; f++)
             assert_true(result.features[f] >= 0);
         route_result_free(&result);
