@@ -103,7 +103,9 @@ struct kernel_pool {
  *
  * `int8`: products may round both sides to eight bits, each row of `a` and
  * of the weight with a scale of its own.  For numbers that only put things in order: a
- * result is off by some hundredth of what its row and column could come to. */
+ * result is off by some hundredth of what its row and column could come to.  A weight
+ * is rounded for each product of it or for none, so that a row has the same bits
+ * whatever stands beside it. */
 struct kernel_run {
     struct kernel_pool pool;
     bool background;

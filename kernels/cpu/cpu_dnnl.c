@@ -18,7 +18,8 @@
  *
  * Packed weights are kept of small models (packed_cache.h).
  * Of the others each block is packed anew for each product, which costs some
- * hundredths of the time of one of 512 rows.
+ * hundredths of the time of one of 512 rows; not in eight bits, where it costs
+ * more than a product of 256 rows saves: of these only what is kept is multiplied.
  *
  * oneDNN's fast product writes dense matrices only, so a tile's result goes
  * through a buffer.
@@ -76,7 +77,7 @@ struct packed {
     bool int8;
     size_t columns, blocks;     /* of each but the last block */
     struct shape *shape, *last; /* of each but the last block; of the last */
-    char *data;                 /* blocks, shape->bytes apart; NULL: not kept */
+    char *data; /* blocks, shape->bytes apart; NULL: not kept, never of int8 */
     float *scale; /* behind them, of int8: [n], of the weight's rows */
 };
 
@@ -242,7 +243,7 @@ static bool execute(dnnl_primitive_t primitive,
 
 /* ---- Packing ---- */
 
-/* Of the block's first row; NULL: not of int8, or not kept. */
+/* Of the block's first row; NULL: not of int8. */
 static float *scale_at(const struct packed *packed, size_t block)
 {
     return packed->scale ? packed->scale + block * packed->columns : NULL;
@@ -315,16 +316,17 @@ static void *int8_of(const struct kernel_weight *w, size_t row, size_t count,
     return buffer;
 }
 
-/* `buffer` has room for plain_bytes; scale: of int8, of the block's rows. */
+/* `buffer` has room for plain_bytes. */
 static bool pack_block(const struct packed *packed,
                        const struct kernel_weight *w, size_t block,
-                       char *buffer, char *to, float *scale)
+                       char *buffer, char *to)
 {
     const struct shape *shape = shape_at(packed, block);
     size_t row = block * packed->columns;
-    void *from = packed->int8
-                     ? int8_of(w, row, shape->n, buffer, scale)
-                     : floats_of(w, row, shape->n, (float *)(void *)buffer);
+    void *from =
+        packed->int8
+            ? int8_of(w, row, shape->n, buffer, scale_at(packed, block))
+            : floats_of(w, row, shape->n, (float *)(void *)buffer);
     dnnl_memory_desc_t plain;
     return matrix(&plain, shape->k, shape->n, packed->int8, dnnl_ba) &&
            reorder(&plain, from, &shape->weight, to);
@@ -339,8 +341,7 @@ static void pack_part(void *argument, size_t from, size_t to)
     bool done = buffer != NULL;
     for (size_t block = from; done && block < to; block++)
         done = pack_block(packed, job->w, block, buffer,
-                          packed->data + block * packed->shape->bytes,
-                          scale_at(packed, block));
+                          packed->data + block * packed->shape->bytes);
     omp_set_num_threads(before);
     if (!done)
         atomic_store(&job->failed, true);
@@ -406,6 +407,10 @@ static bool prepare(struct kernel_run *run, struct packed *packed,
         packed->failed = !packed->laid;
         if (packed->laid)
             keep(run, packed, w);
+        if (packed->int8 && !packed->data) {
+            packed->laid = false;
+            packed->failed = true;
+        }
     }
     bool laid = packed->laid;
     pthread_mutex_unlock(&packed->mutex);
@@ -474,11 +479,10 @@ static void put_row(const struct job *job, size_t row, float *out,
         memcpy(out, result, n * sizeof *out);
 }
 
-/* Tile `index` of block `block`, which is packed in `weight` with the scales of its
- * columns (NULL: of f32); `buffer` has room for its result, and behind that for what
- * oneDNN itself needs. */
+/* Tile `index` of block `block`, which is packed in `weight`; `buffer` has room for
+ * its result, and behind that for what oneDNN itself needs. */
 static bool multiply(const struct job *job, size_t block, char *weight,
-                     const float *scale, size_t index, char *buffer)
+                     size_t index, char *buffer)
 {
     const struct packed *packed = job->packed;
     bool last = block + 1 == packed->blocks;
@@ -507,6 +511,7 @@ static bool multiply(const struct job *job, size_t block, char *weight,
     if (!execute(tile->primitive, arguments, 4))
         return false;
     float *out = job->out + row * job->n + block * packed->columns;
+    const float *scale = scale_at(packed, block);
     for (size_t i = skip; i < rows; i++)
         put_row(job, row + i, out + i * job->n, result + i * shape->n, scale,
                 shape->n);
@@ -538,7 +543,7 @@ static void matmul_part(void *argument, size_t from, size_t to)
     for (size_t i = from; done && i < to; i++) {
         size_t block = i / job->tiles;
         done = multiply(job, block, packed->data + block * packed->shape->bytes,
-                        scale_at(packed, block), i % job->tiles, buffer);
+                        i % job->tiles, buffer);
     }
     omp_set_num_threads(before);
     if (!done)
@@ -552,18 +557,14 @@ static void block_part(void *argument, size_t from, size_t to)
     struct job *job = argument;
     const struct packed *packed = job->packed;
     size_t block_bytes = aligned(packed->shape->bytes);
-    size_t scale_bytes = aligned(packed->shape->n * sizeof(float));
     char *buffer = ref_scratch(buffer_size(job));
-    char *weight = ref_scratch(block_bytes + scale_bytes + plain_bytes(packed));
-    float *scale = (float *)(void *)(weight + block_bytes);
+    char *weight = ref_scratch(block_bytes + plain_bytes(packed));
     int before = alone();
     bool done = buffer && weight;
     for (size_t block = from; done && block < to; block++) {
-        done = pack_block(packed, job->w, block,
-                          weight + block_bytes + scale_bytes, weight, scale);
+        done = pack_block(packed, job->w, block, weight + block_bytes, weight);
         for (size_t i = 0; done && i < job->tiles; i++)
-            done = multiply(job, block, weight, packed->int8 ? scale : NULL, i,
-                            buffer);
+            done = multiply(job, block, weight, i, buffer);
     }
     omp_set_num_threads(before);
     if (!done)

@@ -22,9 +22,10 @@ static inline struct lanes_weight lanes_of(const struct kernel_weight *w)
 struct packed *packed_new(bool int8);    /* NULL: no memory */
 void packed_free(struct packed *packed); /* NULL: ok */
 
-/* As kernels->product, m >= PACKED_MIN_ROWS, or of int8 m > 0; int8: as kernel_run's, of a processor
- * that is cpu_int8, else w is not of blocks.  Packs the weight first when that was not
- * done, or is not kept.  KERNEL_UNSUPPORTED: `out` is untouched. */
+/* As kernels->matmul, m >= PACKED_MIN_ROWS of a weight that is not of blocks; with
+ * `int8`, where the processor is cpu_int8, as kernel_run.int8 says, m > 0 of any weight.
+ * Packs the weight first when that was not done, or is not kept; of int8 it must be
+ * kept.  KERNEL_UNSUPPORTED: `out` is untouched. */
 int packed_matmul(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool int8, bool add);
 
