@@ -61,11 +61,22 @@ static bool seeks(const struct cli *cli)
                             !strcmp(cli->command->name, "ask"));
 }
 
+/* "-cGNU Make": may it be an option and a text behind its letter? */
+static bool has_text(const struct cli *cli, const char *word)
+{
+    if (word[1] == '-' || strchr(" \t\n", word[2]))
+        return false;
+    for (int i = 0; i < OPTIONS; i++)
+        if (cli_options[i].letter == word[1] && allowed(cli) >> i & 1)
+            return cli_options[i].kind == KIND_LIST;
+    return false;
+}
+
 /* "-weak vs -strict", in one word: no option is written so. */
 static bool is_sought(const struct cli *cli, const char *word)
 {
     size_t size = strcspn(word, "=");
-    return seeks(cli) && strcspn(word, " \t\n") < size;
+    return seeks(cli) && strcspn(word, " \t\n") < size && !has_text(cli, word);
 }
 
 /* The option `--name` of `size` bytes, or -1 with the error set. */

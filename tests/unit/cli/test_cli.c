@@ -69,6 +69,14 @@ static void arguments_are_taken_apart(void **state)
     assert_string_equal(words.data, "-weak vs -strict --depth 1: what is it");
     buf_free(&words);
     arguments_free(&cli);
+    /* A name with a space in it may stand behind its letter. */
+    assert_int_equal(parse(&cli, NULL,
+                           WORDS(W("ask"), W("-cGNU Make"), W("-n5"), W("how"),
+                                 W("-c is what"))),
+                     0);
+    assert_string_equal(cli.options.manual, "GNU Make");
+    assert_int_equal(cli.args.count, 2);
+    arguments_free(&cli);
 
     assert_int_equal(parse(&cli, NULL,
                            WORDS(W("add"), W("--ignore"), W("*.txt"), W("dir"),
