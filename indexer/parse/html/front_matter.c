@@ -39,19 +39,40 @@ static bool is_key(struct slice line)
     return at && at < line.size && line.data[at] == ':';
 }
 
-/* `title: "Pumps"`; empty: another line, or what a program puts there. */
+static const struct slice none = {"", 0};
+
+/* What stands in quotes; *ret_rest: what behind them.  Empty: nothing, or something that
+ * is written otherwise than it reads, with a backslash. */
+static struct slice quoted(struct slice value, struct slice *ret_rest)
+{
+    const char *from = value.data + 1;
+    const char *close = memchr(from, value.data[0], value.size - 1);
+    size_t size = close ? (size_t)(close - from) : 0;
+    *ret_rest = close ? (struct slice){close + 1, value.size - size - 2} : none;
+    return memchr(from, '\\', size) ? none : (struct slice){from, size};
+}
+
+/* `title: "Pumps" # or so`; empty: another line, what a program puts there, or a text of
+ * several lines. */
 static struct slice title_in(struct slice line)
 {
     static const char key[] = "title:";
-    static const struct slice none = {"", 0};
     if (!slice_starts(line, slice_of(key)))
         return none;
     struct slice value = without_space(
         (struct slice){line.data + sizeof key - 1, line.size - sizeof key + 1});
-    char quote = value.size > 1 ? value.data[0] : '\0';
-    if ((quote == '"' || quote == '\'') && value.data[value.size - 1] == quote)
-        value = (struct slice){value.data + 1, value.size - 2};
-    return memmem(value.data, value.size, "{{", 2) ? none : value;
+    if (!value.size || memchr("#>|", value.data[0], 3) ||
+        memmem(value.data, value.size, "{{", 2))
+        return none;
+    if (value.data[0] == '"' || value.data[0] == '\'') {
+        struct slice rest, title = quoted(value, &rest);
+        rest = without_space(rest);
+        return rest.size && rest.data[0] != '#' ? none : title;
+    }
+    const char *comment = memmem(value.data, value.size, " #", 2);
+    if (comment)
+        value.size = (size_t)(comment - value.data);
+    return without_space(value);
 }
 
 static void name(struct front_matter *found, struct slice text,
@@ -66,22 +87,21 @@ static void name(struct front_matter *found, struct slice text,
 
 static struct front_matter read_yaml(struct slice text)
 {
-    static const struct front_matter none = {0};
     struct front_matter found = {0};
     size_t at, next;
     bool keys = false;
     if (!slice_is(line_at(text, 0, &at), fence))
-        return none;
+        return found;
     for (; at < text.size && at < MAX_SIZE; at = next) {
         struct slice line = line_at(text, at, &next);
         if (slice_is(line, fence)) {
             found.size = next;
-            return keys ? found : none;
+            return keys ? found : (struct front_matter){0};
         }
         keys |= is_key(line);
         name(&found, text, title_in(line));
     }
-    return none;
+    return (struct front_matter){0};
 }
 
 /* <!--{ "Title": "Pumps", ... }--> */
@@ -97,13 +117,8 @@ static struct front_matter read_json(struct slice text)
         return found;
     at += sizeof key - 1;
     struct slice rest = without_space((struct slice){at, (size_t)(end - at)});
-    if (!rest.size || rest.data[0] != '"')
-        return found;
-    struct slice title = {rest.data + 1, rest.size - 1};
-    const char *close = memchr(title.data, '"', title.size);
-    title.size = close ? (size_t)(close - title.data) : 0;
-    if (!memchr(title.data, '\\', title.size))
-        name(&found, text, title);
+    if (rest.size && rest.data[0] == '"')
+        name(&found, text, quoted(rest, &rest));
     return found;
 }
 

@@ -655,6 +655,25 @@ static void test_front_matter(void **state)
            "# Pumps\n## Use\nparagraph: a\n## Oil\nparagraph: b\n");
     expect("---\ntitle: {{ page.name }}\n---\n<h1>A</h1><p>b",
            "# A\nparagraph: b\n");
+    static const char *const titles[][2] = {
+        {"title: >-\n  Pumps\n  and oil", ""},
+        {"title: |", ""},
+        {"title: \"Use of \\\"oil\\\"\"", ""},
+        {"title: 'The pump''s oil'", ""},
+        {"title: \"Pumps\" # by hand", "Pumps"},
+        {"title: Pumps # by hand", "Pumps"},
+        {"title: C# pumps", "C# pumps"},
+        {"title: '#1: oil'", "#1: oil"},
+        {"title: # none", ""}};
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        struct buf page = {0};
+        buf_printf(&page, "---\n%s\n---\n<p>a", titles[i][0]);
+        tree = parse(page.data);
+        if (!slice_is(tree->nodes[0].title, titles[i][1]))
+            fail_msg("%s", titles[i][0]);
+        tree_free(tree);
+        buf_free(&page);
+    }
     expect("---\n<p>Not closed, title: a", "# \nparagraph: ---\n"
                                            "paragraph: Not closed, title: a\n");
     expect("---\nNo keys.\n---\n<p>a",
