@@ -312,6 +312,14 @@ bool bars_is_trail(const xmlNode *element, const char **ret_above)
 
 /* ---- Menus beside the text ---- */
 
+/* Sphinx's, docutils' and Texinfo's sections have their name as an id. */
+static bool is_section(const xmlNode *box)
+{
+    const char *words = dom_attribute(box, "class");
+    return classes_has(box, "section") ||
+           (words && strstr(words, "-level-extent"));
+}
+
 static bool is_called_menu(const xmlNode *box)
 {
     static const char *const ids[] = {"menu", "leftmenu", "sidemenu",
@@ -320,7 +328,7 @@ static bool is_called_menu(const xmlNode *box)
         dom_tag(box) == GUMBO_TAG_DIV ? dom_attribute(box, "id") : NULL;
     for (size_t i = 0; id && i < sizeof ids / sizeof *ids; i++)
         if (!strcasecmp(id, ids[i]))
-            return true;
+            return !is_section(box);
     return false;
 }
 

@@ -719,6 +719,23 @@ static void test_menu_by_hand(void **state)
            "menu has, which is not much.<ul><li>a</ul></div>",
            "# A\nparagraph: Press this to see what the menu has, which is not "
            "much.\nlist: - a\n");
+    /* A chapter about menus: of Sphinx and of Texinfo. */
+    static const char *const starts[] = {
+        "<div class=section id=menu><h1>Menu</h1>",
+        "<div class=chapter-level-extent id=Menu><h1>Menu</h1>"};
+    static const char chapter[] =
+        "<p>It has: <ul><li><a href=a>Files and folders</a><li><a href=b>Edit "
+        "and undo</a><li><a href=c>What is seen</a><li><a href=d>All of the "
+        "tools</a><li><a href=e>Help and more</a></ul></div>";
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        struct buf page = {0};
+        buf_printf(&page, "%s%s", starts[i], chapter);
+        tree = parse(page.data);
+        assert_true(slice_is(tree->nodes[0].title, "Menu"));
+        assert_int_equal(tree->nodes[0].block_count, 2);
+        tree_free(tree);
+        buf_free(&page);
+    }
 }
 
 int main(void)
