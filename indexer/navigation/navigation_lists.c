@@ -278,12 +278,13 @@ static bool is_empty(const struct navigation *p, uint32_t piece)
            !summary->nodes[0].words;
 }
 
-/* A script of it sends one to what shows the others: WebWorks' first page. */
+/* A script of it sends one to what shows the others: WebWorks' first page.  Where there
+ * are none it shows itself what the manual has. */
 static bool is_nameless(const struct navigation *p, uint32_t piece)
 {
     const struct page *page = navigation_page(p, piece);
-    return is_empty(p, piece) && !page->title.size && !page->contents &&
-           !p->pieces[piece].skeleton->nodes[0].title.size;
+    return p->count > 1 && is_empty(p, piece) && !page->title.size &&
+           !page->contents && !p->pieces[piece].skeleton->nodes[0].title.size;
 }
 
 /* A page that only tells where others are. */

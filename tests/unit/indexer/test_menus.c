@@ -64,11 +64,29 @@ static void a_nameless_index_heads_nothing(void **state)
     }
 }
 
+/* A program that writes what it shows, and nothing else: it says nothing of others. */
+static void a_nameless_page_alone_is_no_menu(void **state)
+{
+    (void)state;
+    struct tree *index = tree_new(false), *outline;
+    tree_add_file(index, slice_of(""));
+    tree_add_node(index, TREE_NONE, 0, slice_of(""), slice_of(""));
+    assert_int_equal(tree_seal(index, NULL), 0);
+    struct piece pieces[] = {
+        {.path = (char[]){"index.html"}, .skeleton = assemble_skeleton(index)}};
+    assert_int_equal(assemble("M", pieces, 1, true, &outline, NULL), 0);
+    assert_int_equal(outline->excluded[0], EXCLUDED_NOT);
+    tree_free(outline);
+    tree_free(index);
+    tree_free(pieces[0].skeleton);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(menus_by_hand_are_no_pages_contents),
         cmocka_unit_test(a_nameless_index_heads_nothing),
+        cmocka_unit_test(a_nameless_page_alone_is_no_menu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
