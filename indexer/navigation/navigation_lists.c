@@ -178,7 +178,9 @@ static uint32_t page_above(const struct open_place *open, uint32_t depth,
 
 /* ---- What a site prints on each page by hand ---- */
 
-enum { MIN_COPIES = 3 /* pages that have a menu, at least */ };
+enum {
+    MIN_LISTERS = 4 /* pages with such lists: fewer have no menu */
+};
 
 /* No generator's mark tells that the list is contents. */
 static bool is_unmarked(const struct navigation *p, uint32_t piece)
@@ -227,7 +229,7 @@ static void find_menus(struct navigation *p)
     uint32_t *lists = mem_alloc(p->count * sizeof *lists);
     uint32_t listers = count_lists(p, lists);
     for (uint32_t i = 0; i < p->count; i++)
-        p->pages[i].in_menu = listers > MIN_COPIES && 2 * lists[i] > listers;
+        p->pages[i].in_menu = listers >= MIN_LISTERS && 2 * lists[i] > listers;
     for (uint32_t i = 0; i < p->count; i++)
         p->pages[i].has_menu = is_mostly_menu(p, i);
     free(lists);
