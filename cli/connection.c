@@ -30,11 +30,13 @@ static void await_room(struct connection *connection)
         take_in(connection);
 }
 
-/* Whether a daemon that takes no more has said why before. */
+/* Whether a daemon that takes no more has said why before, be it taken in already. */
 static bool has_said(struct connection *connection, int reason)
 {
-    return (reason == EPIPE || reason == ECONNRESET) && take_in(connection) &&
-           line_reader_rest(&connection->in);
+    if (reason != EPIPE && reason != ECONNRESET)
+        return false;
+    take_in(connection);
+    return line_reader_rest(&connection->in);
 }
 
 static int send_all(struct connection *connection, struct slice bytes,

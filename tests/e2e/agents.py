@@ -276,6 +276,9 @@ def an_agent_beyond_the_daemons_clients_is_told_so():
                 clients.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX))).connect(h.socket)
             with bridge(h, store=False) as b:
                 check("64 clients" in b.refusal("search", query="valve"), "why")
+            with bridge(h, store=False) as b:
+                said = b.refusal("search", query="valve " * 80_000)
+                check("64 clients" in said, said[:300])
             for options in (["--store", h.store], []):
                 done = subprocess.run([LECTERN, "ls", *options], env=h.env, capture_output=True, text=True, timeout=PATIENCE)
                 check("64 clients" in done.stderr, done)
