@@ -44,6 +44,22 @@ static bool is_headed(const xmlNode *table)
     return headers >= MIN_HEADERS;
 }
 
+/* Has one of its rows two cells with text, besides headers?  Where all of a page is in a
+ * table, its text is in one. */
+static bool has_rows(const xmlNode *table)
+{
+    unsigned filled = 0;
+    bool cell = false;
+    for (const xmlNode *at = dom_next(table, table, false); at && filled < 2;
+         at = dom_next(at, table, cell)) {
+        cell = dom_is_cell(at);
+        if (dom_tag(at) == GUMBO_TAG_TR)
+            filled = 0;
+        filled += dom_tag(at) == GUMBO_TAG_TD && dom_holds(at, DOM_HOLDS_TEXT);
+    }
+    return filled == 2;
+}
+
 /* In its cells: one in the caption is what the table is called. */
 static bool has_headings(const xmlNode *table)
 {
@@ -67,7 +83,7 @@ static bool is_layout(const struct walk *w, const xmlNode *table)
         classes_has(table, "boxed"))
         return true;
     bool headed = is_headed(table) && !has_headings(table);
-    if (dom_holds(table, DOM_HOLDS_TABLE) && !headed)
+    if (dom_holds(table, DOM_HOLDS_TABLE) && !(headed && has_rows(table)))
         return true;
     unsigned blocks = DOM_HOLDS_CODE | DOM_HOLDS_LIST | DOM_HOLDS_PARAGRAPH;
     if (headed || !dom_holds(table, blocks))

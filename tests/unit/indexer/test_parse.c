@@ -888,6 +888,11 @@ static void test_headed_tables(void **state)
     expect("<h1>A</h1><table><tr><td><h2>B</h2><p>b<td><table><tr><td>c<td>d"
            "</table></table>",
            "# A\n## B\nparagraph: b\ntable: c\\td\n");
+    /* All of the page is in one cell. */
+    expect("<h1>A</h1><table><tr><th>Back<th>Chapter 3<th>On<tr><td colspan=3>"
+           "<p>b<ul><li>c</ul><table><tr><td>d<td>e</table></table>",
+           "# A\nparagraph: Back\nparagraph: Chapter 3\nparagraph: On\n"
+           "paragraph: b\nlist: - c\ntable: d\\te\n");
 }
 
 int main(void)
