@@ -97,7 +97,7 @@ void packed_free(struct packed *packed)
         return;
     pthread_mutex_destroy(&packed->mutex);
     if (packed->data)
-        kept_give(packed->blocks * packed->shape->bytes);
+        kept_give(packed->blocks * packed->shape->bytes, packed->int8);
     free(packed->data);
     free(packed);
 }
@@ -380,7 +380,7 @@ static void keep(struct kernel_run *run, struct packed *packed,
 {
     size_t bytes = packed->blocks * packed->shape->bytes;
     struct packing job = {.w = w, .packed = packed};
-    if (!kept_take(bytes))
+    if (!kept_take(bytes, packed->int8))
         return;
     packed->data =
         ref_scratch(bytes + (packed->int8 ? w->n : 0) * sizeof *packed->scale);
@@ -394,7 +394,7 @@ static void keep(struct kernel_run *run, struct packed *packed,
     free(packed->data);
     packed->data = NULL;
     packed->scale = NULL;
-    kept_give(bytes);
+    kept_give(bytes, packed->int8);
 }
 
 /* False when it cannot be done, now or ever. */

@@ -75,7 +75,7 @@ void tiles_free(struct tiles *tiles)
     if (!tiles)
         return;
     pthread_mutex_destroy(&tiles->mutex);
-    kept_give(tiles->bytes);
+    kept_give(tiles->bytes, false);
     free(tiles->data);
     free(tiles);
 }
@@ -290,14 +290,14 @@ static void prepare(struct kernel_run *run, struct job *job)
     struct tiles *tiles = job->w->tiles;
     size_t bytes = job->panels * panel_bytes(job);
     pthread_mutex_lock(&tiles->mutex);
-    if (!tiles->tried && kept_take(bytes)) {
+    if (!tiles->tried && kept_take(bytes, false)) {
         job->data = ref_scratch(bytes);
         if (job->data) {
             cpu_share(run, job->panels, (double)job->n * (double)job->k,
                       lay_part, job);
             tiles->bytes = bytes;
         } else {
-            kept_give(bytes);
+            kept_give(bytes, false);
         }
         tiles->data = job->data;
     }

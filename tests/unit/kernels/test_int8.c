@@ -189,8 +189,9 @@ static void a_row_has_the_same_bits_in_any_company(void **state)
 static void what_has_no_copy_is_not_rounded(void **state)
 {
     (void)state;
-    const size_t others = (size_t)1 << 30; /* bytes of weights */
-    packed_cache_weight(others);
+    const size_t others = (size_t)256
+                          << 20; /* bytes of copies, all there may be */
+    assert_true(kept_take(others, true));
     for (size_t shape = 0; shape < SHAPES; shape++) {
         struct sides s = take(shape);
         struct kernel_run run = int8_run(2);
@@ -200,6 +201,22 @@ static void what_has_no_copy_is_not_rounded(void **state)
         assert_memory_equal(out, exact, s.m * s.n * sizeof *out);
         free(out);
         free(exact);
+        give(&s);
+    }
+    kept_give(others, true);
+}
+
+/* A copy in eight bits is smaller than what it is made of. */
+static void large_models_are_rounded_too(void **state)
+{
+    (void)state;
+    const size_t others = (size_t)1 << 30; /* bytes of weights */
+    packed_cache_weight(others);
+    for (size_t shape = 0; here() && shape < SHAPES; shape++) {
+        struct sides s = take(shape);
+        float *out = multiply(&s, int8_run(3), s.m, false);
+        check_product(&s, out, false);
+        free(out);
         give(&s);
     }
     packed_cache_weight_gone(others);
@@ -251,6 +268,7 @@ int main(void)
         cmocka_unit_test(weights_of_blocks_are_rounded_as_their_values),
         cmocka_unit_test(a_row_has_the_same_bits_in_any_company),
         cmocka_unit_test(what_has_no_copy_is_not_rounded),
+        cmocka_unit_test(large_models_are_rounded_too),
         cmocka_unit_test(a_nan_stays_in_its_row),
         cmocka_unit_test(nothing_is_rounded_without_leave),
     };
