@@ -95,6 +95,7 @@ static struct document *document_new(const struct latex_reader *reader)
     lists_add(d);
     glossary_add(d);
     tabular_add(d);
+    grids_add(d);
     bytefield_add(d);
     algorithms_add(d);
     tcolorbox_add(d);

@@ -441,7 +441,6 @@ static const struct environment environments[] = {
     FLOAT("wraptable", "table"),
     FLOAT("sidewaystable", "table"),
     FLOAT("algorithm", "algorithm"),
-    NOTE("mdframed", "o", "note"),
     NOTE("framed", NULL, "note"),
     NOTE("shaded", NULL, "note"),
     NOTE("snugshade", NULL, "note"),

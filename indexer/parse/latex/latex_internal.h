@@ -213,10 +213,11 @@ struct document {
     struct context in;
     struct aside *asides;
     size_t aside_count, aside_capacity;
-    unsigned grids;   /* tables so far */
-    unsigned rows;    /* of the table so far */
-    unsigned heads;   /* of these, headers */
-    unsigned spanned; /* columns that the cell takes besides its own */
+    unsigned grids;       /* tables so far */
+    unsigned rows;        /* of the table so far */
+    unsigned heads;       /* of these, headers */
+    unsigned heads_given; /* that the next table has by its settings */
+    unsigned spanned;     /* columns that the cell takes besides its own */
 
     struct labels labels;
     struct bibliography bibliography;
@@ -324,6 +325,7 @@ void theorems_add(struct document *d);   /* latex_theorems.c */
 void lists_add(struct document *d);      /* latex_lists.c */
 void glossary_add(struct document *d);   /* latex_glossary.c */
 void tabular_add(struct document *d);    /* latex_tabular.c */
+void grids_add(struct document *d);      /* latex_grids.c */
 void bytefield_add(struct document *d);  /* latex_bytefield.c */
 void tcolorbox_add(struct document *d);  /* latex_tcolorbox.c */
 void algorithms_add(struct document *d); /* latex_algorithms.c */
@@ -401,6 +403,9 @@ void blocks_begin_listing(struct document *d, struct token call);
 void blocks_end_caption(struct document *d, struct flow *flow);
 
 /* latex_tabular.c */
+void tabular_begin(struct document *d, const struct environment *environment,
+                   struct token call);
+void tabular_end(struct document *d, struct group *group);
 void tabular_row(struct document *d);
 void tabular_cell(struct document *d);
 

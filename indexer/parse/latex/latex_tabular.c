@@ -8,9 +8,8 @@ static struct writer *writer_of(struct document *d)
 
 /* ---- Environments ---- */
 
-static void begin_table(struct document *d,
-                        const struct environment *environment,
-                        struct token call)
+void tabular_begin(struct document *d, const struct environment *environment,
+                   struct token call)
 {
     (void)environment;
     (void)call;
@@ -24,7 +23,7 @@ static void begin_table(struct document *d,
     d->rows = d->heads = d->spanned = 0;
 }
 
-static void end_table(struct document *d, struct group *group)
+void tabular_end(struct document *d, struct group *group)
 {
     if (group->outer.kind == BLOCK_TABLE || !document_is_body(d)) {
         document_space(d);
@@ -121,6 +120,17 @@ static void run_multicolumn(struct tex *tex, const struct command *command,
         d->spanned = (unsigned)columns - 1;
 }
 
+/* bigdelim's \rdelim\}[place]{rows}[..]{width}[text]: the brace is drawn. */
+static void run_delimiter(struct tex *tex, const struct command *command,
+                          struct token call)
+{
+    struct tokens text = {0};
+    (void)call;
+    tex_skip_before(tex, command->before);
+    tex_read_optional(tex, &text);
+    tex_push(tex, text);
+}
+
 /* ---- tabbing ---- */
 
 /* A line that ends with \kill sets the stops only. */
@@ -181,7 +191,7 @@ static void begin_tabbing(struct document *d,
             (struct meaning){.kind = MEANING_COMMAND, .command = &stops[i]},
             false);
     if (!d->in.mono || !document_is_body(d)) {
-        begin_table(d, environment, call);
+        tabular_begin(d, environment, call);
     } else {
         blocks_begin_kind(d, BLOCK_CODE, (struct slice){"", 0});
         blocks_writer(d)->exact = true;
@@ -194,13 +204,13 @@ static void begin_tabbing(struct document *d,
 static void end_tabbing(struct document *d, struct group *group)
 {
     if (d->in.kind == BLOCK_TABLE)
-        end_table(d, group);
+        tabular_end(d, group);
 }
 
 /* ---- Plain TeX ---- */
 
 static const struct environment alignment = {
-    "-halign-", begin_table, end_table, NULL, 0, NULL, 0};
+    "-halign-", tabular_begin, tabular_end, NULL, 0, NULL, 0};
 
 /* The first row is the template of the others. */
 static size_t after_template(const struct tex *tex, const struct tokens *list)
@@ -247,7 +257,7 @@ static void run_halign(struct tex *tex, const struct command *command,
     struct group *group = document_open(d, GROUP_ENVIRONMENT, call);
     group->name = symbol;
     group->environment = &alignment;
-    begin_table(d, &alignment, call);
+    tabular_begin(d, &alignment, call);
 }
 
 /* \+ cell & cell \cr: a line of its own.  In LaTeX \+ is a mark of tabbing. */
@@ -299,6 +309,8 @@ static const struct command commands[] = {
     {"endhead", run_rule, NULL, 0, NULL},
     {"endfirsthead", run_rule, NULL, 0, NULL},
     {"multicolumn", run_multicolumn, NULL, 0, NULL},
+    {"ldelim", run_delimiter, "comom", 0, NULL},
+    {"rdelim", run_delimiter, "comom", 0, NULL},
     {"halign", run_halign, "b", 0, NULL},
     {"+", run_tabbed_line, NULL, 0, NULL},
     {"tabalign", run_tabbed_line, NULL, 0, NULL},
@@ -307,7 +319,7 @@ static const struct command commands[] = {
 
 #define TABLE(name, before)                                                    \
     {                                                                          \
-        name, begin_table, end_table, before, 0, NULL, 0                       \
+        name, tabular_begin, tabular_end, before, 0, NULL, 0                   \
     }
 
 static const struct environment environments[] = {
@@ -316,10 +328,15 @@ static const struct environment environments[] = {
     TABLE("tabularx", "mom"),
     TABLE("tabulary", "mom"),
     TABLE("longtable", "om"),
-    TABLE("longtabu", "m"),
-    TABLE("tabu", "bm"),
+    TABLE("longtabu", "bom"),
+    TABLE("longtabu*", "bom"), /* doxygen's */
+    TABLE("tabu", "bom"),
+    TABLE("tabu*", "bom"),
     TABLE("supertabular", "m"),
+    TABLE("supertabular*", "mm"),
+    TABLE("mpsupertabular", "m"),
     TABLE("xtabular", "m"),
+    TABLE("xltabular", "omm"),
     TABLE("bytefield", "om"),
     TABLE("ctabular", "om"),
     TABLE("array", "om"),

@@ -1,27 +1,7 @@
-/* Boxes of tcolorbox: notes, whose titles are options. */
+/* Boxes of tcolorbox and mdframed: notes, whose titles are options. */
 #include "indexer/parse/latex/latex_internal.h"
 
-/* The value of the last `title` among the options; yours.  False: none. */
-static bool find_title(struct tex *tex, const struct tokens *options,
-                       struct tokens *ret)
-{
-    bool found = false;
-    struct keys_setting one;
-    for (size_t from = 0; keys_next(options, &from, &one);) {
-        struct buf name = {0};
-        if (one.has_value)
-            tex_expand_text(tex, &one.key, &name);
-        if (slice_is(buf_slice(&name), "title")) {
-            tokens_free(ret);
-            *ret = one.value;
-            one.value = (struct tokens){0};
-            found = ret->count > 0;
-        }
-        buf_free(&name);
-        keys_setting_free(&one);
-    }
-    return found;
-}
+enum { MDFRAMED = 1 };
 
 static void begin_box(struct document *d, const struct environment *environment,
                       struct token call)
@@ -30,7 +10,8 @@ static void begin_box(struct document *d, const struct environment *environment,
     struct tokens options = {0}, title = {0};
     tex_read_optional(tex, &options);
     blocks_begin_note(d, environment, call);
-    if (find_title(tex, &options, &title)) {
+    if (keys_value(tex, &options, environment->value ? "frametitle" : "title",
+                   &title)) {
         tex_push_text(tex, slice_of(". "), call);
         tex_push(tex, title);
     } else {
@@ -131,6 +112,7 @@ static const struct command commands[] = {
 
 static const struct environment environments[] = {
     {"tcolorbox", begin_box, blocks_end_kind, NULL, 0, "note", 0},
+    {"mdframed", begin_box, blocks_end_kind, NULL, MDFRAMED, "note", 0},
 };
 
 void tcolorbox_add(struct document *d)

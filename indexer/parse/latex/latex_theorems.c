@@ -81,8 +81,9 @@ static void run_newtheorem(struct tex *tex, const struct command *command,
     struct document *d = document_of(tex);
     struct buf name = {0}, title = {0}, counter = {0}, within = {0};
     struct tokens list = {0}, above = {0};
-    (void)command;
+    tex_skip_before(tex, command->before);
     bool star = tex_read_character(tex, '*');
+    tex_skip_before(tex, command->before); /* \mdtheorem*[options] */
     tex_read_text(tex, &name);
     bool shared = tex_read_optional(tex, &list);
     if (shared)
@@ -127,6 +128,8 @@ static void run_newbox(struct tex *tex, const struct command *command,
 
 static const struct command commands[] = {
     {"newtheorem", run_newtheorem, NULL, 0, NULL},
+    {"newmdtheoremenv", run_newtheorem, "o", 0, NULL},
+    {"mdtheorem", run_newtheorem, "o", 0, NULL},
     {"declaretheorem", run_newbox, "o", 0, NULL},
     {"newmdenv", run_newbox, NULL, 0, NULL},
 };

@@ -423,6 +423,9 @@ struct keys_setting {
 bool keys_next(const struct tokens *list, size_t *from,
                struct keys_setting *ret);
 void keys_setting_free(struct keys_setting *setting);
+/* The value of the last setting of `key`; yours.  False: none, or an empty one. */
+bool keys_value(struct tex *tex, const struct tokens *list, const char *key,
+                struct tokens *ret);
 
 /* ---- Numbers (tex_number.c) ---- */
 

@@ -124,6 +124,27 @@ void keys_setting_free(struct keys_setting *setting)
     tokens_free(&setting->value);
 }
 
+bool keys_value(struct tex *tex, const struct tokens *list, const char *key,
+                struct tokens *ret)
+{
+    bool found = false;
+    struct keys_setting one;
+    for (size_t from = 0; keys_next(list, &from, &one);) {
+        struct buf name = {0};
+        if (one.has_value)
+            tex_expand_text(tex, &one.key, &name);
+        if (slice_is(buf_slice(&name), key)) {
+            tokens_free(ret);
+            *ret = one.value;
+            one.value = (struct tokens){0};
+            found = ret->count > 0;
+        }
+        buf_free(&name);
+        keys_setting_free(&one);
+    }
+    return found;
+}
+
 static void add_setting(struct tex *tex, struct slice family,
                         struct keys_setting *setting, struct token call,
                         struct tokens *ret)

@@ -1,0 +1,92 @@
+/* What packages declare that are not beside the document. */
+#include "tests/unit/support/latex_in_memory.h"
+
+/* The settings of tabularray's tables are arguments, their captions among them; a row
+ * ends a line of a cell where it stands in braces. */
+static void test_tabularray(void **state)
+{
+    (void)state;
+    expect("\\begin{tblr}{colspec={|l|Q[c,2cm]|},hlines}\nName & Value \\\\ "
+           "\\hline[dashed]\n\\SetCell[c=2]{c} both & \\\\\nalpha & {4 \\\\ "
+           "5} \\\\\n\\end{tblr}",
+           "table: Name\tValue\nboth\nalpha\t4 5");
+    expect("\\documentclass{article}\\begin{document}\\begin{longtblr}[caption="
+           "{Keys},label={t}]{colspec={ll},rowhead=1}k & m \\\\ 1 & 2 \\\\ "
+           "\\SetHline{1-2}{blue}\\end{longtblr}See \\ref{t}.\\end{document}",
+           "figure: Table 1: Keys | table: k\tm\n1\t2 | paragraph: "
+           "See 1.");
+    expect("\\NewTblrEnviron{mine}\\SetTblrInner[mine]{rowsep=1pt}"
+           "\\begin{mine}{ll}a & b\\end{mine}",
+           "table: a\tb");
+}
+
+/* nicematrix draws before and behind its cells. */
+static void test_nicematrix(void **state)
+{
+    (void)state;
+    expect("\\begin{NiceTabular}{cc}[hvlines]\\CodeBefore \\rowcolor{red}{1} "
+           "\\Body a & b \\\\ \\Block[l]{1-2}{two} & \\\\ \\CodeAfter "
+           "\\line{1-1}{2-2}\\end{NiceTabular} x",
+           "table: a\tb\ntwo | paragraph: x");
+}
+
+/* Where a table stands and how wide it is are none of its cells. */
+static void test_wide_tables(void **state)
+{
+    (void)state;
+    expect("\\begin{longtabu*}spread 0pt [l]{|X[-1,r]|X[-1,l]|}a & b \\\\ c & "
+           "d\\end{longtabu*}",
+           "table: a\tb\nc\td");
+    expect("\\begin{xltabular}{\\textwidth}{lX}a & b\\end{xltabular}",
+           "table: a\tb");
+}
+
+/* A brace over rows (bigdelim) is drawn, but for its text. */
+static void test_bigdelim(void **state)
+{
+    (void)state;
+    expect("\\begin{tabular}{lll}a & \\rdelim\\}{3}{10pt}[the frame] & b\\\\"
+           "\\ldelim\\{{2}{*} & c & d\\end{tabular}",
+           "table: a\tthe frame\tb\n\tc\td");
+}
+
+/* What mdframed is told is no text, its title is; its theorems are such. */
+static void test_mdframed(void **state)
+{
+    (void)state;
+    expect("\\mdfsetup{linecolor=blue!20}\\surroundwithmdframed[linewidth=1pt]"
+           "{quote}a\\begin{mdframed}[frametitle={T},linewidth=1pt]b"
+           "\\end{mdframed}",
+           "paragraph: a | note: T. b");
+    expect("\\newmdtheoremenv[linewidth=1pt]{lem}{Lemma}\\begin{lem}A."
+           "\\end{lem}",
+           "note: Lemma 1. A.");
+}
+
+/* A file that a PDF takes with it is called by its text. */
+static void test_attachfile(void **state)
+{
+    (void)state;
+    expect("Run \\textattachfile[color=1 0 0]{ex/a.lp}{a.lp}\\attachfile{b.c}.",
+           "paragraph: Run a.lp.");
+}
+
+/* KOMA's fonts are called by what they set. */
+static void test_koma_fonts(void **state)
+{
+    (void)state;
+    expect("{\\usekomafont{title}\\huge a}\\setkomafont{title}{\\bfseries}b"
+           "\\KOMAoptions{twoside=false}c",
+           "paragraph: abc");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tabularray),  cmocka_unit_test(test_nicematrix),
+        cmocka_unit_test(test_wide_tables), cmocka_unit_test(test_bigdelim),
+        cmocka_unit_test(test_mdframed),    cmocka_unit_test(test_attachfile),
+        cmocka_unit_test(test_koma_fonts),
+    };
+    return cmocka_run_group_tests(tests, load, NULL);
+}
