@@ -59,11 +59,11 @@ static bool join(struct buf *path, struct slice name)
 
 static size_t find_by_end(const struct scan *scan, struct slice name)
 {
-    while (name.size > 1 && name.data[0] == '.' && name.data[1] == '/') {
-        name.data += 2;
-        name.size -= 2;
-    }
-    return scan_find_by_end(scan, name);
+    struct buf path = {0};
+    size_t found =
+        join(&path, name) ? scan_find_by_end(scan, buf_slice(&path)) : SIZE_MAX;
+    buf_free(&path);
+    return found;
 }
 
 /* \jobname is the document's own name without its ending. */
@@ -84,7 +84,47 @@ static void put_name(struct buf *out, const char *document, struct slice name)
 }
 
 /* The ways to look for a name, in their order. */
-enum way { BY_PATH, BY_PATH_FOLDED, BY_END, WAYS };
+enum way { BY_PATH, BY_PATH_FOLDED, BY_END, BY_SOURCE, WAYS };
+
+static bool has_folder(const struct scan *scan, const char *folder)
+{
+    size_t low = 0, high = scan->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(scan->files[middle].path, folder) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < scan->count &&
+           !strncmp(scan->files[low].path, folder, strlen(folder));
+}
+
+/* What a makefile puts into a folder that the manual has not, build/intro.tex, is made of
+ * the file of this name beside the document, if there is one. */
+static size_t find_source(const struct scan *scan, const char *document,
+                          struct buf *path)
+{
+    static const char ending[] = ".tex";
+    const size_t size = sizeof ending - 1;
+    struct buf beside = {0};
+    size_t found = SIZE_MAX;
+    const char *slash = path->size ? strrchr(path->data, '/') : NULL;
+    if (!slash || path->size < size ||
+        strcmp(path->data + path->size - size, ending) != 0)
+        return SIZE_MAX;
+    buf_put(&beside, path->data, (size_t)(slash + 1 - path->data));
+    if (!has_folder(scan, beside.data)) {
+        const char *end = strrchr(document, '/');
+        buf_clear(&beside);
+        buf_put(&beside, document, end ? (size_t)(end + 1 - document) : 0);
+        buf_put_text(&beside, slash + 1);
+        found = strcmp(beside.data, document) != 0 ? find_packed(scan, &beside)
+                                                   : SIZE_MAX;
+    }
+    buf_free(&beside);
+    return found;
+}
 
 static size_t find_one(const struct scan *scan, const char *document,
                        struct slice name, enum way way, bool *ret_leaves)
@@ -103,6 +143,8 @@ static size_t find_one(const struct scan *scan, const char *document,
             found = find_packed(scan, &path);
         else if (way == BY_PATH_FOLDED)
             found = scan_find_folded(scan, buf_slice(&path));
+        else if (way == BY_SOURCE)
+            found = find_source(scan, document, &path);
         else
             found = find_by_end(scan, wanted);
     }

@@ -291,6 +291,39 @@ static void test_inputs_are_found_whatever_their_capital_letters(void **state)
     assert_false(opens(&inputs, "TEXT/b.tex", &path)); /* which? */
     assert_true(opens(&inputs, "style.tex", &path));
     assert_string_equal(path.data, "ru/Style.tex");
+    assert_true(opens(&inputs, "ru//./Style.tex", &path));
+    inputs.document = "x/d.tex";
+    assert_true(opens(&inputs, "ru//./Style.tex", &path)); /* by its end */
+    buf_free(&inputs.record);
+    inputs_free(&inputs);
+    scan_free(&scan);
+    buf_free(&path);
+}
+
+/* What a makefile makes of a file, in a folder that the manual has not, is that file; of a
+ * folder that it has, nothing is. */
+static void test_inputs_that_are_built_are_their_sources(void **state)
+{
+    (void)state;
+    struct source_root root = {folder, false};
+    struct scan scan;
+    struct buf path = {0};
+    assert_int_equal(mkdir(path_of("book"), 0755), 0);
+    assert_int_equal(mkdir(path_of("book/parts"), 0755), 0);
+    write_file("book/intro.tex", slice_of("source"));
+    write_file("book/style.sty", slice_of("style"));
+    write_file("book/parts/a.tex", slice_of("another"));
+    write_file("other.tex", slice_of("not beside it"));
+    assert_int_equal(scan_folder(&root, "", &scan, NULL), 0);
+    struct inputs inputs = {
+        .scan = &scan, .root = &root, .document = "book/book.tex"};
+    assert_true(opens(&inputs, "latex.out/intro.tex", &path));
+    assert_string_equal(path.data, "book/intro.tex");
+    assert_true(opens(&inputs, "../build/intro.tex", &path));
+    assert_false(opens(&inputs, "parts/intro.tex", &path));
+    assert_false(opens(&inputs, "latex.out/other.tex", &path));
+    assert_false(opens(&inputs, "latex.out/style.sty", &path));
+    assert_false(opens(&inputs, "latex.out/book.tex", &path));
     buf_free(&inputs.record);
     inputs_free(&inputs);
     scan_free(&scan);
@@ -758,6 +791,7 @@ int main(void)
         FOLDER_TEST(test_links_outside),
         FOLDER_TEST(test_inputs_are_read_once),
         FOLDER_TEST(test_inputs_are_found_whatever_their_capital_letters),
+        FOLDER_TEST(test_inputs_that_are_built_are_their_sources),
         FOLDER_TEST(test_inputs_are_unpacked_up_to_a_limit),
         FOLDER_TEST(test_files_are_found_by_their_ends),
         FOLDER_TEST(test_what_is_opened_decides),
