@@ -240,10 +240,48 @@ static void run_case(struct tex *tex, const struct command *command,
     tex_push(tex, list);
 }
 
+enum part { PART_FOLDER, PART_BASE, PART_NAME, PART_ENDING, PART_PATH };
+
+/* currfile's \currfiledir, \currfilebase and kin: of the file that is read. */
+static void run_current_file(struct tex *tex, const struct command *command,
+                             struct token call)
+{
+    struct slice path = {"", 0};
+    if (tex->top_file)
+        path = tex->files[tex->inputs[tex->top_file - 1].file].path;
+    size_t name = path.size, end;
+    while (name && path.data[name - 1] != '/')
+        name--;
+    for (end = path.size; end > name && path.data[end - 1] != '.';)
+        end--;
+    size_t base = end > name ? end - 1 : path.size;
+    end = end > name ? end : path.size;
+    struct slice part = path;
+    switch (command->value) {
+    case PART_FOLDER: part.size = name; break;
+    case PART_BASE: part = (struct slice){path.data + name, base - name}; break;
+    case PART_NAME:
+        part = (struct slice){path.data + name, path.size - name};
+        break;
+    case PART_ENDING:
+        part = (struct slice){path.data + end, path.size - end};
+        break;
+    default: break;
+    }
+    tex_push_text(tex, part, call);
+}
+
 static const struct command expanding[] = {
     {"csname", run_csname, NULL, 0, NULL},
     {"@nameuse", run_nameuse, NULL, 0, NULL},
     {"csuse", run_nameuse, NULL, 0, NULL},
+    {"currfiledir", run_current_file, NULL, PART_FOLDER, NULL},
+    {"currfileabsdir", run_current_file, NULL, PART_FOLDER, NULL},
+    {"currfilebase", run_current_file, NULL, PART_BASE, NULL},
+    {"currfilename", run_current_file, NULL, PART_NAME, NULL},
+    {"currfileext", run_current_file, NULL, PART_ENDING, NULL},
+    {"currfilepath", run_current_file, NULL, PART_PATH, NULL},
+    {"currfileabspath", run_current_file, NULL, PART_PATH, NULL},
     {"expandafter", run_expandafter, NULL, 0, NULL},
     {"noexpand", run_noexpand, NULL, 0, NULL},
     {"string", run_string, NULL, 0, NULL},
