@@ -365,6 +365,38 @@ void tex_push_text(struct tex *tex, struct slice text, struct token call)
     tex_push(tex, list);
 }
 
+static uint8_t category_of(uint32_t sign)
+{
+    switch (sign) {
+    case '{': return CAT_BEGIN;
+    case '}': return CAT_END;
+    case '#': return CAT_PARAMETER;
+    case ' ': return CAT_SPACE;
+    default: return sign < 128 && isalpha((int)sign) ? CAT_LETTER : CAT_OTHER;
+    }
+}
+
+void tex_push_source(struct tex *tex, struct slice text, struct token call)
+{
+    struct tokens list = {0};
+    call.flags |= TOKEN_MADE;
+    for (size_t at = 0, step; at < text.size; at += step) {
+        call.value = text_decode(text.data, text.size, at, &step);
+        call.cat = category_of(call.value);
+        if (call.value == '\\') {
+            size_t end = at + 1;
+            while (end < text.size && isalpha((unsigned char)text.data[end]))
+                end++;
+            call.cat = CAT_NAME;
+            call.value = tex_symbol(
+                tex, (struct slice){text.data + at + 1, end - at - 1});
+            step = end - at;
+        }
+        tokens_add(&list, call);
+    }
+    tex_push(tex, list);
+}
+
 bool tex_read_name(struct tex *tex, struct token *ret)
 {
     struct tokens list = {0};
