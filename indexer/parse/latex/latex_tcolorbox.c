@@ -99,6 +99,73 @@ static void run_newbox(struct tex *tex, const struct command *command,
     tokens_free(&options);
 }
 
+/* The value of a key that either list may have. */
+static bool setting_of(struct tex *tex, const struct tokens *first,
+                       const struct tokens *second, const char *key,
+                       struct buf *ret)
+{
+    struct tokens value = {0};
+    bool found = keys_value(tex, first, key, &value) ||
+                 keys_value(tex, second, key, &value);
+    if (found)
+        tex_expand_text(tex, &value, ret);
+    tokens_free(&value);
+    return found;
+}
+
+static void put_bracketed(struct buf *out, const char *before,
+                          const struct buf *text)
+{
+    if (text->size)
+        buf_printf(out, "[%s%s]", before, text->data);
+}
+
+/* \newtcbtheorem[init]{name}{Title}{options}{prefix}: \begin{name}{title}{label} is a
+ * theorem that \ref{prefix:label} leads to, \begin{name*}{title} one without number. */
+static void run_newtheorem(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    struct tokens init = {0}, options = {0};
+    struct buf name = {0}, title = {0}, prefix = {0}, within = {0};
+    struct buf counter = {0}, source = {0};
+    const char *shared = "";
+    (void)command;
+    tex_read_optional(tex, &init);
+    tex_read_text(tex, &name);
+    tex_read_text(tex, &title);
+    tex_read_argument(tex, &options);
+    tex_read_text(tex, &prefix);
+    setting_of(tex, &init, &options, "number within", &within);
+    if (setting_of(tex, &init, &options, "use counter from", &counter))
+        shared = "tcb@";
+    else
+        setting_of(tex, &init, &options, "use counter", &counter);
+    if (name.size) {
+        buf_printf(&source, "\\newtheorem{tcb@%s}", name.data);
+        put_bracketed(&source, shared, &counter);
+        buf_printf(&source, "{%s}", title.size ? title.data : "");
+        put_bracketed(&source, "", &within);
+        buf_printf(
+            &source,
+            "\\newtheorem*{tcb@%s*}{%s}\\NewDocumentEnvironment{%s}{omm}{"
+            "\\begin{tcb@%s}[{#2}]\\label{%s:#3}}{\\end{tcb@%s}}"
+            "\\NewDocumentEnvironment{%s*}{om}{\\begin{tcb@%s*}[{#2}]}"
+            "{\\end{tcb@%s*}}",
+            name.data, title.size ? title.data : "", name.data, name.data,
+            prefix.size ? prefix.data : "", name.data, name.data, name.data,
+            name.data);
+        tex_push_source(tex, buf_slice(&source), call);
+    }
+    tokens_free(&init);
+    tokens_free(&options);
+    buf_free(&name);
+    buf_free(&title);
+    buf_free(&prefix);
+    buf_free(&within);
+    buf_free(&counter);
+    buf_free(&source);
+}
+
 enum { XPARSE = 1 };
 
 static const struct command commands[] = {
@@ -107,6 +174,11 @@ static const struct command commands[] = {
     {"NewTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
     {"RenewTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
     {"ProvideTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
+    {"newtcbtheorem", run_newtheorem, NULL, 0, NULL},
+    {"renewtcbtheorem", run_newtheorem, NULL, 0, NULL},
+    {"NewTcbTheorem", run_newtheorem, NULL, 0, NULL},
+    {"ProvideTcbTheorem", run_newtheorem, NULL, 0, NULL},
+    {"DeclareTcbTheorem", run_newtheorem, NULL, 0, NULL},
     {"DeclareTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
 };
 

@@ -11,6 +11,15 @@ static struct theorem *find_theorem(const struct document *d, uint32_t name)
     return NULL;
 }
 
+static bool has_text(const struct tokens *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].cat != CAT_BEGIN && list->items[i].cat != CAT_END &&
+            list->items[i].cat != CAT_SPACE)
+            return true;
+    return false;
+}
+
 static void begin_theorem(struct document *d,
                           const struct environment *environment,
                           struct token call)
@@ -27,7 +36,7 @@ static void begin_theorem(struct document *d,
         document_space(d);
         document_put(d, call, d->labels.number);
     }
-    if (tex_read_optional(tex, &note)) {
+    if (tex_read_optional(tex, &note) && has_text(&note)) {
         struct token token = call;
         document_space(d);
         struct tokens list = {0};
