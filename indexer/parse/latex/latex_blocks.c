@@ -394,6 +394,10 @@ static const struct command firm[] = {
     {                                                                          \
         name, begin_float, end_paragraph, "o", 0, counter, 0                   \
     }
+#define WRAPPED(name, before, counter)                                         \
+    {                                                                          \
+        name, begin_float, end_paragraph, before, 0, counter, 0                \
+    }
 #define NOTE(name, before, kind)                                               \
     {                                                                          \
         name, blocks_begin_note, blocks_end_kind, before, 0, kind, 0           \
@@ -414,6 +418,9 @@ static const struct environment environments[] = {
     BLOCK("multicols*", begin_paragraph, end_paragraph, "mo"),
     BLOCK("adjustwidth", begin_paragraph, end_paragraph, "mm"),
     BLOCK("adjustwidth*", begin_paragraph, end_paragraph, "mm"),
+    BLOCK("addmargin", begin_paragraph, end_paragraph, "om"),
+    BLOCK("addmargin*", begin_paragraph, end_paragraph, "om"),
+    BLOCK("adjustbox", begin_paragraph, end_paragraph, "m"),
     BLOCK("landscape", begin_paragraph, end_paragraph, NULL),
     BLOCK("spacing", begin_paragraph, end_paragraph, "m"),
     BLOCK("onehalfspace", begin_paragraph, end_paragraph, NULL),
@@ -433,12 +440,15 @@ static const struct environment environments[] = {
     BLOCK("sphinxVerbatim", begin_alltt, end_alltt, "o"),
     FLOAT("figure", "figure"),
     FLOAT("figure*", "figure"),
-    FLOAT("wrapfigure", "figure"),
+    WRAPPED("wrapfigure", "omom", "figure"),
+    WRAPPED("wrapfloat", "momom", "figure"),
+    WRAPPED("subfigure", "oom", "figure"),
+    WRAPPED("subtable", "oom", "table"),
     FLOAT("SCfigure", "figure"),
     FLOAT("sidewaysfigure", "figure"),
     FLOAT("table", "table"),
     FLOAT("table*", "table"),
-    FLOAT("wraptable", "table"),
+    WRAPPED("wraptable", "omom", "table"),
     FLOAT("sidewaystable", "table"),
     FLOAT("algorithm", "algorithm"),
     NOTE("framed", NULL, "note"),

@@ -80,13 +80,65 @@ static void test_koma_fonts(void **state)
            "paragraph: abc");
 }
 
+/* Lists that enumitem declares are of the kind that they are declared to be. */
+static void test_newlist(void **state)
+{
+    (void)state;
+    expect("\\newlist{steps}{enumerate}{1}\\setlist[steps]{label=S\\arabic*}"
+           "\\begin{steps}[noitemsep]\\item a \\item b\\end{steps}",
+           "list: 1. a\n2. b");
+}
+
+/* Theorems of tcolorbox take their title and the end of their label as arguments. */
+static void test_tcbtheorem(void **state)
+{
+    (void)state;
+    expect(
+        "\\documentclass{article}\\newtcbtheorem[number within=section]{theo}"
+        "{Theorem}{colback=green}{th}\\newtcbtheorem[use counter from=theo]"
+        "{lem}{Lemma}{}{le}\\begin{document}\\section{A}\\begin{theo}{Of "
+        "P.}{pyt}a\\end{theo}\\begin{lem}{}{}b\\end{lem}\\begin{lem*}{Of "
+        "Q.}c\\end{lem*}See \\ref{th:pyt}.\\end{document}",
+        "# 1 A | note: Theorem 1.1 (Of P.). a | note: Lemma 1.2. b | note: "
+        "Lemma (Of Q.). c | paragraph: See 1.1.");
+}
+
+/* Where a float stands, and how wide a box is, is no text. */
+static void test_places(void **state)
+{
+    (void)state;
+    expect("\\begin{wrapfigure}[5]{r}[1pt]{3cm}a\\end{wrapfigure}",
+           "paragraph: a");
+    expect("\\begin{subfigure}[b]{.5\\textwidth}a\\end{subfigure}",
+           "paragraph: a");
+    expect("\\begin{adjustbox}{max width=\\textwidth}a\\end{adjustbox}"
+           "\\begin{addmargin}[1em]{2em}b\\end{addmargin}",
+           "paragraph: a | paragraph: b");
+}
+
+/* Names of files that are made of the name of the one that is read (currfile). */
+static void test_currfile(void **state)
+{
+    static const struct memory_file files[] = {
+        {"one/two/a.tex",
+         "[\\currfilename|\\currfilebase|\\currfileext]"
+         "\\lstinputlisting{\\currfiledir/c/\\currfilebase.c}"},
+        {"one/two//c/a.c", "int a;"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\input{one/two/a}", files,
+              "paragraph: [a.tex|a|tex] | code: int a;");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tabularray),  cmocka_unit_test(test_nicematrix),
         cmocka_unit_test(test_wide_tables), cmocka_unit_test(test_bigdelim),
         cmocka_unit_test(test_mdframed),    cmocka_unit_test(test_attachfile),
-        cmocka_unit_test(test_koma_fonts),
+        cmocka_unit_test(test_koma_fonts),  cmocka_unit_test(test_newlist),
+        cmocka_unit_test(test_tcbtheorem),  cmocka_unit_test(test_places),
+        cmocka_unit_test(test_currfile),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
