@@ -98,6 +98,7 @@ static struct document *document_new(const struct latex_reader *reader)
     grids_add(d);
     bytefield_add(d);
     algorithms_add(d);
+    algorithm2e_add(d);
     tcolorbox_add(d);
     verbatim_add(d);
     verb_add(d);

@@ -148,9 +148,12 @@ static void begin_float(struct document *d,
                         const struct environment *environment,
                         struct token call)
 {
-    (void)environment;
-    (void)call;
-    begin_paragraph(d, environment, call);
+    static const struct environment coded = {
+        "algorithm", begin_float, blocks_end_kind, NULL, 0, "algorithm", 0};
+    if (!strcmp(environment->text, "algorithm") && algorithm2e_begin(d, call))
+        d->groups[d->group_count - 1].environment = &coded;
+    else
+        begin_paragraph(d, environment, call);
 }
 
 static const struct environment listing = {
@@ -451,6 +454,8 @@ static const struct environment environments[] = {
     WRAPPED("wraptable", "omom", "table"),
     FLOAT("sidewaystable", "table"),
     FLOAT("algorithm", "algorithm"),
+    FLOAT("algorithm*", "algorithm"),
+    FLOAT("algorithm2e", "algorithm"),
     NOTE("framed", NULL, "note"),
     NOTE("shaded", NULL, "note"),
     NOTE("snugshade", NULL, "note"),

@@ -329,6 +329,9 @@ void grids_add(struct document *d);      /* latex_grids.c */
 void bytefield_add(struct document *d);  /* latex_bytefield.c */
 void tcolorbox_add(struct document *d);  /* latex_tcolorbox.c */
 void algorithms_add(struct document *d); /* latex_algorithms.c */
+/* latex_algorithm2e.c; begins its code, if the document uses this package. */
+void algorithm2e_add(struct document *d);
+bool algorithm2e_begin(struct document *d, struct token call);
 /* latex_boxes.c: the group that saves what is in it ends, by its own brace or with
  * what is around it. */
 void boxes_end(struct document *d, bool by_itself);

@@ -130,6 +130,27 @@ static void test_currfile(void **state)
               "paragraph: [a.tex|a|tex] | code: int a;");
 }
 
+/* Blocks of algorithm2e are arguments; its words and lines are those of code. */
+static void test_algorithm2e(void **state)
+{
+    (void)state;
+    expect(
+        "\\documentclass{article}\\usepackage[ruled]{algorithm2e}\\SetKwInOut{"
+        "Input}{in}\\SetKwFunction{Sort}{sort}\\SetKwProg{Fn}{Function}{:}{}"
+        "\\begin{document}\\begin{algorithm}[H]\\SetAlgoLined\n\\KwData{a}\n"
+        "\\Input{b}\nstart\\;\n\n\\While{not at end}{\n read "
+        "\\tcp*[f]{one}\n\n "
+        "\\eIf{x}{\n next\\;\n}{\n back\\;\n}\n}\n\\For{i \\KwTo n}{ "
+        "\\Sort{x}\\; }"
+        "\n\\lIf{y}{\\Return "
+        "z}\n\\caption{How}\n\\Repeat{done}{x\\;}\\Fn{\\F{a}}{"
+        "b\\;}\\end{algorithm}c\\end{document}",
+        "code: Data: a\nin: b\nstart\nwhile not at end do\n  read // one\n  if "
+        "x then\n    next\n  else\n    back\nfor i to n do\n  sort(x)\nif y "
+        "then return z | figure: Algorithm 1: How | code: repeat\n  x\nuntil "
+        "done\nFunction a\n  b | paragraph: c");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,7 +159,7 @@ int main(void)
         cmocka_unit_test(test_mdframed),    cmocka_unit_test(test_attachfile),
         cmocka_unit_test(test_koma_fonts),  cmocka_unit_test(test_newlist),
         cmocka_unit_test(test_tcbtheorem),  cmocka_unit_test(test_places),
-        cmocka_unit_test(test_currfile),
+        cmocka_unit_test(test_currfile),    cmocka_unit_test(test_algorithm2e),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -325,8 +325,9 @@ void tex_write_token(const struct tex *tex, struct token token,
                      struct buf *ret);
 /* Pushes text as characters of category 12 (spaces 10) made at `call`. */
 void tex_push_text(struct tex *tex, struct slice text, struct token call);
-/* Pushes LaTeX as it is usually read, made at `call`; behind a name no space is
- * passed over. */
+/* Adds, or pushes, LaTeX as it is read in a package, made at `call`. */
+void tex_add_source(struct tex *tex, struct slice text, struct token call,
+                    struct tokens *ret);
 void tex_push_source(struct tex *tex, struct slice text, struct token call);
 /* Reads the name that \newcommand and the like define. */
 bool tex_read_name(struct tex *tex, struct token *ret);

@@ -376,24 +376,35 @@ static uint8_t category_of(uint32_t sign)
     }
 }
 
-void tex_push_source(struct tex *tex, struct slice text, struct token call)
+static bool names(char c)
 {
-    struct tokens list = {0};
+    return isalpha((unsigned char)c) || c == '@';
+}
+
+void tex_add_source(struct tex *tex, struct slice text, struct token call,
+                    struct tokens *ret)
+{
     call.flags |= TOKEN_MADE;
     for (size_t at = 0, step; at < text.size; at += step) {
         call.value = text_decode(text.data, text.size, at, &step);
         call.cat = category_of(call.value);
         if (call.value == '\\') {
             size_t end = at + 1;
-            while (end < text.size && isalpha((unsigned char)text.data[end]))
+            while (end < text.size && names(text.data[end]))
                 end++;
             call.cat = CAT_NAME;
             call.value = tex_symbol(
                 tex, (struct slice){text.data + at + 1, end - at - 1});
-            step = end - at;
+            step = end - at + (end < text.size && text.data[end] == ' ');
         }
-        tokens_add(&list, call);
+        tokens_add(ret, call);
     }
+}
+
+void tex_push_source(struct tex *tex, struct slice text, struct token call)
+{
+    struct tokens list = {0};
+    tex_add_source(tex, text, call, &list);
     tex_push(tex, list);
 }
 
