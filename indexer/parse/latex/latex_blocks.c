@@ -275,6 +275,8 @@ static const char *float_of(struct document *d)
         const struct environment *known = d->groups[i].environment;
         if (known && known->begin == begin_float)
             return known->text;
+        if (known && known->end == tabular_end) /* longtable's */
+            return "table";
     }
     return "figure";
 }

@@ -213,9 +213,12 @@ struct document {
     struct context in;
     struct aside *asides;
     size_t aside_count, aside_capacity;
-    unsigned grids;       /* tables so far */
-    unsigned rows;        /* of the table so far */
-    unsigned heads;       /* of these, headers */
+    unsigned grids;        /* tables so far */
+    unsigned rows;         /* of the table so far */
+    unsigned heads;        /* of these, headers */
+    unsigned last_ordinal; /* behind the last numbered list */
+    size_t rows_kept; /* of the table: how far its text is no head or foot */
+    bool first_head;  /* \endfirsthead was there */
     unsigned heads_given; /* that the next table has by its settings */
     unsigned spanned;     /* columns that the cell takes besides its own */
 

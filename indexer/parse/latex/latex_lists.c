@@ -3,14 +3,39 @@
 
 enum { LIST_BULLETS, LIST_NUMBERS, LIST_TERMS };
 
+/* The number of the first item, by enumitem's `start` and `resume`. */
+static unsigned first_number(struct document *d)
+{
+    struct tex *tex = &d->tex;
+    struct tokens options = {0}, value = {0};
+    struct buf text = {0};
+    int64_t first = 1;
+    tex_read_optional(tex, &options);
+    if (keys_value(tex, &options, "start", &value)) {
+        tex_expand_text(tex, &value, &text);
+        first = number_of_text(tex, buf_slice(&text));
+    } else if (options.count) {
+        tex_write_tokens(tex, &options, &text);
+        if (text.size && strstr(text.data, "resume"))
+            first = d->last_ordinal;
+    }
+    buf_free(&text);
+    tokens_free(&value);
+    tokens_free(&options);
+    return first > 0 && first < 100000 ? (unsigned)first : 1;
+}
+
 static void begin_list(struct document *d,
                        const struct environment *environment, struct token call)
 {
+    unsigned first = 0;
     (void)call;
-    if (environment->text)
+    if (environment->value == LIST_NUMBERS)
+        first = first_number(d);
+    else if (environment->text)
         tex_skip_before(&d->tex, environment->text);
     if (!document_is_body(d) || d->in.kind == BLOCK_TABLE) {
-        d->in.ordinal = environment->value == LIST_NUMBERS;
+        d->in.ordinal = first;
         return;
     }
     if (environment->value == LIST_TERMS) {
@@ -22,7 +47,7 @@ static void begin_list(struct document *d,
         d->in.depth++;
     else
         blocks_begin_kind(d, BLOCK_LIST, (struct slice){"", 0});
-    d->in.ordinal = environment->value == LIST_NUMBERS;
+    d->in.ordinal = first;
 }
 
 /* The class exam: \part is an item of the list parts. */
@@ -42,6 +67,8 @@ static void begin_questions(struct document *d,
 
 static void end_list(struct document *d, struct group *group)
 {
+    if (d->in.ordinal)
+        d->last_ordinal = d->in.ordinal;
     if (!document_is_body(d) || d->in.kind == BLOCK_TABLE) {
         document_space(d);
         return;

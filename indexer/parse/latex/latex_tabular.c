@@ -21,6 +21,8 @@ void tabular_begin(struct document *d, const struct environment *environment,
     blocks_begin_kind(d, BLOCK_TABLE, (struct slice){"", 0});
     d->in.grid = ++d->grids;
     d->rows = d->heads = d->spanned = 0;
+    d->rows_kept = 0;
+    d->first_head = false;
 }
 
 void tabular_end(struct document *d, struct group *group)
@@ -103,6 +105,35 @@ static void run_rule(struct tex *tex, const struct command *command,
         tex_skip_before(tex, command->before);
     if (d->in.kind == BLOCK_TABLE && d->rows == 1 && !d->heads)
         d->heads = 1;
+}
+
+enum { FIRST_HEAD, HEAD, FOOT, LAST_FOOT };
+
+/* Of longtable's heads the first is the table's, \endhead's where there is no other; what
+ * stands at the foot of each page, and above those that follow, is of the paper. */
+static void run_end_head(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct document *d = document_of(tex);
+    struct writer *w = writer_of(d);
+    (void)call;
+    if (d->in.kind != BLOCK_TABLE || !d->in.grid || !document_is_body(d))
+        return;
+    bool drop =
+        command->value == FOOT || (command->value == HEAD && d->first_head);
+    if (drop && w->text.size > d->rows_kept) {
+        w->text.size = d->rows_kept;
+        w->open = w->open && d->rows_kept;
+        w->next = (struct separator){0};
+        if (w->open)
+            writer_line(w, 0, "");
+    } else if (command->value <= HEAD && d->rows && !d->heads) {
+        d->heads = 1;
+    }
+    d->first_head = d->first_head || command->value == FIRST_HEAD;
+    d->rows_kept = w->text.size;
+    d->spanned = 0;
+    begin_line(d);
 }
 
 static void run_multicolumn(struct tex *tex, const struct command *command,
@@ -306,8 +337,10 @@ static const struct command commands[] = {
     {"midrule", run_rule, "o", 0, NULL},
     {"toprule", run_rule, "o", 0, NULL},
     {"bottomrule", run_rule, "o", 0, NULL},
-    {"endhead", run_rule, NULL, 0, NULL},
-    {"endfirsthead", run_rule, NULL, 0, NULL},
+    {"endfirsthead", run_end_head, NULL, FIRST_HEAD, NULL},
+    {"endhead", run_end_head, NULL, HEAD, NULL},
+    {"endfoot", run_end_head, NULL, FOOT, NULL},
+    {"endlastfoot", run_end_head, NULL, LAST_FOOT, NULL},
     {"multicolumn", run_multicolumn, NULL, 0, NULL},
     {"ldelim", run_delimiter, "comom", 0, NULL},
     {"rdelim", run_delimiter, "comom", 0, NULL},

@@ -151,15 +151,63 @@ static void test_algorithm2e(void **state)
         "done\nFunction a\n  b | paragraph: c");
 }
 
+/* longtable's heads and feet of the pages that follow are the paper's; its caption is
+ * a table's. */
+static void test_longtable(void **state)
+{
+    (void)state;
+    expect("\\begin{longtable}{ll}\\caption{Cap}\\\\ h & i \\\\ \\midrule "
+           "\\endfirsthead \\multicolumn{2}{l}{continued} \\\\ h & i \\\\ "
+           "\\endhead \\multicolumn{2}{r}{to be continued} \\\\ \\endfoot "
+           "\\bottomrule \\endlastfoot 1 & 2 \\\\ 3 & 4\\end{longtable}",
+           "figure: Table 1: Cap | table: h\ti\n1\t2\n3\t4");
+    expect(
+        "\\begin{longtable}{ll}h & i \\\\ \\hline\\endhead \\hline\\endfoot 1 "
+        "& 2\\end{longtable}",
+        "table: h\ti\n1\t2");
+}
+
+/* What language a word is of, and where a term's description is, is no text. */
+static void test_words_of_packages(void **state)
+{
+    (void)state;
+    expect("\\foreignlanguage{german}{Wort} \\glslink{os}{linked}",
+           "paragraph: Wort linked");
+    expect("\\DeclareAcronym{cpu}{short=CPU,long=central unit}The \\ac{cpu}, "
+           "\\acl{cpu}.",
+           "paragraph: The CPU, central unit.");
+    expect("a \\faGithub{} b\\ding{51}\\ding{108}\\ding{172}",
+           "paragraph: a b✓●①");
+}
+
+/* enumitem: where a list begins to count. */
+static void test_numbers_of_lists(void **state)
+{
+    (void)state;
+    expect("\\begin{enumerate}[start=3]\\item a\\item b\\end{enumerate}x"
+           "\\begin{enumerate}[resume,nosep]\\item c\\end{enumerate}"
+           "\\begin{enumerate}\\item d\\end{enumerate}",
+           "list: 3. a\n4. b | paragraph: x | list: 5. c | list: 1. d");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tabularray),  cmocka_unit_test(test_nicematrix),
-        cmocka_unit_test(test_wide_tables), cmocka_unit_test(test_bigdelim),
-        cmocka_unit_test(test_mdframed),    cmocka_unit_test(test_attachfile),
-        cmocka_unit_test(test_koma_fonts),  cmocka_unit_test(test_newlist),
-        cmocka_unit_test(test_tcbtheorem),  cmocka_unit_test(test_places),
-        cmocka_unit_test(test_currfile),    cmocka_unit_test(test_algorithm2e),
+        cmocka_unit_test(test_tabularray),
+        cmocka_unit_test(test_nicematrix),
+        cmocka_unit_test(test_wide_tables),
+        cmocka_unit_test(test_bigdelim),
+        cmocka_unit_test(test_mdframed),
+        cmocka_unit_test(test_attachfile),
+        cmocka_unit_test(test_koma_fonts),
+        cmocka_unit_test(test_newlist),
+        cmocka_unit_test(test_tcbtheorem),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_currfile),
+        cmocka_unit_test(test_algorithm2e),
+        cmocka_unit_test(test_longtable),
+        cmocka_unit_test(test_words_of_packages),
+        cmocka_unit_test(test_numbers_of_lists),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
