@@ -250,6 +250,37 @@ static void run_char(struct tex *tex, const struct command *command,
         tex_unread(tex, call);
 }
 
+/* \ding{51}: Zapf Dingbats, which Unicode has in their order but for those that it had
+ * before. */
+static void run_ding(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    static const uint16_t elsewhere[][2] = {
+        {37, 0x260e},  {42, 0x261b},  {43, 0x261e},  {72, 0x2605},
+        {108, 0x25cf}, {110, 0x25a0}, {115, 0x25b2}, {116, 0x25bc},
+        {117, 0x25c6}, {119, 0x25d7}, {168, 0x2663}, {169, 0x2666},
+        {170, 0x2665}, {171, 0x2660}, {213, 0x2192}, {214, 0x2194},
+        {215, 0x2195}};
+    struct buf text = {0}, sign = {0};
+    (void)command;
+    tex_read_text(tex, &text);
+    int64_t code = number_of_text(tex, buf_slice(&text));
+    uint32_t found = 0x2022;
+    if (code > 32 && code < 127)
+        found = (uint32_t)(0x2700 + code - 32);
+    else if (code >= 172 && code <= 181)
+        found = (uint32_t)(0x2460 + code - 172);
+    else if (code > 160 && code < 255)
+        found = (uint32_t)(0x2761 + code - 161);
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (elsewhere[i][0] == code)
+            found = elsewhere[i][1];
+    text_encode(&sign, found);
+    document_put(document_of(tex), call, buf_slice(&sign));
+    buf_free(&sign);
+    buf_free(&text);
+}
+
 /* \tikz{..} or \tikz ..; draws. */
 static void run_tikz(struct tex *tex, const struct command *command,
                      struct token call)
@@ -540,6 +571,9 @@ static const struct command ignored[] = {
     {"pgfqkeys", run_nothing, "mm", 0, NULL},
     {"pgfplotsset", run_nothing, "m", 0, NULL},
     {"pgfmathsetmacro", run_nothing, "cm", 0, NULL},
+    {"foreignlanguage", run_nothing, "om", 0, NULL},
+    {"glslink", run_nothing, "som", 0, NULL},
+    {"glsdisp", run_nothing, "som", 0, NULL},
     {"tcbset", run_nothing, "m", 0, NULL},
     {"mdfsetup", run_nothing, "m", 0, NULL},
     {"mdfdefinestyle", run_nothing, "mm", 0, NULL},
@@ -691,6 +725,7 @@ static const struct command ignored[] = {
     {"AfterPreamble", run_at_begin, NULL, 0, NULL},
     {"AfterEndPreamble", run_at_begin, NULL, 0, NULL},
     {"char", run_char, NULL, 0, NULL},
+    {"ding", run_ding, NULL, 0, NULL},
     {"symbol", run_nothing, "m", 0, NULL},
     {"obeylines", run_obeylines, NULL, 0, NULL},
     {"obeyspaces", run_obeyspaces, NULL, 0, NULL},

@@ -235,6 +235,7 @@ static const struct command commands[] = {
     {"newglossaryentry", run_entry, NULL, 0, NULL},
     {"provideglossaryentry", run_entry, NULL, 0, NULL},
     {"longnewglossaryentry", run_entry, NULL, 1, NULL},
+    {"DeclareAcronym", run_entry, NULL, 0, NULL}, /* acro's */
     {"newacronym", run_acronym, NULL, 1, NULL},
     {"newabbreviation", run_acronym, NULL, 1, NULL},
     {"acrodef", run_acronym, NULL, 0, NULL},
@@ -259,6 +260,9 @@ static const struct command commands[] = {
     {"acrlong", run_use, NULL, USE_LONG, NULL},
     {"glsentrylong", run_use, NULL, USE_LONG, NULL},
     {"ac", run_use, NULL, USE_SHORT, NULL},
+    {"acp", run_use, NULL, USE_SHORT, NULL},
+    {"acf", run_use, NULL, USE_LONG, NULL},
+    {"acflong", run_use, NULL, USE_LONG, NULL},
     {"acs", run_use, NULL, USE_SHORT, NULL},
     {"acl", run_use, NULL, USE_LONG, NULL},
 };

@@ -174,7 +174,6 @@ static const struct command signs[] = {
     SIGN("textvisiblespace", "␣"),
     SIGN("checkmark", "✓"),
     SIGN("textnumero", "№"),
-    SIGN("ding", "•"),
     SIGN("textlangle", "⟨"),
     SIGN("textrangle", "⟩"),
 };

@@ -65,7 +65,9 @@ static bool sets_nothing(struct slice name)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (slice_is(name, names[i]))
             return true;
-    return false;
+    /* \faGithub, an icon of Font Awesome */
+    return name.size > 2 && !memcmp(name.data, "fa", 2) &&
+           isupper((unsigned char)name.data[2]);
 }
 
 static bool is_one_of(char c, const char *signs)
