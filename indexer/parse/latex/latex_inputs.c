@@ -403,6 +403,23 @@ static void close_package(struct tex *tex)
     labels_keep_citations(d, false);
 }
 
+/* A copy beside the document, as doxygen writes two, of what is known here: it says by
+ * how TeX sets tables what has been said. */
+static bool is_known(struct slice file)
+{
+    static const char *const names[] = {
+        "algorithm2e.sty", "etoc_doxygen.sty",
+        "longtable.sty",   "longtable_doxygen.sty",
+        "nicematrix.sty",  "supertabular.sty",
+        "tabu.sty",        "tabu_doxygen.sty",
+        "tabularray.sty",  "tabularx.sty",
+        "xltabular.sty"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (slice_is(file, names[i]))
+            return true;
+    return false;
+}
+
 bool inputs_open_package(struct document *d, struct slice file,
                          const struct tokens *options, struct token call)
 {
@@ -413,8 +430,8 @@ bool inputs_open_package(struct document *d, struct slice file,
     struct tokens given = options_given(d, file, options);
     packages_asked(tex, file, &given);
     buf_printf(&names, "%.*s\n", (int)file.size, file.data);
-    bool opened =
-        d->caution != SKIP_PACKAGES && inputs_open(d, buf_slice(&names), call);
+    bool opened = d->caution != SKIP_PACKAGES && !is_known(file) &&
+                  inputs_open(d, buf_slice(&names), call);
     buf_free(&names);
     if (!opened)
         return false;

@@ -151,6 +151,13 @@ static void run_multicolumn(struct tex *tex, const struct command *command,
         d->spanned = (unsigned)columns - 1;
 }
 
+static void run_nothing(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    (void)call;
+    tex_skip_before(tex, command->before);
+}
+
 /* bigdelim's \rdelim\}[place]{rows}[..]{width}[text]: the brace is drawn. */
 static void run_delimiter(struct tex *tex, const struct command *command,
                           struct token call)
@@ -337,10 +344,7 @@ static const struct command commands[] = {
     {"midrule", run_rule, "o", 0, NULL},
     {"toprule", run_rule, "o", 0, NULL},
     {"bottomrule", run_rule, "o", 0, NULL},
-    {"endfirsthead", run_end_head, NULL, FIRST_HEAD, NULL},
-    {"endhead", run_end_head, NULL, HEAD, NULL},
-    {"endfoot", run_end_head, NULL, FOOT, NULL},
-    {"endlastfoot", run_end_head, NULL, LAST_FOOT, NULL},
+    {"tabulinesep", run_nothing, "=d", 0, NULL},
     {"multicolumn", run_multicolumn, NULL, 0, NULL},
     {"ldelim", run_delimiter, "comom", 0, NULL},
     {"rdelim", run_delimiter, "comom", 0, NULL},
@@ -348,6 +352,14 @@ static const struct command commands[] = {
     {"+", run_tabbed_line, NULL, 0, NULL},
     {"tabalign", run_tabbed_line, NULL, 0, NULL},
     {"settabs", run_settabs, NULL, 0, NULL},
+};
+
+/* Also where a copy of longtable is beside the document. */
+static const struct command firm[] = {
+    {"endfirsthead", run_end_head, NULL, FIRST_HEAD, NULL},
+    {"endhead", run_end_head, NULL, HEAD, NULL},
+    {"endfoot", run_end_head, NULL, FOOT, NULL},
+    {"endlastfoot", run_end_head, NULL, LAST_FOOT, NULL},
 };
 
 #define TABLE(name, before)                                                    \
@@ -380,6 +392,8 @@ void tabular_add(struct document *d)
 {
     tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
                      MEANING_COMMAND, false);
+    tex_add_commands(&d->tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,
+                     true);
     environments_add(d, environments,
                      sizeof environments / sizeof *environments);
 }

@@ -34,6 +34,12 @@ static void test_nicematrix(void **state)
 static void test_wide_tables(void **state)
 {
     (void)state;
+    static const struct memory_file files[] = {
+        {"tabu_doxygen.sty", "\\def\\longtabu{\\tabu@x=}"}, {NULL, NULL}};
+    expect_of(
+        "\\documentclass{book}\\usepackage{tabu_doxygen}\\begin{document}"
+        "\\tabulinesep=1mm\\begin{longtabu}{l}a\\end{longtabu}\\end{document}",
+        files, "table: a");
     expect("\\begin{longtabu*}spread 0pt [l]{|X[-1,r]|X[-1,l]|}a & b \\\\ c & "
            "d\\end{longtabu*}",
            "table: a\tb\nc\td");
