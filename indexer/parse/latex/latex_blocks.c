@@ -443,6 +443,7 @@ static const struct environment environments[] = {
     BLOCK("alltt", begin_alltt, end_alltt, NULL),
     BLOCK("-marked-", begin_alltt, end_alltt, "o"), /* fancyvrb's */
     BLOCK("sphinxVerbatim", begin_alltt, end_alltt, "o"),
+    {"DoxyCode", begin_alltt, end_alltt, "m", 0, NULL, 2}, /* doxygen's */
     FLOAT("figure", "figure"),
     FLOAT("figure*", "figure"),
     WRAPPED("wrapfigure", "omom", "figure"),

@@ -574,6 +574,7 @@ static const struct command ignored[] = {
     {"foreignlanguage", run_nothing, "om", 0, NULL},
     {"glslink", run_nothing, "som", 0, NULL},
     {"glsdisp", run_nothing, "som", 0, NULL},
+    {"hangpara", run_nothing, "mm", 0, NULL},
     {"tcbset", run_nothing, "m", 0, NULL},
     {"mdfsetup", run_nothing, "m", 0, NULL},
     {"mdfdefinestyle", run_nothing, "mm", 0, NULL},
@@ -742,6 +743,7 @@ static const struct command ignored[] = {
 /* A space of \obeyspaces is one, however wide a document has it set. */
 static const struct command firm[] = {
     {"\1 ", run_space, NULL, 0, NULL},
+    {"DoxyCodeLine", run_nothing, NULL, 0, NULL}, /* of doxygen's code */
 };
 
 void commands_add(struct document *d)

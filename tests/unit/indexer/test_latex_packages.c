@@ -196,6 +196,23 @@ static void test_numbers_of_lists(void **state)
            "list: 3. a\n4. b | paragraph: x | list: 5. c | list: 1. d");
 }
 
+/* Doxygen's code has commands, a line each; its style is beside the manual. */
+static void test_doxygen(void **state)
+{
+    static const struct memory_file files[] = {
+        {"doxygen.sty",
+         "\\newcommand\\DoxyCodeLine[1]{\\hangpara{w}{1}{#1}\\par}"
+         "\\newenvironment{DoxyCode}[1]{\\par}{\\par}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{book}\\usepackage{doxygen}\\begin{document}a\n"
+              "\\begin{DoxyCode}{0}\n\\DoxyCodeLine{\\textcolor{x}{enum}\\ a\\ "
+              "\\{}\n\\DoxyCodeLine{\\ \\ \\ b\\_c,}\n\\DoxyCodeLine{\\};}\n\n"
+              "\\end{DoxyCode}\nd\\end{document}",
+              files,
+              "paragraph: a | code: enum a {\n   b_c,\n}; | paragraph: d");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_currfile),
         cmocka_unit_test(test_algorithm2e),
+        cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_longtable),
         cmocka_unit_test(test_words_of_packages),
         cmocka_unit_test(test_numbers_of_lists),
