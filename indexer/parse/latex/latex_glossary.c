@@ -229,6 +229,21 @@ static void run_use(struct tex *tex, const struct command *command,
     buf_free(&label);
 }
 
+/* \acf{label}: the long form, and the short one. */
+static void run_full(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct buf label = {0}, source = {0};
+    (void)command;
+    tex_skip_before(tex, "so");
+    tex_read_text(tex, &label);
+    if (label.size)
+        buf_printf(&source, "\\acl{%s} (\\acs{%s})", label.data, label.data);
+    tex_push_source(tex, buf_slice(&source), call);
+    buf_free(&label);
+    buf_free(&source);
+}
+
 static const char capital[] = "capital";
 
 static const struct command commands[] = {
@@ -260,9 +275,8 @@ static const struct command commands[] = {
     {"acrlong", run_use, NULL, USE_LONG, NULL},
     {"glsentrylong", run_use, NULL, USE_LONG, NULL},
     {"ac", run_use, NULL, USE_SHORT, NULL},
-    {"acp", run_use, NULL, USE_SHORT, NULL},
-    {"acf", run_use, NULL, USE_LONG, NULL},
-    {"acflong", run_use, NULL, USE_LONG, NULL},
+    {"acp", run_use, NULL, USE_PLURAL, NULL},
+    {"acf", run_full, NULL, 0, NULL},
     {"acs", run_use, NULL, USE_SHORT, NULL},
     {"acl", run_use, NULL, USE_LONG, NULL},
 };

@@ -182,6 +182,8 @@ static void test_words_of_packages(void **state)
     expect("\\DeclareAcronym{cpu}{short=CPU,long=central unit}The \\ac{cpu}, "
            "\\acl{cpu}.",
            "paragraph: The CPU, central unit.");
+    expect("\\acrodef{cpu}[CPU]{central unit}\\acf{cpu}, \\acp{cpu}",
+           "paragraph: central unit (CPU), CPUs");
     expect("a \\faGithub{} b\\ding{51}\\ding{108}\\ding{172}",
            "paragraph: a b✓●①");
 }
