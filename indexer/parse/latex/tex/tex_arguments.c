@@ -392,6 +392,7 @@ void tex_add_source(struct tex *tex, struct slice text, struct token call,
             size_t end = at + 1;
             while (end < text.size && names(text.data[end]))
                 end++;
+            end += end == at + 1 && end < text.size; /* \{ */
             call.cat = CAT_NAME;
             call.value = tex_symbol(
                 tex, (struct slice){text.data + at + 1, end - at - 1});
