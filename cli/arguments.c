@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "base/text.h"
 
 static void list_add(struct text_list *list, const char *text)
 {
@@ -113,11 +114,11 @@ static int find_long(const struct cli *cli, const char *name, size_t size,
 }
 
 /* `word` is what has the letter in it. */
-static int find_letter(const struct cli *cli, char letter, const char *word,
-                       struct err *err)
+static int find_letter(const struct cli *cli, const char *letter,
+                       const char *word, struct err *err)
 {
     for (int i = 0; i < OPTIONS; i++)
-        if (cli_options[i].letter == letter && allowed(cli) >> i & 1)
+        if (cli_options[i].letter == *letter && allowed(cli) >> i & 1)
             return i;
     const char *verb = cli->command ? cli->command->name : NULL;
     char hint[160] = "";
@@ -125,8 +126,10 @@ static int find_letter(const struct cli *cli, char letter, const char *word,
         snprintf(hint, sizeof hint,
                  "; what you seek goes behind '--': lectern %s -- '%.64s'",
                  verb, word);
-    err_set(err, ERR_USAGE, "%s%sunknown option '-%c'%s", verb ? verb : "",
-            verb ? ": " : "", letter, hint);
+    size_t size;
+    text_decode(letter, strlen(letter), 0, &size);
+    err_set(err, ERR_USAGE, "%s%sunknown option '-%.*s'%s", verb ? verb : "",
+            verb ? ": " : "", (int)size, letter, hint);
     return -1;
 }
 
@@ -267,7 +270,7 @@ static int take_short(struct cli *cli, char ***argv, struct err *err)
 {
     const char *word = **argv, *letter = word + 1;
     for (;;) {
-        int id = find_letter(cli, *letter, word, err);
+        int id = find_letter(cli, letter, word, err);
         if (id < 0)
             return ERR_USAGE;
         bool flag = cli_options[id].kind == KIND_FLAG;

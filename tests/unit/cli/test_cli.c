@@ -101,6 +101,7 @@ static void wrong_arguments_are_refused(void **state)
         {WORDS(W("ask"), W("--force-with-lease")),
          "behind '--': lectern ask -- --force-with-lease"},
         {WORDS(W("ls"), W("-n"), W("3")), "ls: unknown option '-n'"},
+        {WORDS(W("ls"), W("-éa")), "ls: unknown option '-é'"},
         {WORDS(W("--wait"), W("add"), W("x")), "unknown option '--wait'"},
         {WORDS(W("ask")), "needs an argument"},
         {WORDS(W("ls"), W("x")), "does not take 'x'"},
