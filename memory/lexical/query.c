@@ -2,12 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/comparison.h"
 #include "memory/lexical/lexical.h"
 #include "memory/lexical/own_values.h"
 #include "memory/lexical/parts.h"
 #include "memory/lexical/question_language.h"
+#include "memory/lexical/script.h"
 
 /* What a part of an identifier counts that is known as a whole, or of a value of the
  * asker's own. */
@@ -206,6 +208,37 @@ static bool says_little(const struct query *query,
            (term->own && is_example_value(term->word + 1));
 }
 
+/* Bytes of the first character of Chinese, Japanese or Korean; 0: it is none. */
+static size_t first_size(const char *term)
+{
+    size_t size = 0;
+    if ((unsigned char)term[0] >= CJK_MIN_BYTE)
+        text_decode(term, strlen(term), 0, &size);
+    return size;
+}
+
+/* Of a pair of characters that stands nowhere: is the end of a word before it and the
+ * beginning of one behind it ("片加" of 图片 and 加边)?  Then nobody has written it. */
+static bool is_between_words(const struct query *query,
+                             const struct query_term *pair)
+{
+    size_t first = first_size(pair->term), size = strlen(pair->term);
+    bool ends = false, begins = false;
+    if (pair->nodes || !first || first == size)
+        return false;
+    for (size_t t = 0; t < query->count; t++) {
+        const struct query_term *other = &query->terms[t];
+        size_t length = strlen(other->term);
+        if (!other->nodes || !first_size(other->term))
+            continue;
+        ends |= length > first &&
+                !memcmp(other->term + length - first, pair->term, first);
+        begins |= length > size - first &&
+                  !memcmp(other->term, pair->term + first, size - first);
+    }
+    return ends && begins;
+}
+
 static double common_weight(const struct query_term *term, double owners,
                             double mean_words)
 {
@@ -248,6 +281,8 @@ void query_weigh(struct query *query, double owners, double mean_words)
         term->weight = term->trust * term->share;
         if (says_little(query, term))
             term->weight *= PART_OF_WHOLE;
+        if (is_between_words(query, term))
+            term->weight *= MIN;
         if (term->frequency)
             term->weight *= common_weight(term, owners, mean_words);
         term->missing = (1 - sqrt(term->trust)) * term->share * term->idf;

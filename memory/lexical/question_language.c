@@ -97,10 +97,14 @@ static const struct question_language languages[] = {
       "op",   "over",    "te",      "tot",    "tussen",  "uit",  "van",
       "voor", "waar",    "waarmee", "waarom", "wanneer", "wat",  "we",
       "welk", "welke",   "werkt",   "wie",    "wil",     "word", "wordt",
-      "ze",   "zich",    "zijn"}}};
+      "ze",   "zich",    "zijn"}},
+    /* Japanese and Chinese, told by their characters */
+    {{"です", "ます", "する", "して"}, {NULL}},
+    {{"可以", "如果", "一个", "进行"}, {NULL}}};
 
 enum { LANGUAGES = sizeof languages / sizeof *languages };
 static_assert(LANGUAGES + 1 == QUESTION_LANGUAGES, "and English");
+enum { JAPANESE = LANGUAGES - 2, CHINESE };
 
 static bool has(const struct question_language *language, struct slice word)
 {
@@ -179,12 +183,32 @@ const struct question_language *question_language_at(size_t i)
     return i < LANGUAGES ? &languages[i] : NULL;
 }
 
+static bool is_kana(uint32_t c)
+{
+    return (c >= 0x3041 && c <= 0x309F) || (c >= 0x30A1 && c <= 0x30FA) ||
+           (c >= 0xFF66 && c <= 0xFF9D);
+}
+
+/* NULL: there are no two characters of theirs. */
+static const struct question_language *told_by_characters(struct slice question)
+{
+    size_t kana = 0, han = 0;
+    for (size_t at = 0, step; at < question.size; at += step) {
+        uint32_t c = text_decode(question.data, question.size, at, &step);
+        kana += is_kana(c);
+        han += (c >= 0x3400 && c <= 0x9FFF) || (c >= 0x20000 && c <= 0x323AF);
+    }
+    return kana + han < 2 ? NULL : &languages[kana ? JAPANESE : CHINESE];
+}
+
 const struct question_language *question_language(struct analyzer *maker,
                                                   struct slice question)
 {
     struct counts counts = {0};
     size_t best = 0;
     analyze(maker, question, count_word, &counts);
+    if (!counts.english && told_by_characters(question))
+        return told_by_characters(question);
     for (size_t i = 0; i < LANGUAGES; i++) {
         counts.of[i] = counts.sure[i] ? counts.of[i] : 0;
         if (counts.of[i] > counts.of[best])

@@ -8,13 +8,14 @@
 
 #include "memory/lexical/analyze.h"
 
-/* German, French, Spanish, Italian, Portuguese or Dutch. */
+/* German, French, Spanish, Italian, Portuguese, Dutch, Japanese or Chinese. */
 struct question_language;
 
 /* Returns the language that a question is in: that of which it has two function words or
  * more that English has not (of letters none), and more than English has there; one at
- * least is no subject of manuals, as "die" and "comment" are.  NULL: English, or there
- * is too little to tell. */
+ * least is no subject of manuals, as "die" and "comment" are; Japanese and Chinese, by
+ * two characters of theirs, where no word is one of English's.  NULL: English, or there is
+ * too little to tell. */
 const struct question_language *question_language(struct analyzer *maker,
                                                   struct slice question);
 
@@ -29,7 +30,7 @@ enum { LANGUAGE_MARKS = 4 };
 const char *const *question_language_marks(
     const struct question_language *language);
 /* The languages, the last one NULL: English. */
-enum { QUESTION_LANGUAGES = 7 };
+enum { QUESTION_LANGUAGES = 9 };
 const struct question_language *question_language_at(size_t i);
 
 /* Whether a word in lower case carries nothing in a question: a stop word of English or of

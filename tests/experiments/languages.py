@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Questions in German, French, Spanish and Italian, of GIMP's help and Debian's reference in these languages.
+"""Questions in German, French, Spanish, Italian, Japanese and Chinese, of GIMP's help and Debian's reference in these languages.
 
     languages.py fetch DIR              the manuals' packages (Debian 12) into DIR
     languages.py ask DIR SOCKET [HALF]  asks the daemon behind SOCKET, which has each as NAME-LANGUAGE (gimp-de, ...): each question in its
-                                        manual and of all eight, and what is refused there and in the other manual; HALF: tune or report
+                                        manual and of all at once, and what is refused there and in the other manual; HALF: tune or report
 
 The questions are those of tests/questions/asked, put into the languages by a language model that saw no manual in them
 (tests/questions/languages).  Right is the section of the same file and anchor; of a page whose anchors are made anew in each language,
-the page.  Those of odd numbers are `tune`.
+the page.  GIMP's help in Chinese is not asked, for it is in English nearly all.  Those of odd numbers are `tune`.
 """
 import json
 import os
@@ -16,7 +16,8 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LANGUAGES = ("de", "fr", "es", "it")
+LANGUAGES = ("de", "fr", "es", "it", "ja", "zh-cn")
+NOT_THERE = {("gimp", "zh-cn")}
 MANUALS = {"gimp": ("gimp-help-%s", "usr/share/gimp/2.0/help/%s"),
            "debian-reference": ("debian-reference-%s", "usr/share/debian-reference")}
 
@@ -29,6 +30,8 @@ def folder(into, name, language):
 def fetch(into):
     for name, (package, _) in MANUALS.items():
         for language in LANGUAGES:
+            if (name, language) in NOT_THERE:
+                continue
             work = os.path.join(into, package % language)
             os.makedirs(work, exist_ok=True)
             subprocess.run(["apt-get", "-q", "download", package % language], cwd=work, check=True)
@@ -66,6 +69,8 @@ def questions(into, half):
     """(manual, language, question, file, anchor or None)"""
     for language in LANGUAGES:
         for name in MANUALS:
+            if (name, language) in NOT_THERE:
+                continue
             gold = lines("asked", name + ".jsonl")
             for i, (own, asked) in enumerate(zip(gold, lines("languages", f"{name}.{language}.jsonl"))):
                 if half and i % 2 != (half == "report"):
@@ -96,7 +101,8 @@ def ask(into, path, half):
         for rows, found in ((own, daemon.search(question, manual)), (everywhere, daemon.search(question))):
             rows.setdefault(language, []).append((rank(found, manual, file, anchor), found["confident"]))
         another = [n for n in MANUALS if n != name][0]
-        other.append((None, daemon.search(question, f"{another}-{language}")["confident"]))
+        if (another, language) not in NOT_THERE:
+            other.append((None, daemon.search(question, f"{another}-{language}")["confident"]))
     for title, rows in (("in its manual", own), ("of all", everywhere)):
         for language in LANGUAGES:
             show(f"{title}, {language}", rows[language])

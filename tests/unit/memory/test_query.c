@@ -1,5 +1,6 @@
 #include "tests/unit/support/unit.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -453,6 +454,28 @@ static void what_stands_in_counts_less_and_once(void **state)
     query_free(&query);
 }
 
+/* 片加 of 图片 and 加边框, in a question that has no spaces. */
+static void what_stands_between_words_counts_little(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pair;
+        uint32_t nodes;
+    } pairs[] = {{"图片", 9}, {"片加", 0}, {"加边", 9},
+                 {"边框", 9}, {"框色", 0}, {"色号", 0}};
+    struct query query = {.count = 6};
+    for (size_t i = 0; i < query.count; i++)
+        query.terms[i] = (struct query_term){.term = mem_strdup(pairs[i].pair),
+                                             .word = mem_strdup(pairs[i].pair),
+                                             .trust = 1,
+                                             .share = 1,
+                                             .nodes = pairs[i].nodes};
+    query_weigh(&query, 1000, 100);
+    for (size_t i = 0; i < query.count; i++)
+        assert_true(fabs(query.terms[i].weight - (i == 1 ? .02 : 1)) < 1e-9);
+    query_free(&query);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +493,7 @@ int main(void)
         cmocka_unit_test(many_questions_cost_once),
         cmocka_unit_test(synonyms_and_compounds_stand_in),
         cmocka_unit_test(what_stands_in_counts_less_and_once),
+        cmocka_unit_test(what_stands_between_words_counts_little),
     };
     return cmocka_run_group_tests_name("query", tests, NULL, NULL);
 }

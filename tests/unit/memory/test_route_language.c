@@ -95,12 +95,45 @@ static void keywords_are_in_the_manuals_language(void **state)
     close_house(&house);
 }
 
+static const struct section japanese[] = {
+    {TREE_NONE, "手引き", "", NONE, NONE},
+    {0, "ポンプ", "ポンプを設定します。弁です。", NONE, NONE},
+};
+
+static void characters_tell_a_language_too(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool english;
+    } cases[] = {{"ポンプの弁", false},
+                 {"设定", false},
+                 {"pump 弁", true},
+                 {"why is it called ポンプ", true}};
+    struct house house;
+    open_house(&house);
+    add_manual(&house, "nihongo", japanese, COUNT(japanese));
+    add_manual(&house, "english", english, COUNT(english));
+    open_snapshot(&house);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct route_result result = ask(&house, cases[i].text);
+        assert_true(result.count || i == 1);
+        if (result.count)
+            assert_float_equal(
+                result.confidence,
+                confidence_from(result.features, cases[i].english), 1e-9);
+        route_result_free(&result);
+    }
+    close_house(&house);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_manual_in_the_questions_language_comes_first),
         cmocka_unit_test(another_language_is_refused_later),
         cmocka_unit_test(keywords_are_in_the_manuals_language),
+        cmocka_unit_test(characters_tell_a_language_too),
     };
     return cmocka_run_group_tests_name("route in other languages", tests, NULL,
                                        NULL);
