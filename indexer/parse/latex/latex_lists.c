@@ -153,28 +153,27 @@ static void run_term(struct tex *tex, const struct command *command,
         document_space(d);
 }
 
-/* enumitem's \newlist{name}{enumerate}{depth} */
+/* enumitem's \newlist{name}{enumerate}{depth}; \renewlist{enumerate}{enumerate}{9}, by
+ * which lists get deeper, says nothing new. */
 static void run_newlist(struct tex *tex, const struct command *command,
                         struct token call)
 {
-    struct buf name = {0}, kind = {0}, source = {0};
-    (void)command;
+    struct buf name = {0}, kind = {0};
+    (void)call;
     tex_read_text(tex, &name);
     tex_read_text(tex, &kind);
-    tex_skip_before(tex, "m");
-    buf_printf(&source, "\\newenvironment{%.*s}{\\begin{%.*s}}{\\end{%.*s}}",
-               (int)name.size, name.data, (int)kind.size, kind.data,
-               (int)kind.size, kind.data);
-    if (name.size && kind.size)
-        tex_push_source(tex, buf_slice(&source), call);
+    tex_skip_before(tex, command->before);
+    uint32_t known = tex_find_symbol(tex, buf_slice(&kind));
+    if (name.size && known != UINT32_MAX && tex->symbols[known].environment)
+        tex_symbol_at(tex, name.data)->environment =
+            tex->symbols[known].environment;
     buf_free(&name);
     buf_free(&kind);
-    buf_free(&source);
 }
 
 static const struct command commands[] = {
-    {"newlist", run_newlist, NULL, 0, NULL},
-    {"renewlist", run_newlist, NULL, 0, NULL},
+    {"newlist", run_newlist, "m", 0, NULL},
+    {"renewlist", run_newlist, "m", 0, NULL},
     {"item", run_item, NULL, 0, NULL},
     {"-term-", run_term, NULL, 0, NULL},
 };

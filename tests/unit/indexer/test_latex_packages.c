@@ -93,6 +93,11 @@ static void test_newlist(void **state)
     expect("\\newlist{steps}{enumerate}{1}\\setlist[steps]{label=S\\arabic*}"
            "\\begin{steps}[noitemsep]\\item a \\item b\\end{steps}",
            "list: 1. a\n2. b");
+    expect(
+        "\\renewlist{enumerate}{enumerate}{9}\\renewlist{itemize}{itemize}{9}"
+        "\\begin{enumerate}\\item a\\end{enumerate}\\begin{itemize}\\item b"
+        "\\end{itemize}c",
+        "list: 1. a | list: - b | paragraph: c");
 }
 
 /* Theorems of tcolorbox take their title and the end of their label as arguments. */
