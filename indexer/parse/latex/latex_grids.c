@@ -54,22 +54,21 @@ static void run_nothing(struct tex *tex, const struct command *command,
     tex_skip_before(tex, command->before);
 }
 
-/* \CodeAfter: what is drawn over the table, to its \end. */
+/* \CodeAfter: what is drawn over the table, to its \end; pictures have theirs. */
 static void run_after(struct tex *tex, const struct command *command,
                       struct token call)
 {
+    uint32_t begin = tex_symbol_of(tex, "begin");
     uint32_t end = tex_symbol_of(tex, "end");
-    size_t depth = 0;
+    size_t open = 1;
     struct token token;
     (void)command;
     (void)call;
     do {
         token = tex_next(tex);
-        depth += token.cat == CAT_BEGIN;
-        depth -= token.cat == CAT_END && depth;
-    } while (token.cat != CAT_NONE && token.cat != CAT_STOP &&
-             !token_is(token, CAT_NAME, tex->par) &&
-             (depth || !token_is(token, CAT_NAME, end)));
+        open += token_is(token, CAT_NAME, begin);
+        open -= token_is(token, CAT_NAME, end);
+    } while (token.cat != CAT_NONE && token.cat != CAT_STOP && open);
     tex_unread(tex, token);
 }
 
@@ -169,7 +168,8 @@ static void begin_tblr(struct document *d,
     tokens_free(&value);
 }
 
-/* \begin{NiceTabular}[..]{columns}[..], and what \CodeBefore draws under it. */
+/* \begin{NiceTabular}[..]{columns}[..], the last brackets without a space before them,
+ * and what \CodeBefore draws under it. */
 static void begin_nice(struct document *d,
                        const struct environment *environment, struct token call)
 {
@@ -177,6 +177,10 @@ static void begin_nice(struct document *d,
     struct token next;
     tabular_begin(d, environment, call);
     define_all(tex, nice, sizeof nice / sizeof *nice);
+    next = tex_next(tex);
+    tex_unread(tex, next);
+    if (next.cat != CAT_SPACE)
+        tex_skip_before(tex, "o");
     next = tex_next_solid(tex);
     tex_unread(tex, next);
     if (!token_is(next, CAT_NAME, tex_symbol_of(tex, "CodeBefore")))
@@ -241,9 +245,9 @@ static const struct environment environments[] = {
     TBLR("booktabs"), /* of its library of this name */
     TBLR("longtabs"),
     TBLR("talltabs"),
-    NICE("NiceTabular", "omo"),
-    NICE("NiceTabular*", "momo"),
-    NICE("NiceTabularX", "momo"),
+    NICE("NiceTabular", "om"),
+    NICE("NiceTabular*", "mom"),
+    NICE("NiceTabularX", "mom"),
 };
 
 void grids_add(struct document *d)

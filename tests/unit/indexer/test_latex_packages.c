@@ -28,6 +28,10 @@ static void test_nicematrix(void **state)
            "\\Body a & b \\\\ \\Block[l]{1-2}{two} & \\\\ \\CodeAfter "
            "\\line{1-1}{2-2}\\end{NiceTabular} x",
            "table: a\tb\ntwo | paragraph: x");
+    expect("\\begin{NiceTabular}{cc}\n[a] & b \\\\ c & d \\\\ \\CodeAfter "
+           "\\begin{tikzpicture}\\draw (1-1);\n\n\\end{tikzpicture}\n\n"
+           "\\line{1-1}{2-2}\\end{NiceTabular} x",
+           "table: [a]\tb\nc\td | paragraph: x");
 }
 
 /* Where a table stands and how wide it is are none of its cells. */
