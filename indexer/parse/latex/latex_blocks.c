@@ -271,14 +271,15 @@ static void put_float_name(struct document *d, const char *kind,
 
 static const char *float_of(struct document *d)
 {
+    const char *kind = "figure";
     for (size_t i = d->group_count; i-- > 0;) {
         const struct environment *known = d->groups[i].environment;
         if (known && known->begin == begin_float)
             return known->text;
         if (known && known->end == tabular_end) /* longtable's */
-            return "table";
+            kind = "table";
     }
-    return "figure";
+    return kind;
 }
 
 static void run_caption(struct tex *tex, const struct command *command,

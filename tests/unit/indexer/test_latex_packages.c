@@ -182,6 +182,16 @@ static void test_longtable(void **state)
         "table: h\ti\n1\t2");
 }
 
+/* A float stays what it is, whatever its parts stand in. */
+static void test_figures_in_a_table(void **state)
+{
+    (void)state;
+    expect(
+        "\\begin{figure}\\begin{tabular}{l}\\begin{minipage}{3cm}x\\caption{A}"
+        "\\end{minipage}\\end{tabular}\\end{figure}",
+        "paragraph: x | figure: Figure 1: A");
+}
+
 /* What language a word is of, and where a term's description is, is no text. */
 static void test_words_of_packages(void **state)
 {
@@ -241,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_algorithm2e),
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_longtable),
+        cmocka_unit_test(test_figures_in_a_table),
         cmocka_unit_test(test_words_of_packages),
         cmocka_unit_test(test_numbers_of_lists),
     };
