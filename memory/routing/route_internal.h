@@ -15,7 +15,7 @@ struct scope {
     uint32_t file;         /* only of this file; TREE_NONE: any */
     uint64_t names;        /* a bit for each term that it alone is called */
     bool called;           /* the question says all of its name, and it alone */
-    bool spoken;           /* it is in the question's language, not English */
+    bool spoken;           /* alone in the question's language, not English */
     const kind_set *kinds; /* [outline->count]; NULL: any will do */
     kind_set wanted;       /* of these */
     bool *refused; /* [outline->count] by the query's operators; NULL: none */
@@ -137,7 +137,8 @@ void rank_blocks(const struct routing *routing, const struct ranking *lexical,
  * says its words more often; not in the modes that are a paper's. */
 void prefer_named(const struct routing *routing, struct fused *fused,
                   size_t count);
-/* The question's language and, if it is another than English, the manuals that are in it. */
+/* The question's language and, if it is another than English, the manuals that are in it,
+ * where others are asked, too: what all gain would only make them more alike. */
 int find_language(struct routing *routing, struct store_txn *txn,
                   struct err *err);
 /* Notes which terms are what a manual is called, and no other of those asked: "in R". */

@@ -2,11 +2,12 @@
 #include "memory/lexical/question_language.h"
 #include "memory/routing/route_internal.h"
 
-/* Notes which manuals are in a language (NULL: none). */
+/* Notes which manuals are in a language (NULL: none), if others are asked, too. */
 static int note_spoken(struct routing *routing,
                        const struct question_language *language,
                        struct store_txn *txn, struct err *err)
 {
+    size_t spoken = 0;
     int code = 0;
     for (size_t s = 0; s < routing->scope_count && !code; s++) {
         struct scope *scope = &routing->scopes[s];
@@ -14,7 +15,10 @@ static int note_spoken(struct routing *routing,
         if (language)
             code =
                 manual_is_in(language, txn, scope->view, &scope->spoken, err);
+        spoken += scope->spoken;
     }
+    for (size_t s = 0; spoken == routing->scope_count && s < spoken; s++)
+        routing->scopes[s].spoken = false;
     return code;
 }
 

@@ -53,6 +53,24 @@ static void a_manual_in_the_questions_language_comes_first(void **state)
     close_house(&house);
 }
 
+/* What all gain would lift the weaker beside the best, of which more were quoted. */
+static void alone_a_manual_gains_nothing(void **state)
+{
+    (void)state;
+    struct house house;
+    open_house(&house);
+    add_manual(&house, "deutsch", german, COUNT(german));
+    open_snapshot(&house);
+    struct route_result plain = ask(&house, "which ventile dicht laut");
+    struct route_result result = ask(&house, "warum ventile nicht dicht laut");
+    assert_true(plain.count > 1 && result.count == plain.count);
+    for (size_t i = 0; i < plain.count; i++)
+        assert_float_equal(result.hits[i].score, plain.hits[i].score, 1e-9);
+    route_result_free(&plain);
+    route_result_free(&result);
+    close_house(&house);
+}
+
 /* What a question in English lacks tells more than what another one does. */
 static void another_language_is_refused_later(void **state)
 {
@@ -131,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_manual_in_the_questions_language_comes_first),
+        cmocka_unit_test(alone_a_manual_gains_nothing),
         cmocka_unit_test(another_language_is_refused_later),
         cmocka_unit_test(keywords_are_in_the_manuals_language),
         cmocka_unit_test(characters_tell_a_language_too),
