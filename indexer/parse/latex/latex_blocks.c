@@ -16,10 +16,14 @@ struct writer *blocks_writer(struct document *d)
 
 /* ---- Paragraphs ---- */
 
+static bool is_prose_kind(int kind)
+{
+    return kind == BLOCK_PARAGRAPH || kind == BLOCK_QUOTE || kind == BLOCK_NOTE;
+}
+
 static bool is_prose(const struct document *d)
 {
-    return d->in.kind == BLOCK_PARAGRAPH || d->in.kind == BLOCK_QUOTE ||
-           d->in.kind == BLOCK_NOTE;
+    return is_prose_kind(d->in.kind);
 }
 
 void blocks_paragraph(struct document *d)
@@ -269,24 +273,24 @@ static void put_float_name(struct document *d, const char *kind,
     buf_free(&macro);
 }
 
-static const char *float_of(struct document *d)
+static const char *float_of(struct document *d, bool *ret_table)
 {
-    const char *kind = "figure";
+    *ret_table = false;
     for (size_t i = d->group_count; i-- > 0;) {
         const struct environment *known = d->groups[i].environment;
         if (known && known->begin == begin_float)
             return known->text;
-        if (known && known->end == tabular_end) /* longtable's */
-            kind = "table";
+        *ret_table = *ret_table || (known && known->end == tabular_end);
     }
-    return kind;
+    return *ret_table ? "table" : "figure"; /* longtable's */
 }
 
 static void run_caption(struct tex *tex, const struct command *command,
                         struct token call)
 {
     struct document *d = document_of(tex);
-    const char *counter = float_of(d);
+    bool table, numbered = !tex_read_character(tex, '*');
+    const char *counter = float_of(d, &table);
     tex_skip_before(tex, command->before);
     if (command->value) { /* \captionof{figure} */
         struct buf name = {0};
@@ -295,11 +299,16 @@ static void run_caption(struct tex *tex, const struct command *command,
         counter = known ? document_keep(d, buf_slice(&name)).data : "figure";
         tex_skip_before(tex, "so");
         buf_free(&name);
+    } else if (table) {
+        numbered = numbered && !d->captioned;
+        d->captioned = true;
     }
-    if (!d->in.silent)
+    if (!d->in.silent && numbered)
         labels_step(d, counter);
     struct flow *flow = document_open_flow(d, FLOW_CAPTION, call);
     if (!flow)
+        return;
+    if (!numbered)
         return;
     flow->counter = counter;
     struct buf prefix = {0};
@@ -311,7 +320,7 @@ static void run_caption(struct tex *tex, const struct command *command,
     buf_free(&prefix);
 }
 
-void blocks_end_caption(struct document *d, struct flow *flow)
+void blocks_end_caption(struct document *d, struct flow *flow, int kind)
 {
     struct slice text;
     struct span span;
@@ -320,13 +329,14 @@ void blocks_end_caption(struct document *d, struct flow *flow)
     struct token place = {.file = flow->file,
                           .from = (uint32_t)span.from,
                           .to = (uint32_t)span.to};
-    if (document_is_body(d) && is_prose(d)) {
+    if (document_is_body(d) &&
+        (is_prose_kind(kind) || !document_flow(d)->writer.open)) {
         document_flush(d);
         document_block(d, BLOCK_FIGURE, text, (struct slice){"", 0}, place);
     } else if (document_is_body(d)) {
         MEM_RESERVE(d->asides, &d->aside_capacity, d->aside_count + 1);
-        d->asides[d->aside_count++] =
-            (struct aside){document_keep(d, text), span, flow->file};
+        d->asides[d->aside_count++] = (struct aside){
+            BLOCK_FIGURE, document_keep(d, text), span, flow->file};
     } else {
         document_space(d);
         document_put(d, place, text);
@@ -372,8 +382,8 @@ static void begin_bibliography(struct document *d,
 /* ---- The tables ---- */
 
 static const struct command commands[] = {
-    {"caption", run_caption, "so", 0, NULL},
-    {"captionof", run_caption, "s", 1, NULL},
+    {"caption", run_caption, "o", 0, NULL},
+    {"captionof", run_caption, NULL, 1, NULL},
     {"newfloat", run_new_float, "m", 0, NULL},
     {"floatname", run_float_name, NULL, 0, NULL},
     {"DeclareFloatingEnvironment", run_new_float, NULL, 0, NULL},

@@ -146,7 +146,7 @@ static void put_asides(struct document *d)
     for (size_t i = 0; i < d->aside_count; i++) {
         const struct aside *aside = &d->asides[i];
         d->outline.file = aside->file;
-        outline_block(&d->outline, BLOCK_PARAGRAPH, aside->text,
+        outline_block(&d->outline, aside->kind, aside->text,
                       (struct slice){"", 0}, aside->span);
     }
     d->aside_count = 0;
@@ -199,13 +199,14 @@ struct group *document_open(struct document *d, int kind, struct token token)
     return group;
 }
 
-static void end_flow(struct document *d)
+/* kind: of the block that it stands in */
+static void end_flow(struct document *d, int kind)
 {
     struct flow *flow = document_flow(d);
     d->flow_count--;
     switch (flow->kind) {
     case FLOW_TITLE: sections_end_title(d, flow); break;
-    case FLOW_CAPTION: blocks_end_caption(d, flow); break;
+    case FLOW_CAPTION: blocks_end_caption(d, flow, kind); break;
     case FLOW_INDEX: index_end_entry(d, flow); break;
     case FLOW_CONTENTS: contents_end_line(d, flow); break;
     case FLOW_NAME: {
@@ -222,8 +223,8 @@ static void end_flow(struct document *d)
         if (!writer_take(&flow->writer, &text, &span))
             break;
         MEM_RESERVE(d->asides, &d->aside_capacity, d->aside_count + 1);
-        d->asides[d->aside_count++] =
-            (struct aside){document_keep(d, text), span, flow->file};
+        d->asides[d->aside_count++] = (struct aside){
+            BLOCK_PARAGRAPH, document_keep(d, text), span, flow->file};
         break;
     }
     default: break;
@@ -254,7 +255,7 @@ void document_close(struct document *d)
         group.environment->end)
         group.environment->end(d, &group);
     if (group.kind == GROUP_FLOW)
-        end_flow(d);
+        end_flow(d, group.outer.kind);
     if (group.kind == GROUP_LINK)
         end_link(d, &group);
     if (d->in.kind == BLOCK_CODE && group.outer.kind != BLOCK_CODE &&

@@ -76,6 +76,7 @@ struct flow {
 
 /* A footnote that waits for the end of its paragraph. */
 struct aside {
+    int kind; /* of its block */
     struct slice text;
     struct span span;
     uint16_t file;
@@ -217,8 +218,10 @@ struct document {
     unsigned rows;         /* of the table so far */
     unsigned heads;        /* of these, headers */
     unsigned last_ordinal; /* behind the last numbered list */
-    size_t rows_kept; /* of the table: how far its text is no head or foot */
-    bool first_head;  /* \endfirsthead was there */
+    size_t rows_kept;   /* of the table: how far its text is no head or foot */
+    size_t asides_kept; /* and its captions and footnotes */
+    bool captioned;     /* it has one: a further one is of the same number */
+    bool first_head;    /* \endfirsthead was there */
     unsigned heads_given; /* that the next table has by its settings */
     unsigned spanned;     /* columns that the cell takes besides its own */
 
@@ -406,7 +409,8 @@ struct writer *blocks_writer(struct document *d);
 unsigned blocks_indent(unsigned depth);
 /* The environment that is open is the float of minted and its kin. */
 void blocks_begin_listing(struct document *d, struct token call);
-void blocks_end_caption(struct document *d, struct flow *flow);
+/* kind: of the block that it stands in */
+void blocks_end_caption(struct document *d, struct flow *flow, int kind);
 
 /* latex_tabular.c */
 void tabular_begin(struct document *d, const struct environment *environment,

@@ -22,7 +22,8 @@ void tabular_begin(struct document *d, const struct environment *environment,
     d->in.grid = ++d->grids;
     d->rows = d->heads = d->spanned = 0;
     d->rows_kept = 0;
-    d->first_head = false;
+    d->asides_kept = d->aside_count;
+    d->first_head = d->captioned = false;
 }
 
 void tabular_end(struct document *d, struct group *group)
@@ -121,6 +122,8 @@ static void run_end_head(struct tex *tex, const struct command *command,
         return;
     bool drop =
         command->value == FOOT || (command->value == HEAD && d->first_head);
+    if (drop && d->aside_count > d->asides_kept)
+        d->aside_count = d->asides_kept;
     if (drop && w->text.size > d->rows_kept) {
         w->text.size = d->rows_kept;
         w->open = w->open && d->rows_kept;
@@ -132,6 +135,7 @@ static void run_end_head(struct tex *tex, const struct command *command,
     }
     d->first_head = d->first_head || command->value == FIRST_HEAD;
     d->rows_kept = w->text.size;
+    d->asides_kept = d->aside_count;
     d->spanned = 0;
     begin_line(d);
 }

@@ -180,6 +180,15 @@ static void test_longtable(void **state)
         "\\begin{longtable}{ll}h & i \\\\ \\hline\\endhead \\hline\\endfoot 1 "
         "& 2\\end{longtable}",
         "table: h\ti\n1\t2");
+    expect("\\begin{longtable}{ll}\\caption{Cap}\\\\ h & i \\\\ \\endfirsthead "
+           "\\caption[]{(continued)}\\\\ h & i \\\\ \\endhead 1 & 2"
+           "\\end{longtable}\\begin{table}\\caption{Next}\\end{table}",
+           "figure: Table 1: Cap | table: h\ti\n1\t2 | figure: Table 2: Next");
+    expect("\\begin{longtable}{ll}1 & 2 \\\\ \\caption{Below}\\end{longtable}",
+           "table: 1\t2 | figure: Table 1: Below");
+    expect("\\begin{table}\\caption*{Plain}\\end{table}\\begin{table}"
+           "\\caption{A}\\end{table}",
+           "figure: Plain | figure: Table 1: A");
 }
 
 /* A float stays what it is, whatever its parts stand in. */
@@ -189,7 +198,7 @@ static void test_figures_in_a_table(void **state)
     expect(
         "\\begin{figure}\\begin{tabular}{l}\\begin{minipage}{3cm}x\\caption{A}"
         "\\end{minipage}\\end{tabular}\\end{figure}",
-        "paragraph: x | figure: Figure 1: A");
+        "table: x | figure: Figure 1: A");
 }
 
 /* What language a word is of, and where a term's description is, is no text. */
