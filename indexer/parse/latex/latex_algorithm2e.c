@@ -76,7 +76,7 @@ static void run_block(struct tex *tex, const struct command *command,
     put_body(tex, value & IN_LINE, call, &run);
     if (value & ELSE) {
         put_source(tex, "else", call, &run);
-        put_body(tex, false, call, &run);
+        put_body(tex, value & IN_LINE, call, &run);
     }
     if (value & UNTIL) {
         put_source(tex, "until ", call, &run);
@@ -152,6 +152,7 @@ static const struct command within[] = {
     BLOCK("uIf", CONDITION, "if|then"),
     BLOCK("lIf", CONDITION | IN_LINE, "if|then"),
     BLOCK("eIf", CONDITION | ELSE, "if|then"),
+    BLOCK("leIf", CONDITION | ELSE | IN_LINE, "if|then"),
     BLOCK("ElseIf", CONDITION, "else if|then"),
     BLOCK("uElseIf", CONDITION, "else if|then"),
     BLOCK("lElseIf", CONDITION | IN_LINE, "else if|then"),
@@ -187,32 +188,75 @@ static const struct command within[] = {
 
 /* ---- Words of a document's own ---- */
 
-enum { INPUT, WORD, FUNCTION, PROGRAM, COMMENT };
+enum { INPUT, WORD, FUNCTION, ARRAY, PROGRAM, COMMENT, LOOP };
 
-/* \SetKwInOut{Input}{input} and its kin. */
+/* \alg@arguments(): what stands in braces behind a name, if there are any. */
+static void run_arguments(struct tex *tex, const struct command *command,
+                          struct token call)
+{
+    struct token open = tex_next(tex), close = tex_next(tex);
+    struct token next = tex_next(tex);
+    struct tokens run = {0};
+    (void)command;
+    tex_unread(tex, next);
+    if (next.cat == CAT_BEGIN) {
+        tokens_add(&run, open);
+        tex_read_argument(tex, &run);
+        tokens_add(&run, close);
+    } else if (next.cat != CAT_OTHER || next.value > 127 ||
+               !strchr(".,:;)]", (int)next.value)) {
+        put_source(tex, " ", call, &run);
+    }
+    tex_push(tex, run);
+}
+
+static bool is_within(struct slice name)
+{
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+        if (slice_is(name, within[i].name))
+            return true;
+    return false;
+}
+
+/* %1 and %2 in `form` are the texts. */
+static void fill(struct buf *out, const char *form, const struct buf *first,
+                 const struct buf *second)
+{
+    for (; *form; form++) {
+        if (*form == '%')
+            buf_put_slice(out, buf_slice(*++form == '1' ? first : second));
+        else
+            buf_put_byte(out, *form);
+    }
+}
+
+/* \SetKwInOut{Input}{input} and its kin; \SetKwFor{ParFor}{parallel for}{do}{end}, but
+ * not of what is known here. */
 static void run_set(struct tex *tex, const struct command *command,
                     struct token call)
 {
     static const char *const body[] = {
-        [INPUT] = "[1]{\\alg@line %s: #1\\alg@line }",
-        [WORD] = "{%s }",
-        [FUNCTION] = "[1]{%s(#1)}",
-        [PROGRAM] = "[2]{\\alg@line %s #1\\alg@open #2\\alg@close }",
-        [COMMENT] = "[1]{ %s#1\\alg@line }"};
-    struct buf name = {0}, text = {0}, source = {0};
+        [INPUT] = "[1]{\\alg@line %1: #1\\alg@line }",
+        [WORD] = "{%1 }",
+        [FUNCTION] = "{%1\\alg@arguments()}",
+        [ARRAY] = "{%1\\alg@arguments[]}",
+        [PROGRAM] = "[2]{\\alg@line %1 #1\\alg@open #2\\alg@close }",
+        [COMMENT] = "{ %1\\alg@remark }",
+        [LOOP] = "[2]{\\alg@line %1 #1 %2\\alg@open #2\\alg@close }"};
+    struct buf name = {0}, text = {0}, second = {0}, source = {0};
     tex_read_text(tex, &name);
     tex_read_text(tex, &text);
+    if (command->value == LOOP)
+        tex_read_text(tex, &second);
     tex_skip_before(tex, command->before);
-    const char *form = body[command->value], *at = strstr(form, "%s");
-    if (name.size) {
-        buf_printf(&source, "\\renewcommand{\\%s}%.*s", name.data,
-                   (int)(at - form), form);
-        buf_put_slice(&source, buf_slice(&text));
-        buf_put_text(&source, at + 2);
+    if (name.size && (command->value != LOOP || !is_within(buf_slice(&name)))) {
+        buf_printf(&source, "\\renewcommand{\\%s}", name.data);
+        fill(&source, body[command->value], &text, &second);
         tex_push_source(tex, buf_slice(&source), call);
     }
     buf_free(&name);
     buf_free(&text);
+    buf_free(&second);
     buf_free(&source);
 }
 
@@ -228,15 +272,17 @@ static const struct command commands[] = {
     {"alg@line", run_line, NULL, 0, NULL},
     {"alg@open", run_line, NULL, 1, NULL},
     {"alg@close", run_line, NULL, -1, NULL},
+    {"alg@arguments", run_arguments, NULL, 0, NULL},
+    {"alg@remark", run_word, "so", CONDITION | IN_LINE, ""},
     {"SetKwInOut", run_set, NULL, INPUT, NULL},
     {"SetKwInput", run_set, NULL, INPUT, NULL},
     {"SetKw", run_set, NULL, WORD, NULL},
-    {"SetKwData", run_set, NULL, WORD, NULL},
-    {"SetKwArray", run_set, NULL, FUNCTION, NULL},
+    {"SetKwData", run_set, NULL, FUNCTION, NULL},
+    {"SetKwArray", run_set, NULL, ARRAY, NULL},
     {"SetKwFunction", run_set, NULL, FUNCTION, NULL},
     {"SetKwProg", run_set, "mm", PROGRAM, NULL},
     {"SetKwComment", run_set, "m", COMMENT, NULL},
-    {"SetKwFor", run_nothing, "mmmm", 0, NULL},
+    {"SetKwFor", run_set, "m", LOOP, NULL},
     {"SetKwIF", run_nothing, "mmmmmmmm", 0, NULL},
     {"SetKwRepeat", run_nothing, "mmm", 0, NULL},
     {"SetKwSwitch", run_nothing, "mmmmmmmmm", 0, NULL},

@@ -148,12 +148,21 @@ static void end_alltt(struct document *d, struct group *group)
 
 /* ---- Floats and notes ---- */
 
+/* Code within a table is of its cell. */
+static void end_coded(struct document *d, struct group *group)
+{
+    if (d->in.kind == BLOCK_TABLE)
+        document_space(d);
+    else
+        blocks_end_kind(d, group);
+}
+
 static void begin_float(struct document *d,
                         const struct environment *environment,
                         struct token call)
 {
     static const struct environment coded = {
-        "algorithm", begin_float, blocks_end_kind, NULL, 0, "algorithm", 0};
+        "algorithm", begin_float, end_coded, NULL, 0, "algorithm", 0};
     if (!strcmp(environment->text, "algorithm") && algorithm2e_begin(d, call))
         d->groups[d->group_count - 1].environment = &coded;
     else

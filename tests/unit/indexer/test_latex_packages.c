@@ -164,6 +164,21 @@ static void test_algorithm2e(void **state)
         "x then\n    next\n  else\n    back\nfor i to n do\n  sort(x)\nif y "
         "then return z | figure: Algorithm 1: How | code: repeat\n  x\nuntil "
         "done\nFunction a\n  b | paragraph: c");
+    expect("\\documentclass{article}\\usepackage{algorithm2e}\\SetKwArray{A}{A}"
+           "\\SetKwComment{Note}{/* }{ */}\\SetKwFunction{Go}{go}\\SetKwData{L}"
+           "{left}\\SetKwFor{ParFor}{parallel for}{do}{end}\\SetKwFor{For}{for}"
+           "{do}{end}\\begin{document}\\begin{algorithm}x \\Note*[r]{one}\\L = "
+           "\\A{i}, \\Go\\;\\ParFor{x}{\\Go{y}\\;}\\leIf{a}{b}{c}"
+           "\\end{algorithm}\\end{document}",
+           "code: x /* one\nleft = A[i], go\nparallel for x do\n  go(y)\nif a "
+           "then "
+           "b\nelse c");
+    expect(
+        "\\documentclass{article}\\usepackage{algorithm2e}\\begin{document}"
+        "\\begin{tabular}{ll}a & \\begin{minipage}{3cm}\\begin{algorithm}x\\;"
+        "\\end{algorithm}\\end{minipage} \\\\ c & d\\end{tabular}"
+        "\\end{document}",
+        "table: a\tx\nc\td");
 }
 
 /* longtable's heads and feet of the pages that follow are the paper's; its caption is
