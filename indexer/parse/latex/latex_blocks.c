@@ -139,6 +139,18 @@ static void begin_alltt(struct document *d,
     blocks_writer(d)->exact = true;
 }
 
+/* Doxygen's code: \begin{DoxyCode}{0}, of older ones without the number. */
+static void begin_doxygen(struct document *d,
+                          const struct environment *environment,
+                          struct token call)
+{
+    struct token next = tex_next(&d->tex);
+    tex_unread(&d->tex, next);
+    if (next.cat == CAT_BEGIN)
+        tex_skip_before(&d->tex, "m");
+    begin_alltt(d, environment, call);
+}
+
 static void end_alltt(struct document *d, struct group *group)
 {
     (void)group;
@@ -463,7 +475,8 @@ static const struct environment environments[] = {
     BLOCK("alltt", begin_alltt, end_alltt, NULL),
     BLOCK("-marked-", begin_alltt, end_alltt, "o"), /* fancyvrb's */
     BLOCK("sphinxVerbatim", begin_alltt, end_alltt, "o"),
-    {"DoxyCode", begin_alltt, end_alltt, "m", 0, NULL, 2}, /* doxygen's */
+    {"DoxyCode", begin_doxygen, end_alltt, NULL, 0, NULL, 2},
+    {"DoxyCodeInclude", begin_doxygen, end_alltt, NULL, 0, NULL, 2},
     FLOAT("figure", "figure"),
     FLOAT("figure*", "figure"),
     WRAPPED("wrapfigure", "omom", "figure"),

@@ -256,6 +256,10 @@ static void test_doxygen(void **state)
               "\\end{DoxyCode}\nd\\end{document}",
               files,
               "paragraph: a | code: enum a {\n   b_c,\n}; | paragraph: d");
+    expect("\\begin{DoxyCode}\n\\textcolor{k}{int} a;\nb\n\\end{DoxyCode}c"
+           "\\begin{DoxyCodeInclude}{0}\n\\DoxyCodeLine{d}\n"
+           "\\end{DoxyCodeInclude}",
+           "code: int a;\nb | paragraph: c | code: d");
 }
 
 int main(void)
