@@ -44,20 +44,23 @@ static bool is_headed(const xmlNode *table)
     return headers >= MIN_HEADERS;
 }
 
-/* Has one of its rows two cells with text, besides headers?  Where all of a page is in a
+/* Has one of its rows two cells with text, not all headers?  Where all of a page is in a
  * table, its text is in one. */
 static bool has_rows(const xmlNode *table)
 {
-    unsigned filled = 0;
+    unsigned filled = 0, headers = 0;
     bool cell = false;
-    for (const xmlNode *at = dom_next(table, table, false); at && filled < 2;
+    for (const xmlNode *at = dom_next(table, table, false);
+         at && (filled < 2 || headers == filled);
          at = dom_next(at, table, cell)) {
         cell = dom_is_cell(at);
         if (dom_tag(at) == GUMBO_TAG_TR)
-            filled = 0;
-        filled += dom_tag(at) == GUMBO_TAG_TD && dom_holds(at, DOM_HOLDS_TEXT);
+            filled = headers = 0;
+        bool counts = cell && dom_holds(at, DOM_HOLDS_TEXT);
+        filled += counts;
+        headers += counts && dom_tag(at) == GUMBO_TAG_TH;
     }
-    return filled == 2;
+    return filled > 1 && headers < filled;
 }
 
 /* In its cells: one in the caption is what the table is called. */

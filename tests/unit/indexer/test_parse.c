@@ -888,6 +888,10 @@ static void test_headed_tables(void **state)
     expect("<h1>A</h1><table><tr><td><h2>B</h2><p>b<td><table><tr><td>c<td>d"
            "</table></table>",
            "# A\n## B\nparagraph: b\ntable: c\\td\n");
+    /* What a row is about is a header, too. */
+    expect("<h1>A</h1><table><tr><th>Name<th>Alias<th>Use<tr><th>a<th>b<td>c"
+           "<table><tr><td>d<td>e</table></table>",
+           "# A\ntable(head=1): Name\\tAlias\\tUse\\na\\tb\\tc\\nd\\te\n");
     /* All of the page is in one cell. */
     expect("<h1>A</h1><table><tr><th>Back<th>Chapter 3<th>On<tr><td colspan=3>"
            "<p>b<ul><li>c</ul><table><tr><td>d<td>e</table></table>",
