@@ -160,6 +160,12 @@ static void end_alltt(struct document *d, struct group *group)
 
 /* ---- Floats and notes ---- */
 
+/* A part of a float: subcaption's environments. */
+static bool is_part(const char *counter)
+{
+    return !strcmp(counter, "subfigure") || !strcmp(counter, "subtable");
+}
+
 /* Code within a table is of its cell. */
 static void end_coded(struct document *d, struct group *group)
 {
@@ -175,6 +181,7 @@ static void begin_float(struct document *d,
 {
     static const struct environment coded = {
         "algorithm", begin_float, end_coded, NULL, 0, "algorithm", 0};
+    d->float_named = d->float_named && is_part(environment->text);
     if (!strcmp(environment->text, "algorithm") && algorithm2e_begin(d, call))
         d->groups[d->group_count - 1].environment = &coded;
     else
@@ -306,6 +313,27 @@ static const char *float_of(struct document *d, bool *ret_table)
     return *ret_table ? "table" : "figure"; /* longtable's */
 }
 
+/* "(a)", which \ref calls "1a": its float may have its own caption, and so its number,
+ * below. */
+static void number_part(struct document *d, const char *counter,
+                        struct buf *ret_prefix)
+{
+    const char *above = counter + strlen("sub");
+    struct slice part = d->labels.number;
+    struct buf whole = {0};
+    uint32_t at = counter_find(&d->tex, slice_of(above));
+    bool bare = part.size && part.data[0] != '(';
+    buf_printf(ret_prefix, bare ? "(%.*s) " : "%.*s ", (int)part.size,
+               part.data);
+    d->tex.counts[at] += !d->float_named;
+    buf_put_slice(&whole, sections_number(d, above));
+    d->tex.counts[at] -= !d->float_named;
+    buf_put_slice(&whole, part);
+    d->labels.number = document_keep(d, buf_slice(&whole));
+    d->labels.what = slice_of(above);
+    buf_free(&whole);
+}
+
 static void run_caption(struct tex *tex, const struct command *command,
                         struct token call)
 {
@@ -324,6 +352,7 @@ static void run_caption(struct tex *tex, const struct command *command,
         numbered = numbered && !d->captioned;
         d->captioned = true;
     }
+    d->float_named = d->float_named || !is_part(counter);
     if (!d->in.silent && numbered)
         labels_step(d, counter);
     struct flow *flow = document_open_flow(d, FLOW_CAPTION, call);
@@ -333,9 +362,13 @@ static void run_caption(struct tex *tex, const struct command *command,
         return;
     flow->counter = counter;
     struct buf prefix = {0};
-    put_float_name(d, counter, &prefix);
-    buf_printf(&prefix, " %.*s: ", (int)d->labels.number.size,
-               d->labels.number.data);
+    if (is_part(counter)) {
+        number_part(d, counter, &prefix);
+    } else {
+        put_float_name(d, counter, &prefix);
+        buf_printf(&prefix, " %.*s: ", (int)d->labels.number.size,
+                   d->labels.number.data);
+    }
     document_put(d, call, buf_slice(&prefix));
     document_space(d);
     buf_free(&prefix);
@@ -481,8 +514,8 @@ static const struct environment environments[] = {
     FLOAT("figure*", "figure"),
     WRAPPED("wrapfigure", "omom", "figure"),
     WRAPPED("wrapfloat", "momom", "figure"),
-    WRAPPED("subfigure", "oom", "figure"),
-    WRAPPED("subtable", "oom", "table"),
+    WRAPPED("subfigure", "oom", "subfigure"),
+    WRAPPED("subtable", "oom", "subtable"),
     FLOAT("SCfigure", "figure"),
     FLOAT("sidewaysfigure", "figure"),
     FLOAT("table", "table"),

@@ -221,7 +221,8 @@ struct document {
     size_t rows_kept;   /* of the table: how far its text is no head or foot */
     size_t asides_kept; /* and its captions and footnotes */
     bool captioned;     /* it has one: a further one is of the same number */
-    bool first_head;    /* \endfirsthead was there */
+    bool float_named; /* the float has its caption, not only its parts theirs */
+    bool first_head;  /* \endfirsthead was there */
     unsigned heads_given; /* that the next table has by its settings */
     unsigned spanned;     /* columns that the cell takes besides its own */
 

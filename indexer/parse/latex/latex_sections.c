@@ -553,6 +553,10 @@ void sections_add(struct document *d)
         "enumiii", "enumiv",      "lstlisting", "algorithm", "listing"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         new_counter(d, others[i], "");
+    new_counter(d, "subfigure", "figure");
+    new_counter(d, "subtable", "table");
+    tex_define_text(tex, "thesubfigure", "\\alph{subfigure}");
+    tex_define_text(tex, "thesubtable", "\\alph{subtable}");
     new_counter(d, "part", "");
     new_counter(d, "chapter", "");
     new_counter(d, "section", "");

@@ -216,6 +216,25 @@ static void test_figures_in_a_table(void **state)
         "table: x | figure: Figure 1: A");
 }
 
+/* Parts of a float are counted within it, and their captions may come before its own. */
+static void test_parts_of_floats(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "\\documentclass{article}\\begin{document}\\begin{figure}"
+        "\\begin{subfigure}{3cm}\\caption{A}\\end{subfigure}\\begin{subfigure}{"
+        "3cm}"
+        "\\caption{B}\\label{b}\\end{subfigure}\\caption{C}\\label{c}\\end{"
+        "figure}"
+        "\\begin{figure}\\caption{D}\\begin{subfigure}{3cm}\\caption{E}\\label{"
+        "e}"
+        "\\end{subfigure}\\end{figure}\\ref{b}, \\ref{c}, "
+        "\\ref{e}\\end{document}";
+    expect(text,
+           "figure: (a) A | figure: (b) B | figure: Figure 1: C | figure: "
+           "Figure 2: D | figure: (a) E | paragraph: 1b, 1, 2a");
+}
+
 /* What language a word is of, and where a term's description is, is no text. */
 static void test_words_of_packages(void **state)
 {
@@ -280,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_longtable),
         cmocka_unit_test(test_figures_in_a_table),
+        cmocka_unit_test(test_parts_of_floats),
         cmocka_unit_test(test_words_of_packages),
         cmocka_unit_test(test_numbers_of_lists),
     };
