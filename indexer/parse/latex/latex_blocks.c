@@ -374,7 +374,8 @@ static void run_caption(struct tex *tex, const struct command *command,
     buf_free(&prefix);
 }
 
-void blocks_end_caption(struct document *d, struct flow *flow, int kind)
+void blocks_end_caption(struct document *d, struct flow *flow,
+                        const struct context *around)
 {
     struct slice text;
     struct span span;
@@ -384,7 +385,9 @@ void blocks_end_caption(struct document *d, struct flow *flow, int kind)
                           .from = (uint32_t)span.from,
                           .to = (uint32_t)span.to};
     if (document_is_body(d) &&
-        (is_prose_kind(kind) || !document_flow(d)->writer.open)) {
+        (is_prose_kind(around->kind) || !document_flow(d)->writer.open)) {
+        d->in.kind = around->kind;
+        d->in.info = around->info;
         document_flush(d);
         document_block(d, BLOCK_FIGURE, text, (struct slice){"", 0}, place);
     } else if (document_is_body(d)) {

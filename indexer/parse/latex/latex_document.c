@@ -199,14 +199,14 @@ struct group *document_open(struct document *d, int kind, struct token token)
     return group;
 }
 
-/* kind: of the block that it stands in */
-static void end_flow(struct document *d, int kind)
+/* around: what it stands in */
+static void end_flow(struct document *d, const struct context *around)
 {
     struct flow *flow = document_flow(d);
     d->flow_count--;
     switch (flow->kind) {
     case FLOW_TITLE: sections_end_title(d, flow); break;
-    case FLOW_CAPTION: blocks_end_caption(d, flow, kind); break;
+    case FLOW_CAPTION: blocks_end_caption(d, flow, around); break;
     case FLOW_INDEX: index_end_entry(d, flow); break;
     case FLOW_CONTENTS: contents_end_line(d, flow); break;
     case FLOW_NAME: {
@@ -255,7 +255,7 @@ void document_close(struct document *d)
         group.environment->end)
         group.environment->end(d, &group);
     if (group.kind == GROUP_FLOW)
-        end_flow(d, group.outer.kind);
+        end_flow(d, &group.outer);
     if (group.kind == GROUP_LINK)
         end_link(d, &group);
     if (d->in.kind == BLOCK_CODE && group.outer.kind != BLOCK_CODE &&

@@ -410,8 +410,9 @@ struct writer *blocks_writer(struct document *d);
 unsigned blocks_indent(unsigned depth);
 /* The environment that is open is the float of minted and its kin. */
 void blocks_begin_listing(struct document *d, struct token call);
-/* kind: of the block that it stands in */
-void blocks_end_caption(struct document *d, struct flow *flow, int kind);
+/* around: what it stands in */
+void blocks_end_caption(struct document *d, struct flow *flow,
+                        const struct context *around);
 
 /* latex_tabular.c */
 void tabular_begin(struct document *d, const struct environment *environment,

@@ -214,6 +214,8 @@ static void test_figures_in_a_table(void **state)
         "\\begin{figure}\\begin{tabular}{l}\\begin{minipage}{3cm}x\\caption{A}"
         "\\end{minipage}\\end{tabular}\\end{figure}",
         "table: x | figure: Figure 1: A");
+    expect("\\begin{quote}a \\captionof{figure}{B} c\\end{quote}",
+           "quote: a | figure: Figure 1: B | quote: c");
 }
 
 /* Parts of a float are counted within it, and their captions may come before its own. */
