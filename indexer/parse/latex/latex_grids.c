@@ -136,8 +136,35 @@ static void run_start(struct tex *tex, const struct command *command,
         d->heads = d->heads_given;
 }
 
+/* `note{a}={..}` and `remark{Source}={..}`: a paragraph each. */
+static void add_notes(struct tex *tex, const struct tokens *outer,
+                      struct token call, struct tokens *ret)
+{
+    struct keys_setting one;
+    for (size_t from = 0; keys_next(outer, &from, &one);) {
+        struct buf name = {0};
+        if (one.has_value)
+            tex_write_tokens(tex, &one.key, &name);
+        bool remark = slice_starts(buf_slice(&name), slice_of("remark{"));
+        bool note = slice_starts(buf_slice(&name), slice_of("note{"));
+        if (remark || note) {
+            size_t size = strlen(remark ? "remark{" : "note{");
+            struct slice label = {name.data + size, name.size - size};
+            const char *end = memchr(label.data, '}', label.size);
+            label.size = end ? (size_t)(end - label.data) : label.size;
+            add_name(tex, "par", call, ret);
+            tex_add_source(tex, label, call, ret);
+            tex_add_source(tex, slice_of(remark ? ": " : " "), call, ret);
+            tokens_add_group(ret, &one.value, call);
+            add_name(tex, "par", call, ret);
+        }
+        buf_free(&name);
+        keys_setting_free(&one);
+    }
+}
+
 /* \begin{tblr}[caption=..,label=..]{colspec=..,rowhead=1}: the caption stands before
- * the table. */
+ * the table, and so do its notes. */
 static void begin_tblr(struct document *d,
                        const struct environment *environment, struct token call)
 {
@@ -155,6 +182,7 @@ static void begin_tblr(struct document *d,
         add_name(tex, "label", call, &run);
         tokens_add_group(&run, &value, call);
     }
+    add_notes(tex, &outer, call, &run);
     d->heads_given = 0;
     if (keys_value(tex, &inner, "rowhead", &value) ||
         keys_value(tex, &outer, "rowhead", &value)) {

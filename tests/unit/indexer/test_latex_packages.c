@@ -15,6 +15,10 @@ static void test_tabularray(void **state)
            "\\SetHline{1-2}{blue}\\end{longtblr}See \\ref{t}.\\end{document}",
            "figure: Table 1: Keys | table: k\tm\n1\t2 | paragraph: "
            "See 1.");
+    expect("\\begin{talltblr}[note{a}={First.},remark{Source} = {All of "
+           "it.}]{ll}a & "
+           "b\\end{talltblr}",
+           "paragraph: a First. | paragraph: Source: All of it. | table: a\tb");
     expect("\\NewTblrEnviron{mine}\\SetTblrInner[mine]{rowsep=1pt}"
            "\\begin{mine}{ll}a & b\\end{mine}",
            "table: a\tb");
