@@ -3,6 +3,21 @@
 
 enum { LIST_BULLETS, LIST_NUMBERS, LIST_TERMS };
 
+static bool resumes(struct tex *tex, const struct tokens *options)
+{
+    bool found = false;
+    struct keys_setting one;
+    for (size_t from = 0; !found && keys_next(options, &from, &one);) {
+        struct buf name = {0};
+        tex_write_tokens(tex, &one.key, &name);
+        found = slice_is(buf_slice(&name), "resume") ||
+                slice_is(buf_slice(&name), "resume*");
+        buf_free(&name);
+        keys_setting_free(&one);
+    }
+    return found;
+}
+
 /* The number of the first item, by enumitem's `start` and `resume`. */
 static unsigned first_number(struct document *d)
 {
@@ -14,10 +29,8 @@ static unsigned first_number(struct document *d)
     if (keys_value(tex, &options, "start", &value)) {
         tex_expand_text(tex, &value, &text);
         first = number_of_text(tex, buf_slice(&text));
-    } else if (options.count) {
-        tex_write_tokens(tex, &options, &text);
-        if (text.size && strstr(text.data, "resume"))
-            first = d->last_ordinal;
+    } else if (resumes(tex, &options)) {
+        first = d->last_ordinal;
     }
     buf_free(&text);
     tokens_free(&value);

@@ -260,10 +260,15 @@ static void test_words_of_packages(void **state)
 static void test_numbers_of_lists(void **state)
 {
     (void)state;
-    expect("\\begin{enumerate}[start=3]\\item a\\item b\\end{enumerate}x"
-           "\\begin{enumerate}[resume,nosep]\\item c\\end{enumerate}"
-           "\\begin{enumerate}\\item d\\end{enumerate}",
-           "list: 3. a\n4. b | paragraph: x | list: 5. c | list: 1. d");
+    expect(
+        "\\begin{enumerate}[start=3]\\item a\\item b\\end{enumerate}x"
+        "\\begin{enumerate}[resume,nosep]\\item c\\end{enumerate}"
+        "\\begin{enumerate}\\item d\\end{enumerate}"
+        "\\begin{enumerate}[label={I presume \\arabic*}]\\item e"
+        "\\end{enumerate}\\begin{enumerate}[nosep, resume*]\\item f"
+        "\\end{enumerate}",
+        "list: 3. a\n4. b | paragraph: x | list: 5. c | list: 1. d | list: 1. "
+        "e | list: 2. f");
 }
 
 /* Doxygen's code has commands, a line each; its style is beside the manual. */
