@@ -24,8 +24,9 @@ const struct question_language *question_language(struct analyzer *maker,
 bool question_language_may_be(const struct question_language *language,
                               struct analyzer *maker, struct slice question);
 
-/* Words that texts in a language (NULL: English) are full of, and those in the others have
- * not, as terms of the index. */
+/* Words that texts in a language (NULL: English) are full of, as terms of the index; those
+ * in the others have none of them, or fewer of them than of their own: "para" and "como"
+ * are Portuguese, too. */
 enum { LANGUAGE_MARKS = 4 };
 const char *const *question_language_marks(
     const struct question_language *language);
