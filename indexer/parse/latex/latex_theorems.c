@@ -27,35 +27,24 @@ static void begin_theorem(struct document *d,
     struct tex *tex = &d->tex;
     uint32_t symbol = d->groups[d->group_count - 1].name;
     const struct theorem *theorem = find_theorem(d, symbol);
-    struct tokens note = {0};
+    struct tokens note = {0}, run = {0};
     struct slice title = theorem ? theorem->title : slice_of(environment->text);
     blocks_begin_kind(d, BLOCK_NOTE, tex->symbols[symbol].name);
-    document_put(d, call, title);
+    tex_add_source(tex, slice_of("{"), call, &run); /* fonts end with it */
+    tex_add_source(tex, title, call, &run);
+    tex_add_source(tex, slice_of("}"), call, &run);
     if (theorem && theorem->counter.size) {
         labels_step(d, theorem->counter.data);
-        document_space(d);
-        document_put(d, call, d->labels.number);
+        tex_add_source(tex, slice_of(" "), call, &run);
+        tex_add_source(tex, d->labels.number, call, &run);
     }
     if (tex_read_optional(tex, &note) && has_text(&note)) {
-        struct token token = call;
-        document_space(d);
-        struct tokens list = {0};
-        token.cat = CAT_OTHER;
-        token.value = '(';
-        tokens_add(&list, token);
-        tokens_add_all(&list, note.items, note.count);
-        token.value = ')';
-        tokens_add(&list, token);
-        token.value = '.';
-        tokens_add(&list, token);
-        token.cat = CAT_SPACE;
-        token.value = ' ';
-        tokens_add(&list, token);
-        tex_push(tex, list);
-    } else {
-        document_put_text(d, call, ".");
-        document_space(d);
+        tex_add_source(tex, slice_of(" ("), call, &run);
+        tokens_add_all(&run, note.items, note.count);
+        tex_add_source(tex, slice_of(")"), call, &run);
     }
+    tex_add_source(tex, slice_of(". "), call, &run);
+    tex_push(tex, run);
     tokens_free(&note);
 }
 
@@ -89,7 +78,7 @@ static void run_newtheorem(struct tex *tex, const struct command *command,
 {
     struct document *d = document_of(tex);
     struct buf name = {0}, title = {0}, counter = {0}, within = {0};
-    struct tokens list = {0}, above = {0};
+    struct tokens list = {0}, above = {0}, called = {0};
     tex_skip_before(tex, command->before);
     bool star = tex_read_character(tex, '*');
     tex_skip_before(tex, command->before); /* \mdtheorem*[options] */
@@ -97,7 +86,8 @@ static void run_newtheorem(struct tex *tex, const struct command *command,
     bool shared = tex_read_optional(tex, &list);
     if (shared)
         tex_expand_text(tex, &list, &counter);
-    tex_read_text(tex, &title);
+    tex_read_argument(tex, &called);
+    tex_write_tokens(tex, &called, &title);
     if (tex_read_optional(tex, &above))
         tex_expand_text(tex, &above, &within);
     if (name.size) {
@@ -112,6 +102,7 @@ static void run_newtheorem(struct tex *tex, const struct command *command,
     }
     tokens_free(&list);
     tokens_free(&above);
+    tokens_free(&called);
     buf_free(&name);
     buf_free(&title);
     buf_free(&counter);

@@ -222,6 +222,16 @@ static void test_figures_in_a_table(void **state)
            "quote: a | figure: Figure 1: B | quote: c");
 }
 
+/* What a theorem is called may have a font. */
+static void test_names_of_theorems(void **state)
+{
+    (void)state;
+    expect("\\newtheorem{a}{\\textbf{Fact}}\\newtheorem{b}{\\ttfamily Rule}"
+           "\\begin{a}[N]x\\end{a}\\begin{b}y\\end{b}"
+           "\\newtcbtheorem{c}{\\textbf{Law}}{}{p}\\begin{c}{M}{}z\\end{c}",
+           "note: Fact 1 (N). x | note: Rule 1. y | note: Law 1 (M). z");
+}
+
 /* Parts of a float are counted within it, and their captions may come before its own. */
 static void test_parts_of_floats(void **state)
 {
@@ -311,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_longtable),
         cmocka_unit_test(test_figures_in_a_table),
         cmocka_unit_test(test_parts_of_floats),
+        cmocka_unit_test(test_names_of_theorems),
         cmocka_unit_test(test_words_of_packages),
         cmocka_unit_test(test_numbers_of_lists),
     };
