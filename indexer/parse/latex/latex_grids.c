@@ -145,11 +145,11 @@ static void add_notes(struct tex *tex, const struct tokens *outer,
         struct buf name = {0};
         if (one.has_value)
             tex_write_tokens(tex, &one.key, &name);
-        bool remark = slice_starts(buf_slice(&name), slice_of("remark{"));
-        bool note = slice_starts(buf_slice(&name), slice_of("note{"));
-        if (remark || note) {
-            size_t size = strlen(remark ? "remark{" : "note{");
-            struct slice label = {name.data + size, name.size - size};
+        size_t size = name.size ? strcspn(name.data, "{") : 0;
+        bool remark = size == 6 && !memcmp(name.data, "remark", size);
+        bool note = size == 4 && !memcmp(name.data, "note", size);
+        if ((remark || note) && size < name.size) {
+            struct slice label = {name.data + size + 1, name.size - size - 1};
             const char *end = memchr(label.data, '}', label.size);
             label.size = end ? (size_t)(end - label.data) : label.size;
             add_name(tex, "par", call, ret);
