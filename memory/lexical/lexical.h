@@ -144,11 +144,10 @@ int query_complete(struct query *query, const char *typed,
                    struct store_txn *txn, const struct view *const *views,
                    size_t count, struct err *err);
 
-/* Whether a manual is in that language, by the words that texts in each language are full
- * of. */
-int manual_is_in(const struct question_language *language,
-                 struct store_txn *txn, const struct view *view, bool *ret,
-                 struct err *err);
+/* The language that a manual is in, by the words that texts in each language are full of;
+ * NULL: English, or nothing tells. */
+int manual_language(struct store_txn *txn, const struct view *view,
+                    const struct question_language **ret, struct err *err);
 
 /* Terms that no node of these volumes holds, but no values of the asker's own, become
  * the nearest that one does:

@@ -17,18 +17,19 @@ static int marks_of(const struct question_language *language,
     return code;
 }
 
-int manual_is_in(const struct question_language *language,
-                 struct store_txn *txn, const struct view *view, bool *ret,
-                 struct err *err)
+int manual_language(struct store_txn *txn, const struct view *view,
+                    const struct question_language **ret, struct err *err)
 {
-    size_t own, other;
-    int code = marks_of(language, txn, view, &own, err);
-    *ret = own > 0;
-    for (size_t i = QUESTION_LANGUAGES; i-- > 0 && !code && *ret;) {
-        if (question_language_at(i) == language)
-            continue;
-        code = marks_of(question_language_at(i), txn, view, &other, err);
-        *ret = own > other;
+    size_t most = 0, marks;
+    int code = 0;
+    *ret = NULL;
+    for (size_t i = 0; i < QUESTION_LANGUAGES && !code; i++) {
+        code = marks_of(question_language_at(i), txn, view, &marks, err);
+        if (marks > most)
+            *ret = question_language_at(i);
+        else if (marks == most)
+            *ret = NULL;
+        most = marks > most ? marks : most;
     }
     return code;
 }

@@ -207,8 +207,9 @@ const struct question_language *question_language(struct analyzer *maker,
     struct counts counts = {0};
     size_t best = 0;
     analyze(maker, question, count_word, &counts);
-    if (!counts.english && told_by_characters(question))
-        return told_by_characters(question);
+    const struct question_language *told = told_by_characters(question);
+    if (told && !counts.english)
+        return told;
     for (size_t i = 0; i < LANGUAGES; i++) {
         counts.of[i] = counts.sure[i] ? counts.of[i] : 0;
         if (counts.of[i] > counts.of[best])
