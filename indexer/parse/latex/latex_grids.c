@@ -2,14 +2,6 @@
  * the environment. */
 #include "indexer/parse/latex/latex_internal.h"
 
-static void add_name(struct tex *tex, const char *name, struct token call,
-                     struct tokens *ret)
-{
-    call.cat = CAT_NAME;
-    call.value = tex_symbol_of(tex, name);
-    tokens_add(ret, call);
-}
-
 static void add_group(const char *text, struct token call, struct tokens *ret)
 {
     struct tokens list = {0};
@@ -152,11 +144,11 @@ static void add_notes(struct tex *tex, const struct tokens *outer,
             struct slice label = {name.data + size + 1, name.size - size - 1};
             const char *end = memchr(label.data, '}', label.size);
             label.size = end ? (size_t)(end - label.data) : label.size;
-            add_name(tex, "par", call, ret);
+            tex_add_name(tex, "par", call, ret);
             tex_add_source(tex, label, call, ret);
             tex_add_source(tex, slice_of(remark ? ": " : " "), call, ret);
             tokens_add_group(ret, &one.value, call);
-            add_name(tex, "par", call, ret);
+            tex_add_name(tex, "par", call, ret);
         }
         buf_free(&name);
         keys_setting_free(&one);
@@ -174,12 +166,12 @@ static void begin_tblr(struct document *d,
     tex_read_optional(tex, &outer);
     tex_read_argument(tex, &inner);
     if (keys_value(tex, &outer, "caption", &value)) {
-        add_name(tex, "captionof", call, &run);
+        tex_add_name(tex, "captionof", call, &run);
         add_group("table", call, &run);
         tokens_add_group(&run, &value, call);
     }
     if (keys_value(tex, &outer, "label", &value)) {
-        add_name(tex, "label", call, &run);
+        tex_add_name(tex, "label", call, &run);
         tokens_add_group(&run, &value, call);
     }
     add_notes(tex, &outer, call, &run);
@@ -189,7 +181,7 @@ static void begin_tblr(struct document *d,
         int64_t rows = number_of(tex, &value);
         d->heads_given = rows > 0 && rows < 10 ? (unsigned)rows : 0;
     }
-    add_name(tex, start, call, &run);
+    tex_add_name(tex, start, call, &run);
     tex_push(tex, run);
     tokens_free(&outer);
     tokens_free(&inner);
@@ -229,11 +221,11 @@ static void run_new(struct tex *tex, const struct command *command,
     static const char *const ends[] = {"begin", "end"};
     (void)command;
     tex_read_argument(tex, &name);
-    add_name(tex, "newenvironment", call, &run);
+    tex_add_name(tex, "newenvironment", call, &run);
     tokens_add_group(&run, &name, call);
     for (size_t i = 0; i < 2; i++) {
         struct tokens body = {0};
-        add_name(tex, ends[i], call, &body);
+        tex_add_name(tex, ends[i], call, &body);
         add_group("tblr", call, &body);
         tokens_add_group(&run, &body, call);
         tokens_free(&body);

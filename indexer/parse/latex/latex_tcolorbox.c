@@ -22,14 +22,6 @@ static void begin_box(struct document *d, const struct environment *environment,
 
 /* ---- Those that a document declares ---- */
 
-static void add_name(struct tex *tex, const char *name, struct token call,
-                     struct tokens *ret)
-{
-    call.cat = CAT_NAME;
-    call.value = tex_symbol_of(tex, name);
-    tokens_add(ret, call);
-}
-
 static void add_sign(char sign, struct token call, struct tokens *ret)
 {
     call.cat = CAT_OTHER;
@@ -65,7 +57,7 @@ static void add_body(struct tex *tex, const char *name,
     struct tokens body = {0}, box = {0};
     for (const char *at = "tcolorbox"; *at; at++)
         add_sign(*at, call, &box);
-    add_name(tex, name, call, &body);
+    tex_add_name(tex, name, call, &body);
     tokens_add_group(&body, &box, call);
     if (options) {
         add_sign('[', call, &body);
@@ -84,7 +76,7 @@ static void run_newbox(struct tex *tex, const struct command *command,
 {
     struct tokens run = {0}, options = {0};
     tex_skip_before(tex, "o");
-    add_name(tex, command->text, call, &run);
+    tex_add_name(tex, command->text, call, &run);
     add_argument(tex, call, &run);
     if (command->value) {
         add_argument(tex, call, &run);

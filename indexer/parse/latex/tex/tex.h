@@ -325,6 +325,9 @@ void tex_write_token(const struct tex *tex, struct token token,
                      struct buf *ret);
 /* Pushes text as characters of category 12 (spaces 10) made at `call`. */
 void tex_push_text(struct tex *tex, struct slice text, struct token call);
+/* Adds the command of that name, made at `call`. */
+void tex_add_name(struct tex *tex, const char *name, struct token call,
+                  struct tokens *ret);
 /* Adds, or pushes, LaTeX as it is read in a package, made at `call`. */
 void tex_add_source(struct tex *tex, struct slice text, struct token call,
                     struct tokens *ret);

@@ -365,6 +365,14 @@ void tex_push_text(struct tex *tex, struct slice text, struct token call)
     tex_push(tex, list);
 }
 
+void tex_add_name(struct tex *tex, const char *name, struct token call,
+                  struct tokens *ret)
+{
+    call.cat = CAT_NAME;
+    call.value = tex_symbol_of(tex, name);
+    tokens_add(ret, call);
+}
+
 static uint8_t category_of(uint32_t sign)
 {
     switch (sign) {
