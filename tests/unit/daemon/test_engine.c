@@ -1,5 +1,5 @@
 /* The engine with a real model, made of random numbers. */
-#include "tests/unit/support/unit.h"
+#include "tests/unit/support/folder.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -659,29 +659,6 @@ static void no_model_is_said_so(void **state)
     assert_true(engine_stop(NULL, 0));
 }
 
-static char *folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = unit_folder();
-    return 0;
-}
-
-static int end_folder(void **state)
-{
-    (void)state;
-    unit_folder_remove(folder);
-    return 0;
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[300];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
 /* The first `part` of 16 of a file of the model. */
 static void copy(const char *name, size_t part)
 {
@@ -720,16 +697,16 @@ static void broken_folders_are_refused(void **state)
     stop(engine);
     copy("config.json", 16);
     copy("model.safetensors", 16);
-    engine = start(folder);
+    engine = start(own_folder);
     check_refused(engine, "tokenizer.json", "there is no");
     stop(engine);
     copy("tokenizer.json", 15);
-    engine = start(folder);
+    engine = start(own_folder);
     check_refused(engine, "tokenizer.json", "");
     stop(engine);
     copy("tokenizer.json", 16);
     copy("model.safetensors", 8);
-    engine = start(folder);
+    engine = start(own_folder);
     check_refused(engine, "model.safetensors", "");
     stop(engine);
 }
@@ -742,7 +719,7 @@ static void a_mended_model_is_found(void **state)
     copy("config.json", 16);
     copy("tokenizer.json", 16);
     copy("model.safetensors", 3);
-    struct engine *engine = start(folder);
+    struct engine *engine = start(own_folder);
     check_refused(engine, "model.safetensors", "");
     engine_state(engine, &state_of);
     assert_false(state_of.changed);
@@ -789,7 +766,7 @@ static void another_model_takes_its_place(void **state)
     copy("config.json", 16);
     copy("tokenizer.json", 16);
     copy("model.safetensors", 16);
-    struct engine *engine = start(folder);
+    struct engine *engine = start(own_folder);
     assert_int_equal(engine_reload(engine), 0);
     assert_true(engine_ready(engine, 30000));
     struct hash128 first = fingerprint(engine);
@@ -869,7 +846,7 @@ static void short_memory_may_pass(void **state)
     copy("config.json", 16);
     copy("tokenizer.json", 16);
     copy("model.safetensors", 16);
-    struct engine *engine = start(folder);
+    struct engine *engine = start(own_folder);
     assert_true(engine_ready(engine, 30000));
     struct hash128 first = fingerprint(engine);
     write_large();
@@ -934,14 +911,14 @@ int main(void)
         cmocka_unit_test(questions_are_served_between_tokens),
         cmocka_unit_test(no_model_is_said_so),
         cmocka_unit_test_setup_teardown(broken_folders_are_refused, make_folder,
-                                        end_folder),
+                                        remove_folder),
         cmocka_unit_test(the_last_holder_is_awaited),
         cmocka_unit_test_setup_teardown(another_model_takes_its_place,
-                                        make_folder, end_folder),
+                                        make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(short_memory_may_pass, make_folder,
-                                        end_folder),
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(a_mended_model_is_found, make_folder,
-                                        end_folder),
+                                        remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

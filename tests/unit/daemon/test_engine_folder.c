@@ -1,34 +1,11 @@
 /* Which files tell that a model has changed. */
-#include "tests/unit/support/unit.h"
+#include "tests/unit/support/folder.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "daemon/engine/engine_folder.h"
-
-static char *folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = unit_folder();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unit_folder_remove(folder);
-    return 0;
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[300];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
 
 static void the_files_of_a_model_are_looked_at(void **state)
 {
@@ -49,12 +26,13 @@ static void the_files_of_a_model_are_looked_at(void **state)
     assert_int_equal(mkdir(in_folder(".cache"), 0700), 0);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         for (int change = 0; change < 2; change++) {
-            struct folder_look before = folder_look(folder);
+            struct folder_look before = folder_look(own_folder);
             struct slice text = slice_of(change ? "other" : "some");
             assert_int_equal(file_write(in_folder(files[i].name), text, NULL),
                              0);
-            assert_true(folder_same(folder_look(folder), folder_look(folder)));
-            if (folder_same(before, folder_look(folder)) == files[i].read)
+            assert_true(
+                folder_same(folder_look(own_folder), folder_look(own_folder)));
+            if (folder_same(before, folder_look(own_folder)) == files[i].read)
                 fail_msg("%s", files[i].name);
         }
 }
