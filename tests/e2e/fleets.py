@@ -595,7 +595,7 @@ def readers_serve_on_without_database_and_packs():
         # A fetch that has died says nothing of now.
         reader.write("store/fleet/looked.json", json.dumps({"at": int(time.time()) - 590, "elsewhere": 0}))
         check(reader.json("status")["fleet"]["fresh"], "it may still look")
-        reader.write("store/fleet/looked.json", json.dumps({"at": int(time.time()) - 3600, "elsewhere": 0}))
+        reader.write("store/fleet/looked.json", json.dumps({"at": int(time.time()) - 3610, "elsewhere": 0}))
         state, found = reader.json("status")["fleet"], reader.json("search", "impeller")
         check(not state["fresh"] and "running" in state["problem"] and state["behind"] >= 3600, state)
         check(not found["fresh"] and found["behind"] >= 3600, found)
