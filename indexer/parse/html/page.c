@@ -303,7 +303,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
             ret->frames = is_no_topic(at);
             break;
         case GUMBO_TAG_TITLE:
-            if (!ret->title.size && dom_tag(at->parent) == GUMBO_TAG_HEAD)
+            if (!ret->title.size && !dom_element(at)->foreign)
                 read_title(dom, at, ret);
             break;
         case GUMBO_TAG_META: read_meta(at, ret); break;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/dom/dom_build.h"
+#include "indexer/parse/html/dom/links.h"
 #include "indexer/parse/html/dom/scratch.h"
 #include "indexer/parse/html/dom/skeleton.h"
 #include "indexer/parse/html/dom/pdf_lines.h"
@@ -214,6 +215,7 @@ int dom_parse(const struct source *source, struct dom *ret, struct err *err)
     free(copying);
     skeleton_free(&skeleton);
     if (!rc) {
+        links_rebase(ret);
         styles_hide(ret);
         pdf_outline_mark(ret);
         pdf_lines_mark(ret);
