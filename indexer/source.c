@@ -35,6 +35,7 @@ static const struct {
     {".hhc", PARSER_HTML, false, false}, /* contents of HTML Help */
     {".hhk", PARSER_KEYWORDS, false, false},
     {".jhm", PARSER_XML, false, false}, /* names of JavaHelp's pages */
+    {".ncx", PARSER_XML, false, false}, /* contents of an EPUB */
     {".xhtml", PARSER_XML, false, false},
     {".xht", PARSER_XML, false, false},
     {".docbook", PARSER_XML, true, false},

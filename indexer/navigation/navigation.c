@@ -77,10 +77,11 @@ static bool is_robohelp_frame(const char *path)
 }
 
 /* The contents and the index of help, which are no pages of it: "toc.hhc" and "index.hhk"
- * of an HTML Help file, unpacked, "map.jhm" of JavaHelp, "toc.xml" of that and Eclipse. */
+ * of an HTML Help file, unpacked, "map.jhm" of JavaHelp, "toc.xml" of that and Eclipse,
+ * "toc.ncx" of an EPUB. */
 static bool is_help_contents(const struct navigation *p, uint32_t piece)
 {
-    static const char *const endings[] = {".hhc", ".hhk", ".jhm"};
+    static const char *const endings[] = {".hhc", ".hhk", ".jhm", ".ncx"};
     const char *path = p->pieces[piece].path;
     size_t size = strlen(path), own = sizeof ".hhc" - 1;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)

@@ -509,12 +509,36 @@ static int read_map(struct reading *r, const xmlNode *map)
     return CONTENTS_MAP;
 }
 
+/* ---- The contents of an EPUB, in XML ---- */
+
+static uint32_t depth_of_point(const xmlNode *point)
+{
+    uint32_t depth = 0;
+    const xmlNode *at = point->parent;
+    for (int i = 0; i < MAX_CLIMB && dom_is_element(at); i++, at = at->parent)
+        depth += is_called(at, "navPoint");
+    return depth;
+}
+
+static int read_ncx(struct reading *r, const xmlNode *ncx)
+{
+    for (const xmlNode *at = dom_next(ncx, ncx, false); at;
+         at = dom_next(at, ncx, false)) {
+        const char *url =
+            is_called(at, "content") ? dom_attribute(at, "src") : NULL;
+        if (url && is_called(at->parent, "navPoint"))
+            add_link(r, url, depth_of_point(at->parent));
+    }
+    return CONTENTS_WHOLE;
+}
+
 static int read_help(struct reading *r, const xmlNode *top)
 {
     const xmlNode *root = dom_element_from(top->children);
     return !root                    ? CONTENTS_NONE
            : is_called(root, "toc") ? read_toc(r, root)
            : is_called(root, "map") ? read_map(r, root)
+           : is_called(root, "ncx") ? read_ncx(r, root)
                                     : CONTENTS_NONE;
 }
 

@@ -116,6 +116,7 @@ static void test_names(void **state)
     assert_int_equal(source_format("a.xhtml"), PARSER_XML);
     assert_int_equal(source_format("a.xml.gz"), PARSER_XML);
     assert_int_equal(source_format("map.jhm"), PARSER_XML);
+    assert_int_equal(source_format("toc.ncx"), PARSER_XML);
 }
 
 static bool all_links;

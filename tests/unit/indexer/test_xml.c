@@ -387,6 +387,24 @@ static void test_contents_of_help(void **state)
     tree_free(tree);
 }
 
+/* An entry may lead to a place in the page of the one before. */
+static void test_contents_of_an_epub(void **state)
+{
+    (void)state;
+    struct tree *tree = parse_format(slice_of(
+        "<ncx xmlns='http://www.daisy.org/z3986/2005/ncx/'><head/><docTitle>"
+        "<text>Works</text></docTitle><navMap><navPoint id='a'><navLabel><text>"
+        "Use</text></navLabel><content src='t/use.xhtml'/><navPoint id='b'>"
+        "<navLabel><text>Oil</text></navLabel><content src='t/use.xhtml#oil'/>"
+        "</navPoint><navPoint id='c'><navLabel><text>Pumps</text></navLabel>"
+        "<content src='t/pump.xhtml'/></navPoint></navPoint></navMap></ncx>"));
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 2);
+    assert_link(&tree->page, 0, "t/use.xhtml", 0, "");
+    assert_link(&tree->page, 1, "t/pump.xhtml", 1, "");
+    tree_free(tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +424,7 @@ int main(void)
         XML_TEST(test_entity_bombs),
         XML_TEST(test_bombs),
         XML_TEST(test_contents_of_help),
+        XML_TEST(test_contents_of_an_epub),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,10 +188,11 @@ static void add_attributes(struct reading *r, int count,
     }
 }
 
-/* The contents of JavaHelp's and Eclipse's help, and the names of the former's pages. */
+/* The contents of JavaHelp's and Eclipse's help and of an EPUB, and the names of the first's
+ * pages. */
 static bool is_of_help(const char *name)
 {
-    return !strcmp(name, "toc") || !strcmp(name, "map");
+    return !strcmp(name, "toc") || !strcmp(name, "map") || !strcmp(name, "ncx");
 }
 
 static void on_start(void *context, const xmlChar *local, const xmlChar *prefix,
