@@ -325,7 +325,9 @@ static bool is_called_menu(const xmlNode *box)
     static const char *const ids[] = {"menu", "leftmenu", "sidemenu",
                                       "sidebar"};
     const char *id =
-        dom_tag(box) == GUMBO_TAG_DIV ? dom_attribute(box, "id") : NULL;
+        dom_tag(box) == GUMBO_TAG_DIV || rules_is_list(dom_tag(box))
+            ? dom_attribute(box, "id")
+            : NULL;
     for (size_t i = 0; id && i < sizeof ids / sizeof *ids; i++)
         if (!strcasecmp(id, ids[i]))
             return !is_section(box);

@@ -361,6 +361,7 @@ void classes_apply(const xmlNode *element, const char *words, enum part own,
     int tag = dom_tag(element);
     unsigned place = place_of(tag, own);
     bool local = false, contents = false;
+    bool of_part = strstr(words, "subtitle-") != NULL; /* appledoc's */
     for (struct slice word; (word = classes_next(&words)).size;) {
         const char *kind = note_kind(word);
         if (kind)
@@ -369,7 +370,7 @@ void classes_apply(const xmlNode *element, const char *words, enum part own,
         contents |= slice_is(word, "contents");
         rule->index |=
             (place == ON_TABLE || place == ON_DIV) && is_texinfo_index(word);
-        if (own == PART_HEADING && is_below_title(word))
+        if (own == PART_HEADING && is_below_title(word) && !of_part)
             rule->part = PART_BLOCK;
         if (place == ON_DIV && slice_is(word, "header") &&
             is_link_line(element))

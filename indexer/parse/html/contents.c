@@ -2,11 +2,13 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/text.h"
 #include "indexer/parse/html/bars.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/docgens.h"
 #include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
@@ -102,7 +104,8 @@ static const struct recogniser *recognise(const xmlNode *element)
     static const struct recogniser list = {GUMBO_TAG_UL, NULL, CONTENTS_WHOLE};
     if (contents_is_topic(element))
         return &topic;
-    if (dom_is_element(element) && helps_is_contents(element))
+    if (dom_is_element(element) &&
+        (helps_is_contents(element) || docgens_is_menu(element)))
         return &list;
     if (dom_is_element(element) && makers_is_contents(element))
         return &made;
@@ -122,6 +125,7 @@ struct reading {
     struct tree *tree;
     struct page_link *links; /* [count] */
     size_t count, capacity;
+    struct slice site; /* "https://works.org", in which the page is; or empty */
 };
 
 bool contents_leads_on(const char *url)
@@ -291,11 +295,40 @@ static const xmlNode *label_of(const xmlNode *item)
     return NULL;
 }
 
-/* Sites write paths from their root: navigation looks for that. */
+/* "https://docs.works.org" of "https://docs.works.org/use/"; empty: there is none. */
+static struct slice site_of(const char *url)
+{
+    const char *host = strstr(url, "://");
+    const char *end = host ? strchr(host + 3, '/') : NULL;
+    return end && end > host + 3 && !strncasecmp(url, "http", 4)
+               ? (struct slice){url, (size_t)(end - url)}
+               : (struct slice){"", 0};
+}
+
+static bool is_canonical(const xmlNode *link)
+{
+    const char *rel = dom_attribute(link, "rel");
+    return rel && !strcasecmp(rel, "canonical");
+}
+
+static struct slice find_site(const xmlNode *top)
+{
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, false))
+        if (dom_tag(at) == GUMBO_TAG_LINK && is_canonical(at) &&
+            dom_attribute(at, "href"))
+            return site_of(dom_attribute(at, "href"));
+    return (struct slice){"", 0};
+}
+
+/* Sites write paths from their root, some with the site's name before them: navigation
+ * looks for that. */
 static void add_menu_link(struct reading *r, const xmlNode *link,
                           uint32_t depth)
 {
     const char *url = dom_attribute(link, "href");
+    if (url && r->site.size && slice_starts(slice_of(url), r->site) &&
+        url[r->site.size] == '/')
+        url += r->site.size;
     if (url && (contents_leads_on(url) || (url[0] == '/' && url[1] != '/')))
         add_page(r, url, depth);
 }
@@ -685,6 +718,7 @@ void contents_read(const struct dom *dom, const struct page_facts *facts,
     if (page->role != PAGE_CONTENT)
         return;
     page->contents = read_help(&reading, top);
+    reading.site = find_site(top);
     if (!page->contents)
         page->contents = read_marked(&reading, top);
     if (!page->contents)

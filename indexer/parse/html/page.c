@@ -8,6 +8,7 @@
 #include "indexer/parse/html/bars.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
+#include "indexer/parse/html/docgens.h"
 #include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
@@ -110,7 +111,8 @@ static enum trail trail_of(const xmlNode *element)
         return TRAIL_TO_PAGE;
     const char *rest = dom_attribute(element, "class");
     for (struct slice word; rest && (word = classes_next(&rest)).size;) {
-        if (slice_is(word, "subpages"))
+        if (slice_is(word, "subpages") || slice_is(word, "parentlinks") ||
+            slice_is(word, "phpdocumentor-breadcrumbs"))
             return TRAIL_ABOVE;
         for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
             if (slice_is(word, classes[i]))
@@ -306,6 +308,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
             if (!ret->title.size && !dom_element(at)->foreign)
                 read_title(dom, at, ret);
             break;
+        case GUMBO_TAG_BODY: ret->lists |= docgens_is_listing(at); break;
         case GUMBO_TAG_META: read_meta(at, ret); break;
         case GUMBO_TAG_A:
             ret->pops_up |= makers_is_pop_up(at); /* fall through */
@@ -321,17 +324,21 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_INPUT:
             *(is_beside(at) ? &ret->asks_beside : &ret->asks) = true;
             break;
-        case GUMBO_TAG_TABLE: ret->lists |= apis_is_listing(at); break;
+        case GUMBO_TAG_TABLE:
+            ret->lists |= apis_is_listing(at) || docgens_is_listing(at);
+            break;
         case GUMBO_TAG_PRE:
-            ret->lists |= apis_is_listing(at); /* fall through */
+            ret->lists |= apis_is_listing(at) ||
+                          docgens_is_listing(at); /* fall through */
         case GUMBO_TAG_CODE: ret->lists |= makers_is_listing(at); break;
         case GUMBO_TAG_DIV:
             ret->lists |= makers_is_occurrence(at) || makers_is_listing(at);
-            ret->lists |= apis_is_list_of_all(at);
+            ret->lists |= apis_is_list_of_all(at) || docgens_is_listing(at);
             ret->names |= apis_is_list_of_names(at);
             break;
         case GUMBO_TAG_TR: {
             const char *above = makers_above(at);
+            above = above ? above : docgens_above(at);
             ret->lists |= classes_has(at, "memlist");
             if (above)
                 set(&ret->up, above);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/docgens.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
 
@@ -443,7 +444,8 @@ static bool is_stex(const xmlNode *form)
 bool reference_is_heading(const xmlNode *element)
 {
     int tag = dom_tag(element);
-    if (tag == GUMBO_TAG_SPAN && is_stex(element))
+    if ((tag == GUMBO_TAG_SPAN && is_stex(element)) ||
+        docgens_is_heading(element))
         return true;
     if (tag == GUMBO_TAG_PRE)
         return is_ocaml(element);
@@ -482,6 +484,7 @@ static const xmlNode *child_of_class(const xmlNode *element, const char *name)
 const xmlNode *reference_name_in(const xmlNode *box)
 {
     const xmlNode *name = box->properties ? apis_name_in(box) : NULL;
+    name = name ? name : docgens_name_in(box);
     if (name || dom_tag(box) != GUMBO_TAG_DIV || !box->properties)
         return name;
     if (classes_has(box, "top")) /* Haddock */

@@ -7,6 +7,7 @@
 #include "indexer/parse/html/bars.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/controls.h"
+#include "indexer/parse/html/docgens.h"
 #include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/hidden.h"
 #include "indexer/parse/html/makers.h"
@@ -350,6 +351,7 @@ struct rule rules_of(const xmlNode *element)
         rule.part = PART_HEADING;
     makers_apply(element, &rule);
     apis_apply(element, &rule);
+    docgens_apply(element, &rule);
     helps_apply(element, &rule);
     if (bars_is_neighbours(element) || bars_is_trail(element, NULL) ||
         (element->properties && bars_is_menu(element)))
@@ -428,6 +430,7 @@ int rules_level(const xmlNode *heading)
         return 0; /* Doxygen's title of a page, above its sections, which are h1 */
     int level = makers_level(heading);
     level = level ? level : apis_level(heading);
+    level = level ? level : docgens_level(heading);
     if (level)
         return level;
     level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
