@@ -7,6 +7,7 @@
 
 #include "indexer/parse/outline/outline.h"
 #include "indexer/parse/html/labels.h"
+#include "indexer/parse/html/numbers.h"
 #include "indexer/parse/html/page.h"
 #include "indexer/parse/html/rules.h"
 #include "indexer/parse/outline/writer.h"
@@ -62,6 +63,7 @@ struct walk {
     unsigned entries;       /* reference entries around, in lists or boxes */
     struct walk_image *images; /* [image_count] of the block being read */
     size_t image_count, image_capacity;
+    struct numbers numbers; /* of headings */
     const xmlNode *end; /* where the title ends that is being read; NULL: where
                            its element does */
     bool ended;

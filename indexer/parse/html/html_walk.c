@@ -234,6 +234,8 @@ static void walk_heading(struct walk *w, const xmlNode *element,
     bool entry = reference_is_heading(element);
     int level =
         rule->part == PART_HEADING ? rules_level(element) : TREE_LEVEL_ENTRY;
+    if (rule->part == PART_HEADING && !entry)
+        level = numbers_level(&w->numbers, &w->dom->arena, level, title);
     leave_contents(w, first_ref);
     bool whole = outline_heading(w->outline, level, entry, title,
                                  id ? slice_of(id) : (struct slice){"", 0},

@@ -231,6 +231,27 @@ static void test_sites(void **state)
     tree_free(tree);
 }
 
+/* Tools that have no tag left write the number alone. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    expect("<h1>Works</h1><h2>5.1 Use</h2><p>a<h3>5.1.1 Pumps</h3><p>b<h3>"
+           "5.1.1.1 Oil</h3><p>c<h4>Cold</h4><p>d<h3>5.1.1.2 Air</h3><p>e<h3>"
+           "5.1.2 Valves</h3><p>f<h2>5.10 End</h2><p>g",
+           "# Works\n## 5.1 Use\nparagraph: a\n### 5.1.1 Pumps\n"
+           "paragraph: b\n#### 5.1.1.1 Oil\nparagraph: c\n##### Cold\n"
+           "paragraph: d\n#### 5.1.1.2 Air\nparagraph: e\n"
+           "### 5.1.2 Valves\nparagraph: f\n## 5.10 End\nparagraph: g\n");
+    expect("<h1>Changes</h1><h2>1.2</h2><p>a<h2>1.2.1 (May)</h2><p>b<h2>1.2.2"
+           "</h2><p>c", /* versions */
+           "# Changes\n## 1.2\nparagraph: a\n## 1.2.1 (May)\n"
+           "paragraph: b\n## 1.2.2\nparagraph: c\n");
+    expect("<h1>Parts</h1><h2>A Use</h2><p>a<h2>A.1 Pumps</h2><p>b<h2>Appendix"
+           "</h2><p>c",
+           "# Parts\n## A Use\nparagraph: a\n## A.1 Pumps\nparagraph: b\n"
+           "## Appendix\nparagraph: c\n");
+}
+
 /* What <base> says holds for all but places of the page. */
 static void test_base(void **state)
 {
@@ -271,10 +292,11 @@ static void test_late_title(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_php_documentor), TEST(test_yuidoc), TEST(test_asdoc),
-        TEST(test_epydoc),         TEST(test_pasdoc), TEST(test_headerdoc),
-        TEST(test_appledoc),       TEST(test_dox),    TEST(test_doc_gen),
-        TEST(test_sites),          TEST(test_base),   TEST(test_late_title),
+        TEST(test_php_documentor), TEST(test_yuidoc),  TEST(test_asdoc),
+        TEST(test_epydoc),         TEST(test_pasdoc),  TEST(test_headerdoc),
+        TEST(test_appledoc),       TEST(test_dox),     TEST(test_doc_gen),
+        TEST(test_sites),          TEST(test_numbers), TEST(test_base),
+        TEST(test_late_title),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
