@@ -224,6 +224,17 @@ static void epydoc(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "control"); /* "source code" */
 }
 
+/* ---- Maven's sites: sources, each line with a number ---- */
+
+static bool is_maven_listing(const xmlNode *code)
+{
+    const xmlNode *line = dom_tag(code) == GUMBO_TAG_PRE
+                              ? dom_element_from(code->children)
+                              : NULL;
+    return line && dom_tag(line) == GUMBO_TAG_A &&
+           classes_has(line, "jxr_linenumber");
+}
+
 /* ---- PasDoc: a table for each member, below one of all of them ---- */
 
 static bool is_pas_member(const xmlNode *table)
@@ -568,5 +579,6 @@ const xmlNode *docgens_name_in(const xmlNode *box)
 bool docgens_is_listing(const xmlNode *element)
 {
     return is_yui_listing(element) || is_as_frame(element) ||
-           is_as_index(element) || is_epydoc_listing(element);
+           is_as_index(element) || is_epydoc_listing(element) ||
+           is_maven_listing(element);
 }

@@ -50,6 +50,11 @@ static void test_yuidoc(void **state)
            "# Pump Class\nparagraph: It pumps.\n## Methods\n"
            "##* start {method_start}\nparagraph: (at)\nparagraph: Starts.\n"
            "paragraph: Parameters:\nparagraph: at: when\n");
+    expect("<ol id=sidebar><li><h4>Search</h4><input type=search><li><h4>"
+           "Classes</h4><ol><li><a href=a>Air</a><li><a href=b>Base</a><li><a "
+           "href=c>Cap</a><li><a href=d>Drain</a><li><a href=e>End</a></ol>"
+           "</ol><h1>Air</h1><p>a",
+           "# Air\nparagraph: a\n"); /* of a theme */
     expect_role("<h1>pump.js</h1><div class=file><pre class='code prettyprint "
                 "linenums'>var a;</pre></div>",
                 PAGE_MADE);
@@ -100,6 +105,9 @@ static void test_epydoc(void **state)
                 "<h2>In a.py</h2></div>",
                 PAGE_MADE);
     expect_role("<h1>Use</h1><pre class=py-src>a</pre>", PAGE_CONTENT);
+    expect_role("<title>Pump xref</title><pre><a class=jxr_linenumber name=L1 "
+                "href=#L1>1</a> a</pre>",
+                PAGE_MADE); /* Maven's */
 }
 
 /* A table of a menu and the text, and one for each member. */
