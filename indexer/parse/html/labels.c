@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
@@ -183,12 +184,34 @@ static void add_link(struct labels *labels, const xmlNode *element)
     labels->links[labels->link_count++] = (struct label_link){url + 1, text};
 }
 
+/* "Oil" of "2.1. Oil:": contents number what they list, and the page may, or not. */
+static struct slice without_number(struct slice text)
+{
+    size_t at = 0;
+    while (at < text.size && (isdigit((unsigned char)text.data[at]) ||
+                              (at && text.data[at] == '.')))
+        at++;
+    if (at && at + 1 < text.size && text.data[at] == ' ')
+        text = (struct slice){text.data + at + 1, text.size - at - 1};
+    if (text.size > 1 && text.data[text.size - 1] == ':')
+        text.size--;
+    return text;
+}
+
+static bool reads_as(const struct label_link *link, struct slice label)
+{
+    struct slice text = without_number(buf_slice(&link->text));
+    label = without_number(label);
+    return text.size == label.size &&
+           !strncasecmp(text.data, label.data, label.size);
+}
+
 static bool is_linked_from(const struct labels *labels, const char *anchor,
                            struct slice label)
 {
     for (size_t i = 0; i < labels->link_count; i++)
         if (!strcmp(labels->links[i].anchor, anchor) &&
-            slice_equal(buf_slice(&labels->links[i].text), label))
+            reads_as(&labels->links[i], label))
             return true;
     return false;
 }
@@ -212,7 +235,7 @@ static bool is_linked(const struct labels *labels, const xmlNode *element,
     int left = MAX_LOOK;
     bool some = false, linked = false;
     for (size_t i = 0; i < labels->link_count && !some; i++)
-        some = slice_equal(buf_slice(&labels->links[i].text), label);
+        some = reads_as(&labels->links[i], label);
     if (!some)
         return false;
     linked = leads_to(labels, element->parent, label);
@@ -286,18 +309,41 @@ static bool is_before_signature(const xmlNode *name)
     return end && dom_tag(end) == GUMBO_TAG_BR && dom_tag(name) != GUMBO_TAG_A;
 }
 
-/* "<b>Why does it leak?</b><br>Because ...", at the head of a paragraph, or all of it. */
+/* Is the text before it at an end? */
+static bool is_block(const xmlNode *node)
+{
+    switch (dom_tag(node)) {
+    case GUMBO_TAG_P:
+    case GUMBO_TAG_DIV:
+    case GUMBO_TAG_UL:
+    case GUMBO_TAG_OL:
+    case GUMBO_TAG_DL:
+    case GUMBO_TAG_PRE:
+    case GUMBO_TAG_TABLE:
+    case GUMBO_TAG_BLOCKQUOTE:
+    case GUMBO_TAG_HR: return true;
+    default: return false;
+    }
+}
+
+/* "<b>Why does it leak?</b><br>Because ...", at the head of a paragraph, or all of it;
+ * behind one, where the page's text is in none. */
 static bool is_run_in(const xmlNode *node)
 {
     int tag = dom_tag(node), above = dom_tag(node->parent);
     if ((tag != GUMBO_TAG_A && tag != GUMBO_TAG_B && tag != GUMBO_TAG_STRONG) ||
-        (above != GUMBO_TAG_P && above != GUMBO_TAG_DIV) ||
+        (above != GUMBO_TAG_P && above != GUMBO_TAG_DIV &&
+         above != GUMBO_TAG_BODY) ||
         !dom_holds(node, DOM_HOLDS_TEXT) ||
         (tag == GUMBO_TAG_A && !is_bold(node)))
         return false;
     const xmlNode *before = node->prev, *behind = behind_of(node);
-    while (before && is_empty(before) && dom_tag(before) != GUMBO_TAG_BR)
+    while (before && is_empty(before) && dom_tag(before) != GUMBO_TAG_BR &&
+           dom_tag(before) != GUMBO_TAG_HR)
         before = before->prev;
+    if (above == GUMBO_TAG_BODY)
+        return before && is_block(before) && behind &&
+               dom_tag(behind) == GUMBO_TAG_BR;
     return !before && (!behind || dom_tag(behind) == GUMBO_TAG_BR ||
                        is_before_signature(node));
 }

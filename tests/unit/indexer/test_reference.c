@@ -712,9 +712,38 @@ static void test_names_before_signatures(void **state)
     buf_free(&shown);
 }
 
+/* Bold lines between a page's paragraphs, numbered, of a text that is in no box: of a
+ * manual by hand, whose contents link to them without the number. */
+static void test_bold_lines(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"Oil",   "Air",   "Water", "Steam",
+                                        "Pumps", "Tanks", "Pipes", "Bugs"};
+    static const char text[] =
+        "One two three four five six seven eight nine ten eleven twelve more.";
+    struct buf contents = {0}, parts = {0}, shown = {0};
+    for (int i = 0; i < 8; i++) {
+        buf_printf(&contents, "<li><a href=#p%d>%s</a>", i, names[i]);
+        buf_printf(&parts, "<b><a name=p%d>%d. %s:</a></b><br><p>%s</p>", i,
+                   i + 1, names[i], text);
+        buf_printf(&shown, "#* %d. %s: {p%d}\nparagraph: %s\n", i + 1, names[i],
+                   i, text);
+    }
+    struct buf page = {0}, tree = {0};
+    buf_printf(&page, "<h1>Works</h1><ol>%s</ol>%s", contents.data, parts.data);
+    buf_put_text(&tree, "# Works\nlist: 1. Oil\\n2. Air\\n3. Water\\n4. Steam"
+                        "\\n5. Pumps\\n6. Tanks\\n7. Pipes\\n8. Bugs\n");
+    buf_put_text(&tree, shown.data);
+    expect(page.data, tree.data);
+    struct buf *const bufs[] = {&contents, &parts, &shown, &page, &tree};
+    for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
+        buf_free(bufs[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_bold_lines),
         TEST(test_names_before_signatures),
         TEST(test_sphinx),
         TEST(test_named_terms),
