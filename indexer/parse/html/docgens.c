@@ -231,8 +231,11 @@ static bool is_maven_listing(const xmlNode *code)
     const xmlNode *line = dom_tag(code) == GUMBO_TAG_PRE
                               ? dom_element_from(code->children)
                               : NULL;
-    return line && dom_tag(line) == GUMBO_TAG_A &&
-           classes_has(line, "jxr_linenumber");
+    bool covered = dom_tag(code) == GUMBO_TAG_PRE && /* JaCoCo's */
+                   dom_tag(code->parent) == GUMBO_TAG_BODY &&
+                   classes_has(code, "source") && classes_has(code, "linenums");
+    return covered || (line && dom_tag(line) == GUMBO_TAG_A &&
+                       classes_has(line, "jxr_linenumber"));
 }
 
 /* ---- PasDoc: a table for each member, below one of all of them ---- */

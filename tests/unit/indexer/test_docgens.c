@@ -108,6 +108,11 @@ static void test_epydoc(void **state)
     expect_role("<title>Pump xref</title><pre><a class=jxr_linenumber name=L1 "
                 "href=#L1>1</a> a</pre>",
                 PAGE_MADE); /* Maven's */
+    expect_role("<h1>Pump.java</h1><pre class='source lang-java linenums'>a"
+                "</pre>",
+                PAGE_MADE); /* JaCoCo's */
+    expect_role("<h1>Use</h1><pre class='source lang-java'>a</pre>",
+                PAGE_CONTENT);
 }
 
 /* A table of a menu and the text, and one for each member. */
