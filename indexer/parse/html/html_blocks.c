@@ -157,6 +157,17 @@ static void line_break(struct walk *w, const xmlNode *element)
 
 /* ---- All of them ---- */
 
+/* Old pages indent all of their text so: what holds a run of labels is no quotation. */
+static bool is_indented(const struct walk *w, const xmlNode *quote)
+{
+    enum { MANY = 8, MAX_LOOK = 4096 };
+    int labels = 0, left = w->labels.count ? MAX_LOOK : 0;
+    for (const xmlNode *at = dom_next(quote, quote, false);
+         at && left-- > 0 && labels < MANY; at = dom_next(at, quote, false))
+        labels += dom_is_element(at) && labels_has(&w->labels, at);
+    return labels == MANY;
+}
+
 /* Blocks that have nothing of their own but their kind. */
 static bool plain_block(struct walk *w, const xmlNode *element,
                         const struct rule *rule)
@@ -167,7 +178,9 @@ static bool plain_block(struct walk *w, const xmlNode *element,
         inner.kind = BLOCK_CODE;
         inner.info = language_of(element);
         break;
-    case PART_QUOTE: inner.kind = BLOCK_QUOTE; break;
+    case PART_QUOTE:
+        inner.kind = is_indented(w, element) ? BLOCK_PARAGRAPH : BLOCK_QUOTE;
+        break;
     case PART_NOTE:
         inner.kind = BLOCK_NOTE;
         inner.info = slice_of(rule->info);

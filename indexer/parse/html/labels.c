@@ -331,9 +331,9 @@ static bool is_block(const xmlNode *node)
 static bool is_run_in(const xmlNode *node)
 {
     int tag = dom_tag(node), above = dom_tag(node->parent);
+    bool in_none = above == GUMBO_TAG_BODY || above == GUMBO_TAG_BLOCKQUOTE;
     if ((tag != GUMBO_TAG_A && tag != GUMBO_TAG_B && tag != GUMBO_TAG_STRONG) ||
-        (above != GUMBO_TAG_P && above != GUMBO_TAG_DIV &&
-         above != GUMBO_TAG_BODY) ||
+        (above != GUMBO_TAG_P && above != GUMBO_TAG_DIV && !in_none) ||
         !dom_holds(node, DOM_HOLDS_TEXT) ||
         (tag == GUMBO_TAG_A && !is_bold(node)))
         return false;
@@ -341,7 +341,7 @@ static bool is_run_in(const xmlNode *node)
     while (before && is_empty(before) && dom_tag(before) != GUMBO_TAG_BR &&
            dom_tag(before) != GUMBO_TAG_HR)
         before = before->prev;
-    if (above == GUMBO_TAG_BODY)
+    if (in_none)
         return before && is_block(before) && behind &&
                dom_tag(behind) == GUMBO_TAG_BR;
     return !before && (!behind || dom_tag(behind) == GUMBO_TAG_BR ||

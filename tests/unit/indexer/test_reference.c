@@ -735,6 +735,12 @@ static void test_bold_lines(void **state)
                         "\\n5. Pumps\\n6. Tanks\\n7. Pipes\\n8. Bugs\n");
     buf_put_text(&tree, shown.data);
     expect(page.data, tree.data);
+    buf_clear(&page); /* all of it indented */
+    buf_printf(&page, "<h1>Works</h1><blockquote><ol>%s</ol>%s",
+               contents.data, parts.data);
+    struct tree *indented = parse(page.data);
+    assert_int_equal(indented->count, 9);
+    tree_free(indented);
     struct buf *const bufs[] = {&contents, &parts, &shown, &page, &tree};
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
         buf_free(bufs[i]);
