@@ -117,10 +117,21 @@ static bool is_yui_label(const xmlNode *heading)
     return false;
 }
 
+/* What is said of a member in the class that defines it, on a page of the manual. */
+static bool is_yui_inherited(const xmlNode *box)
+{
+    const xmlNode *meta = is_yui_item(box) && classes_has(box, "inherited")
+                              ? child_of_class(box, "meta")
+                              : NULL;
+    const xmlNode *link = meta ? dom_find(meta, GUMBO_TAG_A) : NULL;
+    const char *url = link ? dom_attribute(link, "href") : NULL;
+    return url && slice_starts(slice_of(url), slice_of("../classes/"));
+}
+
 static void yuidoc(const xmlNode *element, struct rule *rule)
 {
     const xmlNode *around = element->parent;
-    if (is_yui_index(element))
+    if (is_yui_index(element) || is_yui_inherited(element))
         rules_skip(rule, "contents");
     else if (rule->part == PART_HEADING && is_yui_label(element))
         rule->part = PART_BLOCK; /* "Parameters:" */

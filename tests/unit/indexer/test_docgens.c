@@ -50,6 +50,14 @@ static void test_yuidoc(void **state)
            "# Pump Class\nparagraph: It pumps.\n## Methods\n"
            "##* start {method_start}\nparagraph: (at)\nparagraph: Starts.\n"
            "paragraph: Parameters:\nparagraph: at: when\n");
+    expect("<h1>Pump Class</h1><p>a<div id=method_stop class='method item "
+           "inherited'><h3 class=name><code>stop</code></h3><div class=meta>"
+           "<p>Inherited from <a href=../classes/Base.html#stop>Base</a></div>"
+           "<p>Stops.</div><div id=method_go class='method item inherited'><h3 "
+           "class=name><code>go</code></h3><div class=meta><p>Inherited from "
+           "<a href=http://w.org/A.html>A</a></div><p>Goes.</div>",
+           "# Pump Class\nparagraph: a\n#* go {method_go}\n"
+           "paragraph: Inherited from A\nparagraph: Goes.\n");
     expect("<ol id=sidebar><li><h4>Search</h4><input type=search><li><h4>"
            "Classes</h4><ol><li><a href=a>Air</a><li><a href=b>Base</a><li><a "
            "href=c>Cap</a><li><a href=d>Drain</a><li><a href=e>End</a></ol>"
