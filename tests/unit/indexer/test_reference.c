@@ -736,8 +736,8 @@ static void test_bold_lines(void **state)
     buf_put_text(&tree, shown.data);
     expect(page.data, tree.data);
     buf_clear(&page); /* all of it indented */
-    buf_printf(&page, "<h1>Works</h1><blockquote><ol>%s</ol>%s",
-               contents.data, parts.data);
+    buf_printf(&page, "<h1>Works</h1><blockquote><ol>%s</ol>%s", contents.data,
+               parts.data);
     struct tree *indented = parse(page.data);
     assert_int_equal(indented->count, 9);
     tree_free(indented);
