@@ -125,6 +125,8 @@ struct reading {
     struct tree *tree;
     struct page_link *links; /* [count] */
     size_t count, capacity;
+    const xmlNode *top; /* of the page */
+    bool sited;         /* site is known */
     struct slice site; /* "https://works.org", in which the page is; or empty */
 };
 
@@ -326,6 +328,10 @@ static void add_menu_link(struct reading *r, const xmlNode *link,
                           uint32_t depth)
 {
     const char *url = dom_attribute(link, "href");
+    if (url && !r->sited && !strncasecmp(url, "http", 4)) {
+        r->site = find_site(r->top);
+        r->sited = true;
+    }
     if (url && r->site.size && slice_starts(slice_of(url), r->site) &&
         url[r->site.size] == '/')
         url += r->site.size;
@@ -712,13 +718,12 @@ static int read_guessed(struct reading *r, const xmlNode *top)
 void contents_read(const struct dom *dom, const struct page_facts *facts,
                    struct tree *tree)
 {
-    struct reading reading = {.tree = tree};
+    struct reading reading = {.tree = tree, .top = (const xmlNode *)dom->doc};
     struct page *page = &tree->page;
     const xmlNode *top = (const xmlNode *)dom->doc;
     if (page->role != PAGE_CONTENT)
         return;
     page->contents = read_help(&reading, top);
-    reading.site = find_site(top);
     if (!page->contents)
         page->contents = read_marked(&reading, top);
     if (!page->contents)

@@ -543,25 +543,74 @@ static void sites(const xmlNode *element, struct rule *rule)
 
 /* ---- All of them ---- */
 
+static void heading_of(const xmlNode *heading, struct rule *rule)
+{
+    php_documentor(heading, rule);
+    yuidoc(heading, rule);
+    pasdoc(heading, rule);
+    headerdoc(heading, rule);
+    appledoc(heading, rule);
+    dox(heading, rule);
+    doc_gen(heading, rule);
+    sites(heading, rule);
+}
+
+static void box_of(const xmlNode *box, struct rule *rule)
+{
+    yuidoc(box, rule);
+    asdoc(box, rule);
+    appledoc(box, rule);
+    dox(box, rule);
+    doc_gen(box, rule);
+    sites(box, rule);
+}
+
+/* By the tags that each of them writes: this is asked of every element. */
 void docgens_apply(const xmlNode *element, struct rule *rule)
 {
-    if (element->properties || rule->part == PART_HEADING) {
+    const char *class =
+        element->properties ? dom_attribute(element, "class") : NULL;
+    if (class && strstr(class, "phpdocumentor"))
         php_documentor(element, rule);
-        yuidoc(element, rule);
+    switch (dom_tag(element)) {
+    case GUMBO_TAG_H1:
+    case GUMBO_TAG_H2:
+    case GUMBO_TAG_H3:
+    case GUMBO_TAG_H4:
+    case GUMBO_TAG_H5: heading_of(element, rule); break;
+    case GUMBO_TAG_DIV:
+        if (class)
+            box_of(element, rule);
+        break;
+    case GUMBO_TAG_HEADER: appledoc(element, rule); break;
+    case GUMBO_TAG_DL: headerdoc(element, rule); break;
+    case GUMBO_TAG_UL: sites(element, rule); /* fall through */
+    case GUMBO_TAG_LI:
+        if (class)
+            yuidoc(element, rule);
+        break;
+    case GUMBO_TAG_TABLE:
+    case GUMBO_TAG_TBODY:
+    case GUMBO_TAG_TR:
+    case GUMBO_TAG_TH:
+    case GUMBO_TAG_TD:
         pasdoc(element, rule);
-        dox(element, rule);
-        doc_gen(element, rule);
-    } else if (is_pas_layout(element)) {
-        rule->part = PART_BLOCK;
-    }
-    if (element->properties) {
-        asdoc(element, rule);
-        epydoc(element, rule);
+        if (class)
+            asdoc(element, rule);
         headerdoc(element, rule);
-        appledoc(element, rule);
+        break;
+    case GUMBO_TAG_A:
+        if (class)
+            doc_gen(element, rule);
+        break;
+    case GUMBO_TAG_SPAN:
+        if (class) {
+            epydoc(element, rule);
+            dox(element, rule);
+        }
+        break;
+    default: break;
     }
-    headerdoc(element, rule);
-    sites(element, rule);
 }
 
 int docgens_level(const xmlNode *heading)

@@ -54,6 +54,7 @@ struct dom {
     struct arena arena;
     struct source source;
     bool styled; /* there is a <style> */
+    bool based;  /* there is a <base> */
 };
 
 int dom_parse(const struct source *source, struct dom *ret, struct err *err);

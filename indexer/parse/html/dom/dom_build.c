@@ -116,6 +116,7 @@ bool build_open(struct build *build, const char *name, int tag, bool foreign,
     element->from = (uint32_t)span.from;
     element->to = (uint32_t)span.to;
     build->dom.styled |= tag == GUMBO_TAG_STYLE && !foreign;
+    build->dom.based |= tag == GUMBO_TAG_BASE && !foreign;
     unsigned what = held_as(tag);
     if (what)
         tell(node->parent, what);

@@ -48,7 +48,9 @@ static void rebase(struct dom *dom, struct slice folder, xmlAttr *link)
 void links_rebase(struct dom *dom)
 {
     const xmlNode *top = (const xmlNode *)dom->doc;
-    struct slice folder = find_base(top);
+    struct slice folder = {"", 0};
+    if (dom->based)
+        folder = find_base(top);
     if (!folder.size)
         return;
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
