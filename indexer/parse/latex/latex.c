@@ -100,6 +100,7 @@ static struct document *document_new(const struct latex_reader *reader)
     algorithms_add(d);
     algorithm2e_add(d);
     tcolorbox_add(d);
+    sphinx_add(d);
     verbatim_add(d);
     verb_add(d);
     listings_add(d);

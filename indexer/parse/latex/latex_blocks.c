@@ -487,6 +487,7 @@ static const struct environment environments[] = {
     BLOCK("abstract", begin_paragraph, end_paragraph, NULL),
     BLOCK("titlepage", begin_paragraph, end_paragraph, NULL),
     BLOCK("minipage", begin_paragraph, end_paragraph, "ooom"),
+    BLOCK("varwidth", begin_paragraph, end_paragraph, "om"),
     BLOCK("multicols", begin_columns, end_paragraph, "m"),
     BLOCK("multicols*", begin_paragraph, end_paragraph, "mo"),
     BLOCK("adjustwidth", begin_paragraph, end_paragraph, "mm"),

@@ -403,17 +403,18 @@ static void close_package(struct tex *tex)
     labels_keep_citations(d, false);
 }
 
-/* A copy beside the document, as doxygen writes two, of what is known here: it says by
- * how TeX sets tables what has been said. */
+/* A copy beside the document, as doxygen and Sphinx write them, of what is known here: it
+ * says by how TeX sets tables, or code, what has been said. */
 static bool is_known(struct slice file)
 {
     static const char *const names[] = {
-        "algorithm2e.sty", "etoc_doxygen.sty",
-        "longtable.sty",   "longtable_doxygen.sty",
-        "nicematrix.sty",  "supertabular.sty",
-        "tabu.sty",        "tabu_doxygen.sty",
-        "tabularray.sty",  "tabularx.sty",
-        "xltabular.sty"};
+        "algorithm2e.sty",  "etoc_doxygen.sty",
+        "longtable.sty",    "longtable_doxygen.sty",
+        "nicematrix.sty",   "sphinx.sty",
+        "sphinxhowto.cls",  "sphinxmanual.cls",
+        "supertabular.sty", "tabu.sty",
+        "tabu_doxygen.sty", "tabularray.sty",
+        "tabularx.sty",     "xltabular.sty"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (slice_is(file, names[i]))
             return true;

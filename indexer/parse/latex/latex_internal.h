@@ -67,6 +67,7 @@ struct flow {
     struct token opened;
     size_t line; /* bytes of text before that which is being read, of a table */
     /* Of a title: */
+    bool entry; /* of a reference entry, which is open */
     int level;
     struct slice number;
     size_t prefix; /* bytes of text that the number has */
@@ -335,6 +336,7 @@ void tabular_add(struct document *d);    /* latex_tabular.c */
 void grids_add(struct document *d);      /* latex_grids.c */
 void bytefield_add(struct document *d);  /* latex_bytefield.c */
 void tcolorbox_add(struct document *d);  /* latex_tcolorbox.c */
+void sphinx_add(struct document *d);     /* latex_sphinx.c */
 void algorithms_add(struct document *d); /* latex_algorithms.c */
 /* latex_algorithm2e.c; begins its code, if the document uses this package. */
 void algorithm2e_add(struct document *d);
@@ -374,6 +376,8 @@ void entries_add(struct document *d);
 
 /* latex_sections.c */
 void sections_end_title(struct document *d, struct flow *flow);
+/* The argument that follows is the title of the reference entry that is open. */
+void sections_open_entry(struct document *d, struct token call);
 void sections_class(struct document *d, struct slice name);
 /* The number that counter `name` prints, in the document's memory. */
 struct slice sections_number(struct document *d, const char *name);

@@ -90,15 +90,16 @@ static void chaptered(struct document *d)
 void sections_class(struct document *d, struct slice name)
 {
     static const char *const books[] = {
-        "book",       "report",  "memoir",   "scrbook",   "scrreprt",
-        "scrreport",  "amsbook", "extbook",  "extreport", "octavo",
-        "tufte-book", "svmono",  "ctexbook", "ctexrep",   "jsbook",
-        "refrep",     "boek",    "rapport1"};
+        "book",       "report",  "memoir",   "scrbook",     "scrreprt",
+        "scrreport",  "amsbook", "extbook",  "extreport",   "octavo",
+        "tufte-book", "svmono",  "ctexbook", "ctexrep",     "jsbook",
+        "refrep",     "boek",    "rapport1", "sphinxmanual"};
     static const char *const articles[] = {
-        "article",  "scrartcl", "ltxdoc",     "amsart", "extarticle",
-        "proc",     "ltxguide", "l3doc",      "amsdtx", "beamer",
-        "letter",   "minimal",  "standalone", "ltnews", "tufte-handout",
-        "artikel1", "artikel3", "IEEEtran",   "acmart", "llncs"};
+        "article",    "scrartcl", "ltxdoc",     "amsart", "extarticle",
+        "proc",       "ltxguide", "l3doc",      "amsdtx", "beamer",
+        "letter",     "minimal",  "standalone", "ltnews", "tufte-handout",
+        "artikel1",   "artikel3", "IEEEtran",   "acmart", "llncs",
+        "sphinxhowto"};
     for (size_t i = 0; i < sizeof books / sizeof *books; i++)
         if (slice_is(name, books[i]) && !d->classed) {
             d->classed = true;
@@ -255,6 +256,30 @@ static void end_chapter_title(struct document *d, struct token call)
         tex_unread(&d->tex, call);
 }
 
+static void end_entry(struct document *d, const struct flow *flow,
+                      struct slice title, struct span span)
+{
+    struct slice none = {"", 0};
+    bool whole = outline_entry(&d->outline, title, none, span, flow->first_ref);
+    outline_settle(&d->outline);
+    if (!whole)
+        outline_block(&d->outline, BLOCK_PARAGRAPH, title, none, span);
+    labels_settle(d);
+    index_settle(d);
+}
+
+void sections_open_entry(struct document *d, struct token call)
+{
+    size_t first_ref = d->outline.ref_count;
+    struct flow *flow = document_open_flow(d, FLOW_TITLE, call);
+    if (!flow)
+        return;
+    flow->entry = true;
+    flow->level = SUBPARAGRAPH;
+    flow->first_ref = first_ref;
+    flow->file = call.file;
+}
+
 void sections_end_title(struct document *d, struct flow *flow)
 {
     struct slice title;
@@ -272,6 +297,10 @@ void sections_end_title(struct document *d, struct flow *flow)
     if (span.to < span.from)
         span.to = span.from;
     d->outline.file = flow->file;
+    if (flow->entry) {
+        end_entry(d, flow, title, span);
+        return;
+    }
     outline_settle(&d->outline);
     outline_heading(&d->outline, level, false, title, (struct slice){"", 0},
                     span, flow->first_ref);

@@ -302,6 +302,46 @@ static void test_doxygen(void **state)
            "code: int a;\nb | paragraph: c | code: d");
 }
 
+/* What Sphinx says of functions are entries, its code is code and its tables are tables,
+ * also where it put its style and its class beside the manual. */
+static void test_sphinx(void **state)
+{
+    static const struct memory_file files[] = {
+        {"sphinxmanual.cls", "\\LoadClass{report}\\setcounter{secnumdepth}{2}"},
+        {"sphinx.sty",
+         "\\newenvironment{sphinxVerbatim}{\\par}{\\par}"
+         "\\newenvironment{fulllineitems}{\\begin{list}{}{}}{\\end{list}}"
+         "\\newcommand{\\pysigline}[1]{\\item[{#1}]}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of(
+        "\\documentclass{sphinxmanual}\\usepackage{sphinx}"
+        "\\setcounter{secnumdepth}{3}\\begin{document}\\chapter{C}"
+        "\\section{S}\\subsection{T}\\subsubsection{U}"
+        "\\begin{sphinxVerbatim}[commandchars=\\\\\\{\\}]\n\\PYG{k}{int} "
+        "a;\nb\n"
+        "\\end{sphinxVerbatim}\n"
+        "\\begin{fulllineitems}\n\\phantomsection\\label{f}"
+        "\\pysiglinewithargsret{int \\sphinxbfcode{ARKFree}}{void*"
+        "\\sphinxstyleemphasis{ mem}\\sphinxoptional{, n}}{}\nFrees it.\n"
+        "\\begin{itemize}\\item a\\end{itemize}\\end{fulllineitems}\n"
+        "\\begin{fulllineitems}\\pysigline{class K}\\pysigline{class L}A.\n"
+        "\\begin{fulllineitems}\\pysigline{m}B.\\end{fulllineitems}"
+        "\\end{fulllineitems}After \\sphinxhref{http://x.org}{X}.\n\n"
+        "\\begin{sphinxadmonition}{note}{Note:}\nOf it.\n"
+        "\\end{sphinxadmonition}\\end{document}",
+        files,
+        "# Chapter 1. C | ## 1.1 S | ### 1.1.1 T | #### 1.1.1.1 U | "
+        "code: int a;\nb | paragraph: After X. | note: Note: Of it. | "
+        "@@@@@ int ARKFree(void* mem[, n]) | paragraph: Frees it. | "
+        "list: - a | @@@@@ class K | paragraph: class L | paragraph: A. | "
+        "@@@@@@ m | paragraph: B.");
+    expect("\\begin{tabular}{l}\\begin{varwidth}[t]{\\sphinxcolwidth{1}{2}}a"
+           "\\end{varwidth}\\\\\\end{tabular}\\begin{description}"
+           "\\sphinxlineitem{t}b\\end{description}",
+           "table: a | definition: t\n  b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_currfile),
         cmocka_unit_test(test_algorithm2e),
         cmocka_unit_test(test_doxygen),
+        cmocka_unit_test(test_sphinx),
         cmocka_unit_test(test_longtable),
         cmocka_unit_test(test_figures_in_a_table),
         cmocka_unit_test(test_parts_of_floats),
