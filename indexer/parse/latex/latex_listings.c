@@ -96,22 +96,45 @@ static void run_listing(struct tex *tex, const struct command *command,
     buf_free(&text);
 }
 
-/* \tcbinputlisting{listing file={..}, ..} */
+static void put_boxed(struct document *d, const struct tokens *options,
+                      struct token call)
+{
+    struct listing listing = {.language = {"", 0}};
+    read_options(d, options, &listing);
+    struct slice language = verbatim_option(d, options, "minted language");
+    if (language.size)
+        listing.language = language;
+    listing.name = verbatim_option(d, options, "listing file");
+    put_listing(d, &listing, call);
+}
+
+/* \tcbinputlisting{listing file={..}, title={..}, label=.., ..}: the title is a
+ * paragraph before the code. */
 static void run_boxed_listing(struct tex *tex, const struct command *command,
                               struct token call)
 {
-    struct document *d = document_of(tex);
-    struct listing listing = {.language = {"", 0}};
-    struct tokens list = {0};
-    (void)command;
-    tex_read_argument(tex, &list);
-    read_options(d, &list, &listing);
-    struct slice language = verbatim_option(d, &list, "minted language");
-    if (language.size)
-        listing.language = language;
-    listing.name = verbatim_option(d, &list, "listing file");
-    put_listing(d, &listing, call);
-    tokens_free(&list);
+    struct tokens options = {0}, title = {0}, label = {0}, run = {0};
+    tex_read_argument(tex, &options);
+    bool titled = keys_value(tex, &options, "title", &title);
+    bool labelled = keys_value(tex, &options, "label", &label);
+    if (command->value || (!titled && !labelled)) {
+        put_boxed(document_of(tex), &options, call);
+    } else {
+        tex_add_name(tex, "par", call, &run);
+        tokens_add_all(&run, title.items, title.count);
+        if (labelled) {
+            tex_strip_braces(&label, 0);
+            tex_add_name(tex, "label", call, &run);
+            tokens_add_group(&run, &label, call);
+        }
+        tex_add_name(tex, "par", call, &run);
+        tex_add_name(tex, "-listing-", call, &run);
+        tokens_add_group(&run, &options, call);
+        tex_push(tex, run);
+    }
+    tokens_free(&options);
+    tokens_free(&title);
+    tokens_free(&label);
 }
 
 static const struct command commands[] = {
@@ -124,6 +147,7 @@ static const struct command commands[] = {
     {"verbatimtabinput", run_listing, NULL, 0, "o"},
     {"listinginput", run_listing, NULL, 0, "oa"},
     {"tcbinputlisting", run_boxed_listing, NULL, 0, NULL},
+    {"-listing-", run_boxed_listing, NULL, 1, NULL}, /* its title was put */
 };
 
 void listings_add(struct document *d)

@@ -3,20 +3,27 @@
 
 enum { MDFRAMED = 1 };
 
+/* [title={..},label=..]: both stand before what is in it. */
 static void begin_box(struct document *d, const struct environment *environment,
                       struct token call)
 {
     struct tex *tex = &d->tex;
-    struct tokens options = {0}, title = {0};
+    struct tokens options = {0}, title = {0}, label = {0}, run = {0};
     tex_read_optional(tex, &options);
     blocks_begin_note(d, environment, call);
+    if (keys_value(tex, &options, "label", &label)) {
+        tex_strip_braces(&label, 0);
+        tex_add_name(tex, "label", call, &run);
+        tokens_add_group(&run, &label, call);
+    }
     if (keys_value(tex, &options, environment->value ? "frametitle" : "title",
                    &title)) {
-        tex_push_text(tex, slice_of(". "), call);
-        tex_push(tex, title);
-    } else {
-        tokens_free(&title);
+        tokens_add_all(&run, title.items, title.count);
+        tex_add_source(tex, slice_of(". "), call, &run);
     }
+    tex_push(tex, run);
+    tokens_free(&title);
+    tokens_free(&label);
     tokens_free(&options);
 }
 
@@ -49,46 +56,161 @@ static void add_argument(struct tex *tex, struct token call, struct tokens *ret)
     tokens_free(&list);
 }
 
-/* {\begin{tcolorbox}} or {\end{tcolorbox}}; NULL: no options. */
-static void add_body(struct tex *tex, const char *name,
-                     const struct tokens *options, struct token call,
-                     struct tokens *ret)
+static void add_group(const char *text, struct token call, struct tokens *ret)
 {
-    struct tokens body = {0}, box = {0};
-    for (const char *at = "tcolorbox"; *at; at++)
-        add_sign(*at, call, &box);
-    tex_add_name(tex, name, call, &body);
-    tokens_add_group(&body, &box, call);
-    if (options) {
+    struct tokens list = {0};
+    for (; *text; text++)
+        add_sign(*text, call, &list);
+    tokens_add_group(ret, &list, call);
+    tokens_free(&list);
+}
+
+static bool has_key(struct tex *tex, const struct tokens *list, const char *key)
+{
+    bool found = false;
+    struct keys_setting one;
+    for (size_t from = 0; !found && keys_next(list, &from, &one);) {
+        struct buf name = {0};
+        tex_expand_text(tex, &one.key, &name);
+        found = slice_is(buf_slice(&name), key);
+        buf_free(&name);
+        keys_setting_free(&one);
+    }
+    return found;
+}
+
+static bool option_text(struct tex *tex, const struct tokens *list,
+                        const char *key, struct buf *ret)
+{
+    struct tokens value = {0};
+    bool found = keys_value(tex, list, key, &value);
+    if (found)
+        tex_expand_text(tex, &value, ret);
+    tokens_free(&value);
+    return found;
+}
+
+/* How boxes are counted: [auto counter, number within=section], [use counter=x]. */
+static void put_counter(struct tex *tex, const struct tokens *init,
+                        struct slice name, struct buf *declare,
+                        struct buf *step)
+{
+    struct buf counter = {0}, within = {0};
+    if (!option_text(tex, init, "use counter", &counter)) {
+        if (option_text(tex, init, "use counter from", &counter))
+            name = buf_slice(&counter);
+        else if (has_key(tex, init, "auto counter") && name.size)
+            option_text(tex, init, "number within", &within);
+        else
+            return;
+        struct buf own = {0};
+        buf_printf(&own, "tcb@cnt@%.*s", (int)name.size, name.data);
+        if (!counter.size)
+            buf_printf(declare, "\\newcounter{%s}", own.data);
+        if (within.size)
+            buf_printf(declare,
+                       "[%s]\\expandafter\\def\\csname the%s\\endcsname{"
+                       "\\csname the%s\\endcsname.\\arabic{%s}}",
+                       within.data, own.data, within.data, own.data);
+        buf_free(&counter);
+        counter = own;
+    }
+    buf_printf(step,
+               "\\refstepcounter{%s}\\expandafter\\let\\expandafter"
+               "\\thetcbcounter\\csname the%s\\endcsname ",
+               counter.data, counter.data);
+    buf_free(&counter);
+    buf_free(&within);
+}
+
+/* What is declared, and what it is made of. */
+struct kind {
+    const char *define;        /* \newcommand or the like */
+    bool xparse;               /* {specification}, not [n][default] */
+    const char *begins, *ends; /* of an environment; or a command, NULL */
+    bool in_braces;            /* that command's options */
+};
+
+static const struct kind kinds[] = {
+    {"newenvironment", false, "tcolorbox", "tcolorbox", false},
+    {"renewenvironment", false, "tcolorbox", "tcolorbox", false},
+    {"NewDocumentEnvironment", true, "tcolorbox", "tcolorbox", false},
+    {"newcommand", false, "tcbinputlisting", NULL, true},
+    {"NewDocumentCommand", true, "tcbinputlisting", NULL, true},
+    {"newcommand", false, "tcbox", NULL, false},
+    {"NewDocumentCommand", true, "tcbox", NULL, false},
+};
+
+/* {step \begin{tcolorbox}[options]}, or {step \tcbox[options]} */
+static void add_start(struct tex *tex, const struct kind *kind,
+                      struct slice step, struct token call, struct tokens *ret)
+{
+    struct tokens body = {0}, options = {0};
+    tex_read_argument(tex, &options);
+    tex_add_source(tex, step, call, &body);
+    if (kind->ends) {
+        tex_add_name(tex, "begin", call, &body);
+        add_group(kind->begins, call, &body);
+    } else {
+        tex_add_name(tex, kind->begins, call, &body);
+    }
+    if (kind->in_braces) {
+        tokens_add_group(&body, &options, call);
+    } else {
         add_sign('[', call, &body);
-        tokens_add_all(&body, options->items, options->count);
+        tokens_add_all(&body, options.items, options.count);
         add_sign(']', call, &body);
     }
     tokens_add_group(ret, &body, call);
-    tokens_free(&box);
+    tokens_free(&options);
     tokens_free(&body);
 }
 
 /* \newtcolorbox[init]{name}[n][default]{options}, \NewTColorBox[init]{name}{arguments}
- * {options}: an environment with a box in it. */
+ * {options}: an environment with a box in it; \newtcbox, \newtcbinputlisting and kin: a
+ * command that makes one. */
 static void run_newbox(struct tex *tex, const struct command *command,
                        struct token call)
 {
-    struct tokens run = {0}, options = {0};
-    tex_skip_before(tex, "o");
-    tex_add_name(tex, command->text, call, &run);
-    add_argument(tex, call, &run);
-    if (command->value) {
+    const struct kind *kind = &kinds[command->value];
+    struct tokens run = {0}, init = {0}, name = {0}, body = {0};
+    struct buf text = {0}, declare = {0}, step = {0};
+    tex_read_optional(tex, &init);
+    tex_read_argument(tex, &name);
+    tex_write_tokens(tex, &name, &text);
+    bool named = text.size && text.data[0] == '\\';
+    put_counter(tex, &init,
+                (struct slice){text.data + named, text.size - named}, &declare,
+                &step);
+    tex_add_source(tex, buf_slice(&declare), call, &run);
+    tex_add_name(tex, kind->define, call, &run);
+    tokens_add_group(&run, &name, call);
+    if (kind->xparse) {
         add_argument(tex, call, &run);
     } else {
         add_bracketed(tex, call, &run);
         add_bracketed(tex, call, &run);
     }
-    tex_read_argument(tex, &options);
-    add_body(tex, "begin", &options, call, &run);
-    add_body(tex, "end", NULL, call, &run);
+    add_start(tex, kind, buf_slice(&step), call, &run);
+    if (kind->ends) {
+        tex_add_name(tex, "end", call, &body);
+        add_group(kind->ends, call, &body);
+        tokens_add_group(&run, &body, call);
+    }
     tex_push(tex, run);
-    tokens_free(&options);
+    tokens_free(&init);
+    tokens_free(&name);
+    tokens_free(&body);
+    buf_free(&text);
+    buf_free(&declare);
+    buf_free(&step);
+}
+
+static void run_skip(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    (void)call;
+    tex_skip_before(tex, command->before);
 }
 
 /* The value of a key that either list may have. */
@@ -96,13 +218,8 @@ static bool setting_of(struct tex *tex, const struct tokens *first,
                        const struct tokens *second, const char *key,
                        struct buf *ret)
 {
-    struct tokens value = {0};
-    bool found = keys_value(tex, first, key, &value) ||
-                 keys_value(tex, second, key, &value);
-    if (found)
-        tex_expand_text(tex, &value, ret);
-    tokens_free(&value);
-    return found;
+    return option_text(tex, first, key, ret) ||
+           option_text(tex, second, key, ret);
 }
 
 static void put_bracketed(struct buf *out, const char *before,
@@ -158,20 +275,35 @@ static void run_newtheorem(struct tex *tex, const struct command *command,
     buf_free(&source);
 }
 
-enum { XPARSE = 1 };
+enum {
+    NEW_BOX,
+    RENEW_BOX,
+    XPARSE_BOX,
+    NEW_INPUT,
+    XPARSE_INPUT,
+    NEW_INLINE,
+    XPARSE_INLINE
+};
 
 static const struct command commands[] = {
-    {"newtcolorbox", run_newbox, NULL, 0, "newenvironment"},
-    {"renewtcolorbox", run_newbox, NULL, 0, "renewenvironment"},
-    {"NewTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
-    {"RenewTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
-    {"ProvideTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
+    {"newtcolorbox", run_newbox, NULL, NEW_BOX, NULL},
+    {"renewtcolorbox", run_newbox, NULL, RENEW_BOX, NULL},
+    {"NewTColorBox", run_newbox, NULL, XPARSE_BOX, NULL},
+    {"RenewTColorBox", run_newbox, NULL, XPARSE_BOX, NULL},
+    {"ProvideTColorBox", run_newbox, NULL, XPARSE_BOX, NULL},
+    {"DeclareTColorBox", run_newbox, NULL, XPARSE_BOX, NULL},
+    {"newtcbinputlisting", run_newbox, NULL, NEW_INPUT, NULL},
+    {"NewTCBInputListing", run_newbox, NULL, XPARSE_INPUT, NULL},
+    {"DeclareTCBInputListing", run_newbox, NULL, XPARSE_INPUT, NULL},
+    {"newtcbox", run_newbox, NULL, NEW_INLINE, NULL},
+    {"NewTCBox", run_newbox, NULL, XPARSE_INLINE, NULL},
+    {"DeclareTCBox", run_newbox, NULL, XPARSE_INLINE, NULL},
+    {"tcbox", run_skip, "so", 0, NULL},
     {"newtcbtheorem", run_newtheorem, NULL, 0, NULL},
     {"renewtcbtheorem", run_newtheorem, NULL, 0, NULL},
     {"NewTcbTheorem", run_newtheorem, NULL, 0, NULL},
     {"ProvideTcbTheorem", run_newtheorem, NULL, 0, NULL},
     {"DeclareTcbTheorem", run_newtheorem, NULL, 0, NULL},
-    {"DeclareTColorBox", run_newbox, NULL, XPARSE, "NewDocumentEnvironment"},
 };
 
 static const struct environment environments[] = {

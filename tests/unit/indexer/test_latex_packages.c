@@ -342,6 +342,30 @@ static void test_sphinx(void **state)
            "table: a | definition: t\n  b");
 }
 
+/* Boxes that are counted, and those that are commands, of files or within a line. */
+static void test_tcolorboxes(void **state)
+{
+    static const struct memory_file files[] = {{"a.yaml", "k: 1\n"},
+                                               {NULL, NULL}};
+    (void)state;
+    expect_of(
+        "\\documentclass{article}"
+        "\\newtcolorbox[auto counter,number within=section]{example}[1][]{"
+        "title={Example~\\thetcbcounter},colback=white,#1}"
+        "\\DeclareTCBInputListing[use counter=figure]{\\showfile}{s O{} m O{} "
+        "m m}{mine,listing file={#3},listing options={style=x,#2},"
+        "title={Listing \\thetcbcounter: #5},label={#6},#4,IfBooleanTF={#1}{x}"
+        "{y}}\\newtcbox[init]{\\mine}[1][red]{on line,colback=#1}"
+        "\\begin{document}\\section{S}\\begin{example}[label=e]A.\\end{example}"
+        "\\begin{example}B.\\end{example}"
+        "\\showfile*[style=s]{a.yaml}[width=1cm]{\\texttt{N}}{l}"
+        "See \\ref{l}, \\ref{e} and \\mine[blue]{C}, "
+        "\\tcbox[colback=red]{D}.\\end{document}",
+        files,
+        "# 1 S | note: Example 1.1. A. | note: Example 1.2. B. | paragraph: "
+        "Listing 1: N | code: k: 1 | paragraph: See 1, 1.1 and C, D.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_algorithm2e),
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_sphinx),
+        cmocka_unit_test(test_tcolorboxes),
         cmocka_unit_test(test_longtable),
         cmocka_unit_test(test_figures_in_a_table),
         cmocka_unit_test(test_parts_of_floats),
