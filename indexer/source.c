@@ -60,7 +60,8 @@ static const char *const code_endings[] = {
     ".ts",  ".lua",  ".sql", ".m",   ".r",    ".jl",   ".scala", ".kt",
     ".f90", ".lisp", ".scm", ".erl", ".lean", ".agda", ".s",     ".v",
     ".mac", ".def",  ".inc", ".sv",  ".vhd",  ".vhdl", ".tcl",   ".ys",
-    ".awk", ".adb",  ".ads", ".pas"};
+    ".awk", ".adb",  ".ads", ".pas", ".yaml", ".yml",  ".toml",  ".cxx",
+    ".hxx", ".f",    ".f95", ".f03", ".php",  ".asm",  ".cu"};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
