@@ -67,11 +67,19 @@ static void write_signature(struct document *d, const struct tokens *list,
             continue;
         }
         struct slice name = tex->symbols[token.value].name;
-        if (mark(s, name))
+        bool takes = i + 1 < list->count && list->items[i + 1].cat == CAT_BEGIN;
+        if (takes && mark(s, name))
             continue;
         if (slice_is(name, "ttfamily") || slice_is(name, "rmfamily") ||
             slice_is(name, "space") || slice_is(name, "protect"))
             continue;
+        if (slice_is(name, "ldots") || slice_is(name, "dots")) {
+            buf_put_text(&s->text, "…");
+            if (takes && i + 2 < list->count &&
+                list->items[i + 2].cat == CAT_END)
+                i += 2; /* {} */
+            continue;
+        }
         if (slice_is(name, "\\") || token.value == tex->par)
             buf_put_byte(&s->text, ' ');
         else if (name.size == 1 && strchr("&%#_${}", name.data[0]))
@@ -412,25 +420,52 @@ static void run_mark(struct tex *tex, const struct command *command,
     tokens_free(&argument);
 }
 
-/* \cs{foo}, \cs*{foo}, \cmd\foo: the name as text. */
+/* \cs{foo}, \cs*[no-index]{foo_\meta{x}}, \cmd\foo: the name as text. */
 static void run_name(struct tex *tex, const struct command *command,
                      struct token call)
 {
     struct tokens list = {0};
-    struct buf text = {0};
+    struct signature s = {0};
     if (command->value) {
-        buf_put_byte(&text, '\\');
-        tex_skip_before(tex, "s");
+        buf_put_byte(&s.text, '\\');
+        tex_skip_before(tex, "so");
     }
     tex_read_argument(tex, &list);
-    tex_write_tokens(tex, &list, &text);
-    document_put(document_of(tex), call, buf_slice(&text));
+    write_signature(document_of(tex), &list, &s);
+    document_put(document_of(tex), call, buf_slice(&s.text));
     tokens_free(&list);
-    buf_free(&text);
+    buf_free(&s.text);
+}
+
+/* doc's \NewDocElement[..]{Name}{name}: \DescribeName and the environment are as
+ * \DescribeMacro and macro. */
+static void run_new_element(struct tex *tex, const struct command *command,
+                            struct token call)
+{
+    struct buf name = {0}, environment = {0}, describe = {0};
+    (void)command;
+    (void)call;
+    tex_skip_before(tex, "o");
+    tex_read_text(tex, &name);
+    tex_read_text(tex, &environment);
+    if (name.size) {
+        buf_printf(&describe, "Describe%s", name.data);
+        uint32_t symbol = tex_symbol_of(tex, describe.data);
+        tex_define(tex, symbol,
+                   tex->symbols[tex_symbol_of(tex, "DescribeMacro")].meaning,
+                   true);
+    }
+    if (environment.size)
+        tex_symbol_at(tex, environment.data)->environment =
+            tex_symbol_at(tex, "macro")->environment;
+    buf_free(&name);
+    buf_free(&environment);
+    buf_free(&describe);
 }
 
 static const struct command commands[] = {
     {"DescribeMacro", run_describe, NULL, 0, NULL},
+    {"NewDocElement", run_new_element, NULL, 0, NULL},
     {"DescribeEnv", run_describe, NULL, 0, NULL},
     {"DescribeOption", run_describe, NULL, 0, NULL},
     {"cmditem", run_item, NULL, ITEM_COMMAND, "\\"},

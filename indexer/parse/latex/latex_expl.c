@@ -4,13 +4,14 @@
  * and nothing of its own; one that assigns leaves nothing. */
 #include "indexer/parse/latex/latex_internal.h"
 
+/* To the end of the group, as any category code. */
 static void set_syntax(struct tex *tex, bool on)
 {
-    tex_set_catcode(tex, '_', on ? CAT_LETTER : CAT_SUB, true);
-    tex_set_catcode(tex, ':', on ? CAT_LETTER : CAT_OTHER, true);
-    tex_set_catcode(tex, '~', on ? CAT_SPACE : CAT_ACTIVE, true);
-    tex_set_catcode(tex, ' ', on ? CAT_IGNORED : CAT_SPACE, true);
-    tex_set_catcode(tex, '\n', on ? CAT_IGNORED : CAT_LINE_END, true);
+    tex_set_catcode(tex, '_', on ? CAT_LETTER : CAT_SUB, false);
+    tex_set_catcode(tex, ':', on ? CAT_LETTER : CAT_OTHER, false);
+    tex_set_catcode(tex, '~', on ? CAT_SPACE : CAT_ACTIVE, false);
+    tex_set_catcode(tex, ' ', on ? CAT_IGNORED : CAT_SPACE, false);
+    tex_set_catcode(tex, '\n', on ? CAT_IGNORED : CAT_LINE_END, false);
     document_of(tex)->expl = on;
 }
 

@@ -366,6 +366,23 @@ static void test_tcolorboxes(void **state)
         "Listing 1: N | code: k: 1 | paragraph: See 1, 1.1 and C, D.");
 }
 
+/* LaTeX's own documentation: names of macros and of what describes them. */
+static void test_documentation(void **state)
+{
+    (void)state;
+    expect("\\cs[index=x:N]{x_(g)y:N} \\begin{minipage}{1cm}\\ExplSyntaxOn "
+           "\\end{minipage}a b",
+           "paragraph: \\x_(g)y:N | paragraph: a b");
+    expect("A \\cs[no-index]{\\meta{scope}_tmpa\\ldots{}} b.",
+           "paragraph: A \\⟨scope⟩_tmpa… b.");
+    expect("\\NewDocElement[toplevel=false]{InterfaceMacro}{imacro}"
+           "\\DescribeInterfaceMacro\\MakeShortVerb on "
+           "it.\\begin{imacro}{\\x}a\\end{imacro}",
+           "@ \\MakeShortVerb | paragraph: on it. | @@ \\x | paragraph: a");
+    expect("\\begin{macro}{\\cs_new:N , \\cs{x}}a\\end{macro}",
+           "@ \\cs_new:N , \\x | paragraph: a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_algorithm2e),
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_sphinx),
+        cmocka_unit_test(test_documentation),
         cmocka_unit_test(test_tcolorboxes),
         cmocka_unit_test(test_longtable),
         cmocka_unit_test(test_figures_in_a_table),
