@@ -405,6 +405,8 @@ static void run_footnote(struct tex *tex, const struct command *command,
 {
     struct document *d = document_of(tex);
     tex_skip_before(tex, "o");
+    if (command->before)
+        tex_skip_before(tex, command->before);
     if (document_open_flow(d, command->value, call) && command->text) {
         document_put_text(d, call, command->text);
         document_space(d);
@@ -453,6 +455,18 @@ static const struct command commands[] = {
      "New feature"}, /* ltxguide */
     {"NEWdescription", run_footnote, NULL, FLOW_FOOTNOTE, "New description"},
 };
+
+/* Also where a class beside the document sets them anew. */
+static const struct command notes[] = {
+    {"sidenote", run_footnote, "o", FLOW_FOOTNOTE, NULL},
+    {"sidenotetext", run_footnote, "o", FLOW_FOOTNOTE, NULL},
+    {"marginnote", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
+};
+
+void blocks_keep_notes(struct document *d, bool keep)
+{
+    tex_keep_commands(&d->tex, notes, sizeof notes / sizeof *notes, keep);
+}
 
 static const struct command firm[] = {
     {"par", run_par, NULL, 0, NULL},
@@ -544,6 +558,8 @@ void blocks_add(struct document *d)
 {
     tex_define_text(&d->tex, "lstlistingname", "Listing"); /* of listings */
     tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+    tex_add_commands(&d->tex, notes, sizeof notes / sizeof *notes,
                      MEANING_COMMAND, false);
     tex_add_commands(&d->tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,
                      true);

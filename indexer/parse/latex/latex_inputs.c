@@ -383,6 +383,7 @@ static struct package_mark *open_mark(struct document *d)
     *mark = (struct package_mark){.groups = d->group_count};
     memcpy(mark->catcodes, d->tex.catcodes, sizeof mark->catcodes);
     labels_keep_citations(d, true);
+    blocks_keep_notes(d, true);
     return mark;
 }
 
@@ -401,6 +402,7 @@ static void close_package(struct tex *tex)
         return;
     tex_set_catcode(tex, '@', CAT_OTHER, true);
     labels_keep_citations(d, false);
+    blocks_keep_notes(d, false);
 }
 
 /* A copy beside the document, as doxygen and Sphinx write them, of what is known here: it

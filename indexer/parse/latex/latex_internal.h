@@ -254,6 +254,7 @@ struct document {
     struct package_mark *marks; /* [packages] being read */
     size_t packages, mark_capacity;
     struct tokens class_options; /* of \documentclass */
+    struct slice pdf_title;      /* \hypersetup{pdftitle=..} */
     bool expl;                   /* \ExplSyntaxOn */
     bool packaged;               /* a package was read */
     enum caution caution;
@@ -357,8 +358,10 @@ void contents_add(struct document *d);     /* latex_contents.c */
 void inputs_add(struct document *d);       /* latex_inputs.c */
 void options_add(struct document *d);      /* latex_options.c */
 void bibliography_add(struct document *d); /* latex_bibliography.c */
-void dtx_add(struct document *d);          /* latex_dtx.c */
-void expl_add(struct document *d);         /* latex_expl.c */
+/* \bibitem[label]: what is printed of it. */
+void citations_label(struct document *d, struct tokens *label, struct buf *ret);
+void dtx_add(struct document *d);  /* latex_dtx.c */
+void expl_add(struct document *d); /* latex_expl.c */
 /* Takes what an unknown name of expl3 says that it takes; false: it is none. */
 bool expl_run(struct document *d, struct token call);
 /* Ends expl3's syntax, where a package or the preamble ends. */
@@ -488,6 +491,8 @@ bool written_by_line(struct document *d, struct buf *ret_key);
 void labels_define(struct document *d, struct slice name);
 /* Do definitions leave citations as they are?  Those of a package of the manual's folder
  * would look for what an earlier run of LaTeX has written. */
+/* What notes beside the text are stays, while packages are read. */
+void blocks_keep_notes(struct document *d, bool keep);
 void labels_keep_citations(struct document *d, bool keep);
 void labels_settle(struct document *d); /* those met within a title */
 void labels_resolve(struct document *d);

@@ -53,6 +53,8 @@ static void define_label(struct document *d, struct slice name)
     for (size_t i = 0; i < d->labels.name_count; i++)
         if (slice_equal(d->labels.names[i].counter, d->labels.what))
             label->what = d->labels.names[i].name;
+    if (slice_is(label->what, "lstlisting"))
+        label->what = slice_of("listing");
     label->title = d->labels.section;
     label->heading = d->labels.heading;
     place_anchor(d, label->name);
@@ -324,7 +326,7 @@ static void run_bibitem(struct tex *tex, const struct command *command,
     document_flush(d);
     bool labelled = tex_read_optional(tex, &list);
     if (labelled)
-        tex_expand_text(tex, &list, &text);
+        citations_label(d, &list, &text);
     else
         buf_printf(&text, "%zu", ++d->bibliography.items);
     buf_put_text(&name, "cite.");
@@ -512,13 +514,8 @@ static const struct command citations[] = {
 
 void labels_keep_citations(struct document *d, bool keep)
 {
-    for (size_t i = 0; i < sizeof citations / sizeof *citations; i++) {
-        struct meaning *meaning =
-            &tex_symbol_at(&d->tex, citations[i].name)->meaning;
-        if (meaning->kind == MEANING_COMMAND &&
-            meaning->command == &citations[i])
-            meaning->firm = keep;
-    }
+    tex_keep_commands(&d->tex, citations, sizeof citations / sizeof *citations,
+                      keep);
 }
 
 void labels_add(struct document *d)

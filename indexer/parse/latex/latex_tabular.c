@@ -388,6 +388,7 @@ static const struct environment environments[] = {
     TABLE("xltabular", "omm"),
     TABLE("bytefield", "om"),
     TABLE("ctabular", "om"),
+    TABLE("edtable", "mom"), /* lineno: {tabular} */
     TABLE("array", "om"),
     {"tabbing", begin_tabbing, end_tabbing, NULL, 0, NULL, 0},
 };

@@ -366,6 +366,28 @@ static void test_tcolorboxes(void **state)
         "Listing 1: N | code: k: 1 | paragraph: See 1, 1.1 and C, D.");
 }
 
+/* Labels of BibTeX's styles are what their packages print of them. */
+static void test_labels_of_works(void **state)
+{
+    (void)state;
+    expect(
+        "See \\cite{a}, \\cite{b}, \\cite{c}, \\cite{d}, \\cite{e}.\n\n"
+        "\\begin{thebibliography}{}"
+        "\\bibitem[Jones et~al.(1990)Jones, Baker, and Williams]{a} A."
+        "\\bibitem[\\protect\\citeauthoryear{Chen\\ \\BBA {} Wu}{Chen\\ \\BBA "
+        "{} Wu}{\\protect\\APACyear{2011}}]{b} B."
+        "\\bibitem[{Alpert\\jbbfsasep Brown\\jbdy {1998}}%\n {}%\n"
+        "{{0}{}{book}{1998}}{{The Book}{}}]{c} C."
+        "\\bibitem[{\\textbf{KP}81}]{d} D."
+        "\\bibitem[\\citeauthoryear{Lee}{2001}]{e} E."
+        "\\end{thebibliography}",
+        "paragraph: See [Jones et al. (1990)], [Chen & Wu 2011], "
+        "[Alpert/Brown 1998], [KP81], [Lee 2001]. | # References | "
+        "paragraph: [Jones et al. (1990)] A. | paragraph: [Chen & Wu 2011] "
+        "B. | paragraph: [Alpert/Brown 1998] C. | paragraph: [KP81] D. | "
+        "paragraph: [Lee 2001] E.");
+}
+
 /* LaTeX's own documentation: names of macros and of what describes them. */
 static void test_documentation(void **state)
 {
@@ -400,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_algorithm2e),
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_sphinx),
+        cmocka_unit_test(test_labels_of_works),
         cmocka_unit_test(test_documentation),
         cmocka_unit_test(test_tcolorboxes),
         cmocka_unit_test(test_longtable),

@@ -240,6 +240,9 @@ void tex_close_group(struct tex *tex);
 uint32_t tex_new_count(struct tex *tex);
 void tex_add_commands(struct tex *tex, const struct command *commands,
                       size_t count, int kind, bool firm);
+/* Those of them that are still what they were: nothing defines them anew. */
+void tex_keep_commands(struct tex *tex, const struct command *commands,
+                       size_t count, bool keep);
 /* The macro `name` without parameters that has this text as its body. */
 void tex_define_text(struct tex *tex, const char *name, const char *body);
 

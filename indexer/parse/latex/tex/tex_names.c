@@ -211,6 +211,18 @@ void tex_add_commands(struct tex *tex, const struct command *commands,
     }
 }
 
+void tex_keep_commands(struct tex *tex, const struct command *commands,
+                       size_t count, bool keep)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct meaning *meaning =
+            &tex_symbol_at(tex, commands[i].name)->meaning;
+        if (meaning->kind == MEANING_COMMAND &&
+            meaning->command == &commands[i])
+            meaning->firm = keep;
+    }
+}
+
 /* ---- Reports ---- */
 
 void tex_report(struct tex *tex, struct token where, const char *format, ...)
