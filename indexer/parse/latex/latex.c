@@ -165,6 +165,8 @@ static int make_tree(struct document *d, struct tree **ret_tree,
                      struct err *err)
 {
     struct tree *tree = tree_new(false);
+    if (!d->title.size)
+        d->title = d->pdf_title;
     labels_resolve(d);
     index_settle(d);
     d->outline.file = d->title_file;

@@ -136,6 +136,26 @@ static void run_large(struct tex *tex, const struct command *command,
                !d->outline.count;
 }
 
+/* \hypersetup{pdftitle={..}}: what a document is called that has no \title. */
+static void run_hypersetup(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    struct document *d = document_of(tex);
+    struct tokens options = {0}, title = {0};
+    struct buf text = {0};
+    (void)command;
+    (void)call;
+    tex_read_argument(tex, &options);
+    if (!d->pdf_title.size && keys_value(tex, &options, "pdftitle", &title)) {
+        tex_expand_text(tex, &title, &text);
+        if (text.size && !memchr(text.data, '\\', text.size))
+            d->pdf_title = document_keep(d, buf_slice(&text));
+    }
+    buf_free(&text);
+    tokens_free(&title);
+    tokens_free(&options);
+}
+
 static void run_mono(struct tex *tex, const struct command *command,
                      struct token call)
 {
@@ -557,7 +577,10 @@ static const struct command ignored[] = {
     {"postauthor", run_nothing, "m", 0, NULL},
     {"predate", run_nothing, "m", 0, NULL},
     {"postdate", run_nothing, "m", 0, NULL},
-    {"hypersetup", run_nothing, "m", 0, NULL},
+    {"needspace", run_nothing, "sm", 0, NULL},
+    {"Needspace", run_nothing, "sm", 0, NULL},
+    {"scalefont", run_nothing, "m", 0, NULL},
+    {"hypersetup", run_hypersetup, NULL, 0, NULL},
     {"PYG", run_nothing, "m", 0, NULL},    /* Pygments: {class}{code} */
     {"DUrole", run_nothing, "m", 0, NULL}, /* docutils: {role}{text} */
     {"pdfinfo", run_nothing, "m", 0, NULL},

@@ -214,7 +214,9 @@ static void end_flow(struct document *d, const struct context *around)
         struct span span;
         if (!writer_take(&flow->writer, &text, &span))
             break;
-        set_title(d, text, span, flow->file);
+        /* One behind headings is of a part that is put in. */
+        if (!d->title.size || !d->outline.count)
+            set_title(d, text, span, flow->file);
         break;
     }
     case FLOW_FOOTNOTE: {

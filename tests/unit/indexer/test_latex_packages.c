@@ -388,6 +388,50 @@ static void test_labels_of_works(void **state)
         "paragraph: [Lee 2001] E.");
 }
 
+/* What a PDF calls a document is its title where it has no other; a part that is put in
+ * behind headings does not name the whole. */
+static void expect_title(const char *text, const char *title)
+{
+    struct buf reports = {0};
+    struct tree *tree = parse(text, NULL, &reports);
+    assert_string_equal(tree->page.title.data, title);
+    tree_free(tree);
+    buf_free(&reports);
+}
+
+static void test_titles(void **state)
+{
+    (void)state;
+    expect_title("\\documentclass{article}\\hypersetup{colorlinks,pdftitle = "
+                 "{The Guide}}\\begin{document}a\\end{document}",
+                 "The Guide");
+    expect_title("\\documentclass{article}\\hypersetup{pdftitle={x}}\\title{T}"
+                 "\\begin{document}\\maketitle\\section{S}\\title{Part}"
+                 "\\maketitle\\end{document}",
+                 "T");
+}
+
+/* Arguments of packages that are no text: how high, how far, which number. */
+static void test_arguments_of_packages(void **state)
+{
+    static const struct memory_file files[] = {
+        {"kao.sty",
+         "\\RenewDocumentCommand\\sidenote{o o m}{\\marginnote[#2]{#3}}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{article}\\usepackage{kao}\\begin{document}"
+              "a\\sidenote[][*2]{B.} c\\end{document}",
+              files, "paragraph: a c | paragraph: B.");
+    expect("\\needspace{7ex}{\\scalefont{1.1}A}\\sidenote[][1ex]{B.} c"
+           "\\marginnote[2pt]{D.}",
+           "paragraph: A c | paragraph: B. | paragraph: D.");
+    expect("\\begin{edtable}{tabular}{@{}ll@{}}a & b\\end{edtable}",
+           "table: a\tb");
+    expect("\\begin{lstlisting}a\\end{lstlisting}"
+           "\\refstepcounter{lstlisting}\\label{l}\\cref{l}",
+           "code: a | paragraph: listing 1");
+}
+
 /* LaTeX's own documentation: names of macros and of what describes them. */
 static void test_documentation(void **state)
 {
@@ -423,6 +467,8 @@ int main(void)
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_sphinx),
         cmocka_unit_test(test_labels_of_works),
+        cmocka_unit_test(test_titles),
+        cmocka_unit_test(test_arguments_of_packages),
         cmocka_unit_test(test_documentation),
         cmocka_unit_test(test_tcolorboxes),
         cmocka_unit_test(test_longtable),
