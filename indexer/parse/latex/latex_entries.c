@@ -8,14 +8,29 @@ enum { MAX_BRACES = 32 };
 /* How the macros that mark parts of a syntax print their argument. */
 static const struct {
     const char *name, *open, *close;
-} marks[] = {
-    {"meta", "⟨", "⟩"},   {"marg", "{⟨", "⟩}"}, {"oarg", "[⟨", "⟩]"},
-    {"parg", "(⟨", "⟩)"}, {"Arg", "{⟨", "⟩}"},  {"arg", "⟨", "⟩"},
-    {"prm", "⟨", "⟩"},    {"opt", "", ""},      {"colOpt", "", ""},
-    {"texttt", "", ""},   {"textsf", "", ""},   {"textrm", "", ""},
-    {"textit", "", ""},   {"declare", "", ""},  {"declareandlabel", "", ""},
-    {"cs", "\\", ""},     {"cmd", "", ""},      {"emph", "", ""},
-    {"text", "", ""}};
+} marks[] = {{"meta", "⟨", "⟩"},
+             {"marg", "{⟨", "⟩}"},
+             {"oarg", "[⟨", "⟩]"},
+             {"Marg", "{", "}"},
+             {"Oarg", "[", "]"},
+             {"default", "", ""},
+             {"option", "", ""},
+             {"parg", "(⟨", "⟩)"},
+             {"Arg", "{⟨", "⟩}"},
+             {"arg", "⟨", "⟩"},
+             {"prm", "⟨", "⟩"},
+             {"opt", "", ""},
+             {"colOpt", "", ""},
+             {"texttt", "", ""},
+             {"textsf", "", ""},
+             {"textrm", "", ""},
+             {"textit", "", ""},
+             {"declare", "", ""},
+             {"declareandlabel", "", ""},
+             {"cs", "\\", ""},
+             {"cmd", "", ""},
+             {"emph", "", ""},
+             {"text", "", ""}};
 
 struct signature {
     struct buf text;
@@ -398,6 +413,152 @@ static void run_item(struct tex *tex, const struct command *command,
     tokens_free(&initial);
 }
 
+/* ---- cnltx-doc ---- */
+
+enum {
+    CNLTX_COMMAND,
+    CNLTX_ENVIRONMENT,
+    CNLTX_OPTION,
+    CNLTX_VALUE,
+    CNLTX_CHOICE,
+    CNLTX_BOOLEAN
+};
+
+static void put_after(struct document *d, const char *before, const char *after,
+                      struct signature *s)
+{
+    struct tex *tex = &d->tex;
+    struct token next = tex_next(tex);
+    tex_unread(tex, next);
+    if (next.cat != CAT_BEGIN)
+        return;
+    buf_put_text(&s->text, before);
+    write_argument(d, s);
+    buf_put_text(&s->text, after);
+}
+
+/* \Module{x}, \Default{x}, \Initial{x}, \Default!, as far as they follow. */
+static void read_notes(struct document *d, struct signature *s)
+{
+    static const char *const notes[][2] = {{"Module", " (module "},
+                                           {"Default", " (default: "},
+                                           {"Initial", " (initially: "}};
+    struct tex *tex = &d->tex;
+    for (;;) {
+        struct token token = tex_next_solid(tex);
+        const char *before = NULL;
+        for (size_t i = 0; token.cat == CAT_NAME && i < 3; i++)
+            if (slice_is(tex->symbols[token.value].name, notes[i][0]))
+                before = notes[i][1];
+        if (!before) {
+            tex_unread(tex, token);
+            return;
+        }
+        tex_read_character(tex, '!');
+        put_after(d, before, ")", s);
+    }
+}
+
+static void put_choices(struct document *d, struct signature *s)
+{
+    size_t from = s->text.size;
+    write_argument(d, s);
+    for (size_t at = from; at < s->text.size; at++)
+        if (s->text.data[at] == ',')
+            s->text.data[at] = '|';
+}
+
+/* \command{name}[arguments], \keyval{key}{value}, ..: an entry, to the next. */
+static void run_documented(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    struct document *d = document_of(tex);
+    struct tokens name = {0}, arguments = {0};
+    struct signature s = {0};
+    int kind = command->value;
+    tex_read_character(tex, '*');
+    tex_read_argument(tex, &name);
+    buf_put_text(&s.text, command->text);
+    write_signature(d, &name, &s);
+    if (kind == CNLTX_ENVIRONMENT)
+        buf_put_byte(&s.text, '}');
+    if (kind <= CNLTX_ENVIRONMENT && tex_read_optional(tex, &arguments))
+        write_signature(d, &arguments, &s);
+    if (kind >= CNLTX_VALUE)
+        buf_put_text(&s.text, " = ");
+    if (kind == CNLTX_VALUE)
+        put_after(d, "⟨", "⟩", &s);
+    else if (kind == CNLTX_CHOICE)
+        put_choices(d, &s);
+    else if (kind == CNLTX_BOOLEAN)
+        buf_put_text(&s.text, "true|false");
+    read_notes(d, &s);
+    describe(d, &s, place_of(&name, call));
+    buf_free(&s.text);
+    tokens_free(&name);
+    tokens_free(&arguments);
+}
+
+static const struct command documented[] = {
+    {"command", run_documented, NULL, CNLTX_COMMAND, "\\"},
+    {"environment", run_documented, NULL, CNLTX_ENVIRONMENT, "\\begin{"},
+    {"opt", run_documented, NULL, CNLTX_OPTION, ""},
+    {"keyval", run_documented, NULL, CNLTX_VALUE, ""},
+    {"keychoice", run_documented, NULL, CNLTX_CHOICE, ""},
+    {"keybool", run_documented, NULL, CNLTX_BOOLEAN, ""},
+};
+
+/* commands, options, environments: what describes them is known within. */
+static void begin_documentation(struct document *d,
+                                const struct environment *environment,
+                                struct token call)
+{
+    (void)environment;
+    (void)call;
+    if (!document_is_body(d) || d->in.silent || d->in.kind != BLOCK_PARAGRAPH)
+        return;
+    document_flush(d);
+    outline_open(&d->outline, false, (struct slice){"", 0});
+    d->groups[d->group_count - 1].entry = true;
+    for (size_t i = 0; i < sizeof documented / sizeof *documented; i++) {
+        uint32_t symbol = tex_symbol_of(&d->tex, documented[i].name);
+        if (d->tex.symbols[symbol].meaning.kind == MEANING_NONE)
+            tex_define(&d->tex, symbol,
+                       (struct meaning){.kind = MEANING_COMMAND,
+                                        .command = &documented[i]},
+                       false);
+    }
+}
+
+void entries_cnltx(struct document *d)
+{
+    tex_symbol_at(&d->tex, "example")->environment =
+        tex_symbol_at(&d->tex, "sourcecode")->environment;
+}
+
+/* \setcnltx{package={x},info={..}} */
+static void run_setcnltx(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct document *d = document_of(tex);
+    struct tokens options = {0}, value = {0};
+    struct buf title = {0};
+    (void)command;
+    (void)call;
+    tex_read_argument(tex, &options);
+    if (keys_value(tex, &options, "package", &value))
+        tex_expand_text(tex, &value, &title);
+    if (title.size && keys_value(tex, &options, "info", &value)) {
+        buf_put_text(&title, ": ");
+        tex_expand_text(tex, &value, &title);
+    }
+    if (title.size && !memchr(title.data, '\\', title.size))
+        d->pdf_title = document_keep(d, buf_slice(&title));
+    tokens_free(&options);
+    tokens_free(&value);
+    buf_free(&title);
+}
+
 /* \marg{x} and the like in running text. */
 static void run_mark(struct tex *tex, const struct command *command,
                      struct token call)
@@ -466,6 +627,7 @@ static void run_new_element(struct tex *tex, const struct command *command,
 static const struct command commands[] = {
     {"DescribeMacro", run_describe, NULL, 0, NULL},
     {"NewDocElement", run_new_element, NULL, 0, NULL},
+    {"setcnltx", run_setcnltx, NULL, 0, NULL},
     {"DescribeEnv", run_describe, NULL, 0, NULL},
     {"DescribeOption", run_describe, NULL, 0, NULL},
     {"cmditem", run_item, NULL, ITEM_COMMAND, "\\"},
@@ -533,6 +695,9 @@ static const struct environment environments[] = {
     DOCUMENTED(DOC_KEY, "docKey*", ""),
     DOCUMENTED(DOC_KEY, "docTcbKey", "/tcb/"),
     DOCUMENTED(DOC_KEY, "docTcbKey*", "/tcb/"),
+    {"commands", begin_documentation, end_entry, NULL, 0, NULL, 0},
+    {"options", begin_documentation, end_entry, NULL, 0, NULL, 0},
+    {"environments", begin_documentation, end_entry, NULL, 0, NULL, 0},
     ENTRY("arrowtip", NULL, NULL),
     ENTRY("arrowcap", NULL, NULL),
     ENTRY("pattern", NULL, NULL),

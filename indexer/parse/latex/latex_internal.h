@@ -376,6 +376,7 @@ struct words words_count(const struct document *d, const struct tree *tree);
 
 /* latex_entries.c */
 void entries_add(struct document *d);
+void entries_cnltx(struct document *d); /* the class cnltx-doc */
 
 /* latex_sections.c */
 void sections_end_title(struct document *d, struct flow *flow);

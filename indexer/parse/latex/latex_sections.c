@@ -509,6 +509,8 @@ static void run_class(struct tex *tex, const struct command *command,
     }
     if (documents_code(buf_slice(&name)))
         verb_between_bars(d);
+    if (slice_is(buf_slice(&name), "cnltx-doc"))
+        entries_cnltx(d);
     if (slice_is(buf_slice(&name), "amsldoc"))
         text_add_logos(d);
     inputs_open_packages(d, buf_slice(&packages), NULL, call);

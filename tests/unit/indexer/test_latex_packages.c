@@ -449,6 +449,37 @@ static void test_documentation(void **state)
            "@ \\cs_new:N , \\x | paragraph: a");
 }
 
+/* The class cnltx-doc, by which the manuals of many packages are set. */
+static void test_cnltx(void **state)
+{
+    static const struct memory_file files[] = {
+        {"x-manual.cls",
+         "\\LoadClass{cnltx-doc}\\setcnltx{package={x},info={Does it}}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of(
+        "\\documentclass{x-manual}\\begin{document}\\section{S}"
+        "\\begin{commands}\\command{ac}[\\oarg{o}\\marg{id}] Prints it."
+        "\\command*{acs} B.\\end{commands}After.\n"
+        "\\begin{options}\\keyval{k}{text}\\Module{m}\\Initial D."
+        "\\keychoice{c}{a,\\default{b}}\\Default!{a} E.\\keybool{f}\\Initial"
+        "{false} F.\\opt{g}G.\\end{options}\n"
+        "\\begin{example}[side-by-side]\n\\ac{x}\n\\end{example}"
+        "\\end{document}",
+        files,
+        "# 1 S | paragraph: After. | code: \\ac{x} | "
+        "@@ \\ac[⟨o⟩]{⟨id⟩} | paragraph: Prints it. | @@ \\acs | "
+        "paragraph: B. | @@ k = ⟨text⟩ (module m) | paragraph: D. | "
+        "@@ c = a|b (default: a) | paragraph: E. | "
+        "@@ f = true|false (initially: false) | paragraph: F. | @@ g | "
+        "paragraph: G.");
+    expect_title("\\documentclass{cnltx-doc}\\setcnltx{package={x},info={Does "
+                 "it}}\\begin{document}a\\end{document}",
+                 "x: Does it");
+    expect("\\begin{options}a \\newcommand\\opt[1]{#1}\\opt{b}\\end{options}",
+           "paragraph: a b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_algorithm2e),
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_sphinx),
+        cmocka_unit_test(test_cnltx),
         cmocka_unit_test(test_labels_of_works),
         cmocka_unit_test(test_titles),
         cmocka_unit_test(test_arguments_of_packages),
