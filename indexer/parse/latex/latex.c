@@ -101,6 +101,7 @@ static struct document *document_new(const struct latex_reader *reader)
     algorithm2e_add(d);
     tcolorbox_add(d);
     sphinx_add(d);
+    beamer_add(d);
     verbatim_add(d);
     verb_add(d);
     listings_add(d);

@@ -518,7 +518,6 @@ static const struct environment environments[] = {
     BLOCK("otherlanguage*", begin_paragraph, end_paragraph, "m"),
     BLOCK("lrbox", begin_paragraph, end_paragraph, "m"),
     BLOCK("picture", begin_paragraph, end_paragraph, "pp"),
-    BLOCK("frame", begin_paragraph, end_paragraph, "aoo"),
     BLOCK("columns", begin_paragraph, end_paragraph, "o"),
     BLOCK("column", begin_paragraph, end_paragraph, "om"),
     BLOCK("thebibliography", begin_bibliography, end_paragraph, "m"),

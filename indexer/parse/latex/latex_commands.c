@@ -525,7 +525,7 @@ static const struct command ignored[] = {
     {"addtocontents", run_nothing, "mm", 0, NULL},
     {"glossary", run_glossary, NULL, 0, NULL},
     {"bibliographystyle", run_nothing, "m", 0, NULL},
-    {"includegraphics", run_nothing, "soom", 0, NULL},
+    {"includegraphics", run_nothing, "saoom", 0, NULL},
     {"epsfig", run_nothing, "m", 0, NULL},
     {"vpageref", run_nothing, "soom", 0, NULL}, /* "on the next page" */
     {"epsfbox", run_nothing, "om", 0, NULL},

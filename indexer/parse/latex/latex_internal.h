@@ -324,20 +324,22 @@ void text_add_logos(struct document *d); /* those of the class amsldoc */
 /* The letter under an accent that `text`, from behind its backslash on, begins
  * with; how many bytes it is written with, 0: none. */
 size_t text_put_accent(struct slice text, struct buf *ret);
-void commands_add(struct document *d);   /* latex_commands.c */
-void boxes_add(struct document *d);      /* latex_boxes.c */
-void loops_add(struct document *d);      /* latex_loops.c */
-void sections_add(struct document *d);   /* latex_sections.c */
-void blocks_add(struct document *d);     /* latex_blocks.c */
-void groups_add(struct document *d);     /* latex_environments.c */
-void theorems_add(struct document *d);   /* latex_theorems.c */
-void lists_add(struct document *d);      /* latex_lists.c */
-void glossary_add(struct document *d);   /* latex_glossary.c */
-void tabular_add(struct document *d);    /* latex_tabular.c */
-void grids_add(struct document *d);      /* latex_grids.c */
-void bytefield_add(struct document *d);  /* latex_bytefield.c */
-void tcolorbox_add(struct document *d);  /* latex_tcolorbox.c */
-void sphinx_add(struct document *d);     /* latex_sphinx.c */
+void commands_add(struct document *d);  /* latex_commands.c */
+void boxes_add(struct document *d);     /* latex_boxes.c */
+void loops_add(struct document *d);     /* latex_loops.c */
+void sections_add(struct document *d);  /* latex_sections.c */
+void blocks_add(struct document *d);    /* latex_blocks.c */
+void groups_add(struct document *d);    /* latex_environments.c */
+void theorems_add(struct document *d);  /* latex_theorems.c */
+void lists_add(struct document *d);     /* latex_lists.c */
+void glossary_add(struct document *d);  /* latex_glossary.c */
+void tabular_add(struct document *d);   /* latex_tabular.c */
+void grids_add(struct document *d);     /* latex_grids.c */
+void bytefield_add(struct document *d); /* latex_bytefield.c */
+void tcolorbox_add(struct document *d); /* latex_tcolorbox.c */
+void sphinx_add(struct document *d);    /* latex_sphinx.c */
+void beamer_add(struct document *d);    /* latex_beamer.c */
+void beamer_skip_overlay(struct tex *tex);
 void algorithms_add(struct document *d); /* latex_algorithms.c */
 /* latex_algorithm2e.c; begins its code, if the document uses this package. */
 void algorithm2e_add(struct document *d);

@@ -328,6 +328,14 @@ static void run_section(struct tex *tex, const struct command *command,
     heading(document_of(tex), command->value, star, call);
 }
 
+/* beamer's \frametitle<..>[short]{title} */
+static void run_frame_title(struct tex *tex, const struct command *command,
+                            struct token call)
+{
+    tex_skip_before(tex, "a");
+    heading(document_of(tex), command->value, true, call);
+}
+
 /* Plain TeX's own: the title goes on to the end of the paragraph. */
 static void run_beginsection(struct tex *tex, const struct command *command,
                              struct token call)
@@ -535,6 +543,7 @@ static const struct command commands[] = {
     {"subsec", run_section, NULL, 2,
      NULL}, /* as documents of plain TeX call it */
     {"subsubsec", run_section, NULL, 3, NULL},
+    {"frametitle", run_frame_title, NULL, 4, NULL},
     {"beginsection", run_beginsection, NULL, SECTION, NULL},
     {"addpart", run_section, NULL, PART, "*"},
     {"addchap", run_section, NULL, CHAPTER, "*"},

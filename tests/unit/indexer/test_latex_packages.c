@@ -480,6 +480,23 @@ static void test_cnltx(void **state)
            "paragraph: a b");
 }
 
+/* Slides: their titles are headings, on which of them a thing is shown is no text. */
+static void test_beamer(void **state)
+{
+    (void)state;
+    expect("\\documentclass{beamer}\\begin{document}\\section{A}"
+           "\\begin{frame}<3->[fragile]{T}{Sub}\ny\\only<1>{z} \\pause "
+           "\\alert<2>{w}\\includegraphics<1>[width=2cm]{a}"
+           "\\begin{itemize}[<+->]\\item<1-> a\\item<2-|alert@3>[x] b"
+           "\\item <stdio.h> \\item[<b>] c\\end{itemize}\\end{frame}"
+           "\\begin{frame}\\frametitle<2>{U}\\onslide+<3->k\\mode<beamer>{m}"
+           "\\begin{onlyenv}<2>n\\end{onlyenv}\\end{frame}"
+           "\\begin{frame}{}v\\end{frame}\\end{document}",
+           "# 1 A | ## T | paragraph: Sub | paragraph: yz w | "
+           "list: - a\n- x b\n- <stdio.h>\n- <b> c | ## U | "
+           "paragraph: kmn | paragraph: v");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -497,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_algorithm2e),
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_sphinx),
+        cmocka_unit_test(test_beamer),
         cmocka_unit_test(test_cnltx),
         cmocka_unit_test(test_labels_of_works),
         cmocka_unit_test(test_titles),
