@@ -102,6 +102,7 @@ static struct document *document_new(const struct latex_reader *reader)
     tcolorbox_add(d);
     sphinx_add(d);
     beamer_add(d);
+    subfloats_add(d);
     verbatim_add(d);
     verb_add(d);
     listings_add(d);

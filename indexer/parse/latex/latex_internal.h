@@ -338,6 +338,7 @@ void grids_add(struct document *d);     /* latex_grids.c */
 void bytefield_add(struct document *d); /* latex_bytefield.c */
 void tcolorbox_add(struct document *d); /* latex_tcolorbox.c */
 void sphinx_add(struct document *d);    /* latex_sphinx.c */
+void subfloats_add(struct document *d); /* latex_subfloats.c */
 void beamer_add(struct document *d);    /* latex_beamer.c */
 void beamer_skip_overlay(struct tex *tex);
 void algorithms_add(struct document *d); /* latex_algorithms.c */

@@ -497,6 +497,23 @@ static void test_beamer(void **state)
            "paragraph: kmn | paragraph: v");
 }
 
+/* Parts of a float that are commands are as those that are environments. */
+static void test_subfloats(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\begin{document}\\begin{figure}"
+           "\\subfloat[First\\label{a}]{\\includegraphics{x}}"
+           "\\subfigure[of the list][Second]{\\includegraphics{y}}"
+           "\\subfloat{\\includegraphics{y}}"
+           "\\subcaptionbox{Third\\label{c}}[.4\\linewidth]{z}"
+           "\\caption{All}\\label{f}\\end{figure}\\begin{table}"
+           "\\subfloat[T]{\\begin{tabular}{l}a\\end{tabular}}\\caption{Tab}"
+           "\\end{table}See \\ref{a}, \\ref{c}, \\ref{f}.\\end{document}",
+           "figure: (a) First | figure: (b) Second | paragraph: z | "
+           "figure: (c) Third | figure: Figure 1: All | table: a | figure: (a) "
+           "T | figure: Table 1: Tab | paragraph: See 1a, 1c, 1.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +531,7 @@ int main(void)
         cmocka_unit_test(test_algorithm2e),
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_sphinx),
+        cmocka_unit_test(test_subfloats),
         cmocka_unit_test(test_beamer),
         cmocka_unit_test(test_cnltx),
         cmocka_unit_test(test_labels_of_works),
