@@ -405,18 +405,31 @@ static void close_package(struct tex *tex)
     blocks_keep_notes(d, false);
 }
 
-/* A copy beside the document, as doxygen and Sphinx write them, of what is known here: it
- * says by how TeX sets tables, or code, what has been said. */
+/* A copy beside the document, as doxygen and Sphinx write them and people keep them, of
+ * what is known here: it says by how TeX sets tables, or code, what has been said. */
 static bool is_known(struct slice file)
 {
     static const char *const names[] = {
-        "algorithm2e.sty",  "etoc_doxygen.sty",
-        "longtable.sty",    "longtable_doxygen.sty",
-        "nicematrix.sty",   "sphinx.sty",
-        "sphinxhowto.cls",  "sphinxmanual.cls",
-        "supertabular.sty", "tabu.sty",
-        "tabu_doxygen.sty", "tabularray.sty",
-        "tabularx.sty",     "xltabular.sty"};
+        "algorithm.sty",     "algorithm2e.sty",
+        "algorithmic.sty",   "algorithmicx.sty",
+        "algpseudocode.sty", "amsmath.sty",
+        "booktabs.sty",      "caption.sty",
+        "caption2.sty",      "caption3.sty",
+        "cleveref.sty",      "color.sty",
+        "enumitem.sty",      "etoc_doxygen.sty",
+        "fancyvrb.sty",      "float.sty",
+        "graphics.sty",      "graphicx.sty",
+        "hyperref.sty",      "listings.sty",
+        "longtable.sty",     "longtable_doxygen.sty",
+        "multirow.sty",      "natbib.sty",
+        "nicematrix.sty",    "sphinx.sty",
+        "sphinxhowto.cls",   "sphinxmanual.cls",
+        "subcaption.sty",    "subfig.sty",
+        "subfigure.sty",     "supertabular.sty",
+        "tabu.sty",          "tabu_doxygen.sty",
+        "tabularray.sty",    "tabularx.sty",
+        "url.sty",           "xcolor.sty",
+        "xltabular.sty"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (slice_is(file, names[i]))
             return true;

@@ -514,6 +514,21 @@ static void test_subfloats(void **state)
            "T | figure: Table 1: Tab | paragraph: See 1a, 1c, 1.");
 }
 
+/* What is known here of a package does not come from a copy beside the document. */
+static void test_copies_of_packages(void **state)
+{
+    static const struct memory_file files[] = {
+        {"xcolor.sty", "\\def\\textcolor#1#2{\\XC@lost#1}"},
+        {"listings.sty", "\\def\\lstset#1{\\lst@lost}\\newenvironment{"
+                         "lstlisting}{\\begingroup}{\\endgroup}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{article}\\usepackage{xcolor,listings}"
+              "\\begin{document}\\textcolor{red}{A}.\\begin{lstlisting}\n"
+              "if (a_b)\n  c;\n\\end{lstlisting}\\end{document}",
+              files, "paragraph: A. | code: if (a_b)\n  c;");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -531,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_algorithm2e),
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_sphinx),
+        cmocka_unit_test(test_copies_of_packages),
         cmocka_unit_test(test_subfloats),
         cmocka_unit_test(test_beamer),
         cmocka_unit_test(test_cnltx),
