@@ -1,4 +1,6 @@
 /* Lists and their items; the questions of exams. */
+#include <ctype.h>
+
 #include "indexer/parse/latex/latex_internal.h"
 
 enum { LIST_BULLETS, LIST_NUMBERS, LIST_TERMS };
@@ -76,6 +78,20 @@ static void begin_questions(struct document *d,
                                      .value = LIST_NUMBERS,
                                      .text = "o"},
                call);
+}
+
+/* tasks: \task is an item; how many stand beside each other is no text. */
+static void begin_tasks(struct document *d,
+                        const struct environment *environment,
+                        struct token call)
+{
+    uint32_t item = tex_symbol_of(&d->tex, "item");
+    tex_define(&d->tex, tex_symbol_of(&d->tex, "task"),
+               d->tex.symbols[item].meaning, false);
+    begin_list(
+        d,
+        &(struct environment){.name = environment->name, .value = LIST_BULLETS},
+        call);
 }
 
 static void end_list(struct document *d, struct group *group)
@@ -186,7 +202,83 @@ static void run_newlist(struct tex *tex, const struct command *command,
     buf_free(&kind);
 }
 
+/* ---- \dirtree ---- */
+
+/* A line of it: "src" of ".2 src." set in by its level. */
+static void put_branch(struct document *d, const struct tokens *line,
+                       int64_t level, struct buf *ret)
+{
+    struct buf text = {0};
+    tex_expand_text(&d->tex, line, &text);
+    struct slice left = buf_slice(&text);
+    while (left.size && strchr(" \n", left.data[0])) {
+        left.data++;
+        left.size--;
+    }
+    while (left.size && strchr(" \n", left.data[left.size - 1]))
+        left.size--;
+    if (left.size && left.data[left.size - 1] == '.')
+        left.size--;
+    for (int64_t i = 1; i < level && i < 20; i++)
+        buf_put_text(ret, "  ");
+    for (size_t at = 0; at < left.size; at++) {
+        if (left.data[at] != '\\') {
+            buf_put_byte(ret, left.data[at] == '\n' ? ' ' : left.data[at]);
+            continue;
+        }
+        if (at + 1 < left.size && strchr("_&%#$", left.data[at + 1]))
+            continue;
+        while (at + 1 < left.size && isalpha((unsigned char)left.data[at + 1]))
+            at++;
+    }
+    buf_put_byte(ret, '\n');
+    buf_free(&text);
+}
+
+/* \dirtree{.1 /. .2 bin. .3 ls.} */
+static void run_dirtree(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct document *d = document_of(tex);
+    struct tokens list = {0}, line = {0};
+    struct buf text = {0};
+    int64_t level = 0;
+    (void)command;
+    tex_read_argument(tex, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        struct token token = list.items[i];
+        bool begins = token_is(token, CAT_OTHER, '.') && i + 1 < list.count &&
+                      list.items[i + 1].cat == CAT_OTHER &&
+                      list.items[i + 1].value >= '1' &&
+                      list.items[i + 1].value <= '9' &&
+                      (!i || list.items[i - 1].cat == CAT_SPACE);
+        if (!begins) {
+            tokens_add(&line, token);
+            continue;
+        }
+        if (level)
+            put_branch(d, &line, level, &text);
+        level = list.items[++i].value - '0';
+        line.count = 0;
+    }
+    if (level)
+        put_branch(d, &line, level, &text);
+    if (text.size && document_is_body(d) && !d->in.silent) {
+        text.size--;
+        document_flush(d);
+        if (list.items[list.count - 1].file == call.file &&
+            list.items[list.count - 1].to > call.to)
+            call.to = list.items[list.count - 1].to;
+        document_block(d, BLOCK_CODE, buf_slice(&text), (struct slice){"", 0},
+                       call);
+    }
+    tokens_free(&list);
+    tokens_free(&line);
+    buf_free(&text);
+}
+
 static const struct command commands[] = {
+    {"dirtree", run_dirtree, NULL, 0, NULL},
     {"newlist", run_newlist, "m", 0, NULL},
     {"renewlist", run_newlist, "m", 0, NULL},
     {"item", run_item, NULL, 0, NULL},
@@ -213,6 +305,7 @@ static const struct environment environments[] = {
     LIST("compactdesc", LIST_TERMS, "o"),
     LIST("labeling", LIST_TERMS, "om"),
     LIST("list", LIST_TERMS, "mm"),
+    {"tasks", begin_tasks, end_list, "op", 0, NULL, 0},
     {"questions", begin_questions, end_list, NULL, 0, "question", 0},
     {"parts", begin_questions, end_list, NULL, 0, "part", 0},
     {"subparts", begin_questions, end_list, NULL, 0, "subpart", 0},

@@ -529,6 +529,19 @@ static void test_copies_of_packages(void **state)
               files, "paragraph: A. | code: if (a_b)\n  c;");
 }
 
+/* Folders, and lists of several items a line. */
+static void test_other_lists(void **state)
+{
+    (void)state;
+    expect("A\\dirtree{%\n.1 /.\n.2 my\\_bin.\n.3 ls.sh.\n.2 etc\\DTcomment{"
+           "settings}.\n}B",
+           "paragraph: A | code: /\n  my_bin\n    ls.sh\n  etc settings | "
+           "paragraph: B");
+    expect("\\dirtree{}\\begin{tasks}[style=itemize](2)\\task one\n\\task two"
+           "\\end{tasks}",
+           "list: - one\n- two");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -546,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_algorithm2e),
         cmocka_unit_test(test_doxygen),
         cmocka_unit_test(test_sphinx),
+        cmocka_unit_test(test_other_lists),
         cmocka_unit_test(test_copies_of_packages),
         cmocka_unit_test(test_subfloats),
         cmocka_unit_test(test_beamer),
