@@ -40,6 +40,7 @@ static const struct {
     {".xht", PARSER_XML, false, false},
     {".docbook", PARSER_XML, true, false},
     {".xml", PARSER_XML, true, false},
+    {".code.tex", PARSER_LATEX, false, true}, /* of packages, by custom */
     {".tex", PARSER_LATEX, false, false},
     {".ltx", PARSER_LATEX, false, false},
     {".latex", PARSER_LATEX, false, false},

@@ -109,6 +109,8 @@ static void test_names(void **state)
     assert_false(source_is_code("py"));
     assert_true(source_is_part("a.py"));
     assert_true(source_is_part("names.mac"));
+    assert_true(source_is_part("lib/pgfcore.code.tex"));
+    assert_false(source_is_part("code.tex"));
     assert_false(source_is_named("a.gz"));
     assert_false(source_is_named("a/.html"));
     assert_false(source_is_named(".html"));
