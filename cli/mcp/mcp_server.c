@@ -126,9 +126,11 @@ static void take_error(const struct pending *pending, const cJSON *error)
     answer_failure(pending, &err);
 }
 
-/* An error without an id is of all: the daemon takes no more clients. */
+/* An error without an id is of all: the daemon takes no more clients, and has
+ * closed or is about to, so the next request tries anew. */
 static void turn_away(struct mcp *mcp, const cJSON *error)
 {
+    connection_close(&mcp->daemon);
     while (mcp->pending) {
         struct pending *pending = mcp->pending;
         mcp->pending = pending->next;

@@ -339,6 +339,23 @@ def a_cancelled_request_is_cancelled_in_the_daemon():
             check(b.tool("search", query="valve")["results"] and h.pid() != pid, "a daemon that died is started again")
 
 
+@test
+def after_a_refusal_the_daemon_is_asked_anew():
+    refusal = b'{"jsonrpc":"2.0","id":null,"error":{"code":-8,"message":"64 clients are connected, and no more are taken"}}\n'
+    with house() as h:
+        kept = []
+        with stand_in(h) as listening, bridge(h, store=False) as b:
+            for turn in range(2):
+                b.write(b.request("tools/call", name="ask", arguments={"query": "valve"}))
+                connection, _ = listening.accept()
+                connection.recv(65536)
+                connection.sendall(refusal)
+                connection.shutdown(socket.SHUT_RD)  # takes nothing more, and has not closed yet
+                said = b.read()["result"]["content"][0]["text"]
+                check("64 clients" in said, f"{turn}: {said}")
+                kept.append(connection)
+
+
 # ---- The official SDK ----
 
 async def session(h, mode, calls):
