@@ -275,6 +275,8 @@ static int take_short(struct cli *cli, char ***argv, struct err *err)
             return ERR_USAGE;
         bool flag = cli_options[id].kind == KIND_FLAG;
         const char *rest = letter[1] ? letter + 1 : NULL;
+        if (rest && id == OPTION_MANUAL && seeks(cli))
+            cli->joined = word, cli->joined_text = rest;
         int code = take(cli, id, flag ? NULL : rest, argv, err);
         if (code || !flag || !rest)
             return code;
@@ -321,6 +323,19 @@ static int check_args(struct cli *cli, struct err *err)
             command->name, cli->args.items[command->max_args], command->name,
             command->args[0] ? " " : "", command->args);
     return 0;
+}
+
+void arguments_explain(const struct cli *cli, struct err *err)
+{
+    const char *word = cli->joined, *text = cli->joined_text;
+    if (err->code != ERR_USAGE || !word ||
+        (cli->args.count && !strstr(err->message, text)))
+        return;
+    size_t size = strlen(err->message);
+    snprintf(err->message + size, sizeof err->message - size,
+             "; '%.64s' is read as -c '%.64s': what you seek goes behind '--', "
+             "as in lectern %s -- '%.64s'",
+             word, text, cli->command->name, word);
 }
 
 int arguments_parse(struct cli *cli, char **argv, struct err *err)

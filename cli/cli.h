@@ -143,6 +143,8 @@ struct cli {
     const struct command *command; /* NULL: no verb was given */
     struct options options;
     struct text_list args;
+    /* "-cuda", a -c and its text in one, and that text; NULL: none. */
+    const char *joined, *joined_text;
     struct config config;
     struct client *client; /* connected on the first call */
     int columns, rows;     /* of the terminal that standard output is, else 0 */
@@ -157,6 +159,8 @@ struct cli {
 /* arguments.c: argv[1...] into command, options and args.  ERR_USAGE with the
  * nearest known word.  Free what it left with arguments_free in any case. */
 int arguments_parse(struct cli *cli, char **argv, struct err *err);
+/* Adds to an error that may come of it how a word as "-cuda" was read. */
+void arguments_explain(const struct cli *cli, struct err *err);
 void arguments_free(struct cli *cli);
 const struct command *arguments_find_command(const char *name, struct err *err);
 

@@ -82,6 +82,7 @@ int main(int argc, char **argv)
     file_open_standard();
     int code = run(&cli, argv, &err);
     pager_end(&cli);
+    arguments_explain(&cli, &err);
     if (code)
         print_error(&cli, &err);
     int status = code ? err_exit_status(code) : cli.status;

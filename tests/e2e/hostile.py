@@ -272,6 +272,11 @@ def words_with_a_dash_go_behind_two():
             for words in ('-"exact phrase" word', "-weak vs -strict", "--bogus or not"):
                 said = h.run(verb, words, code=1).stderr
                 check("option" not in said, said)  # no manual holds it
+            for words in (["-cuda vs opencl"], ["-cuda", "vs", "opencl"]):
+                said = h.run(verb, *words[:1 if verb == "grep" else 3], code=2).stderr
+                check(f"'{words[0]}' is read as -c '{words[0][2:]}'" in said and "goes behind '--'" in said, said)
+        said = h.run("search", "-c", "uda", "vs", code=2).stderr
+        check("uda" in said and "goes behind" not in said, said)
         check("goes behind" not in h.run("ls", "-u", code=2).stderr, "nothing is sought")
 
 
