@@ -317,6 +317,8 @@ bool output_put_index_summary(struct buf *out, const cJSON *result)
         seen = json_get_int(files, "seen", -1);
         failed = json_get_int(files, "failed", 0);
     }
+    /* Those of titles alone are cut, too, and not what is searched. */
+    bool added = cJSON_IsObject(files);
     if (seen < 0)
         return false;
     buf_printf(out, "%s: ", json_get_text(result, "manual", name));
@@ -328,6 +330,8 @@ bool output_put_index_summary(struct buf *out, const cJSON *result)
     if (segments > 0) {
         buf_put_text(out, ", ");
         output_put_counted(out, segments, "segment", "segments");
+        if (!added)
+            buf_put_text(out, " with text");
     }
     if (seconds >= 0)
         buf_printf(out, ", %.1f s", seconds);

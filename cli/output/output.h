@@ -60,7 +60,7 @@ void output_put_start_of_text(struct buf *out, const char *text, int lines,
                               int columns, const char *indent);
 
 /* "NAME: 1169 files, 10,234 nodes, 2.1 s (0 failed)" of a result of add,
- * update or wait; false when it has no such numbers. */
+ * update or wait, or of a manual of status; false when it has no such numbers. */
 bool output_put_index_summary(struct buf *out, const cJSON *result);
 
 #endif

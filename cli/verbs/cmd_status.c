@@ -55,8 +55,8 @@ static void put_watch(struct buf *out, const cJSON *status)
     int64_t overflows = json_get_int(watch, "overflows", 0);
     double ago = json_get_double(watch, "last_event", -1);
     buf_printf(out, "watching  %s, ", json_get_text(watch, "mode", "off"));
-    output_put_count(out, json_get_int(watch, "folders", 0));
-    buf_put_text(out, " folders");
+    output_put_counted(out, json_get_int(watch, "folders", 0), "folder",
+                       "folders");
     if (ago >= 0)
         buf_printf(out, ", last change %.0f s ago", ago);
     if (overflows) {

@@ -87,7 +87,8 @@ def memories_follow_updates():
         check(status["model"]["path"] == h.model and status["model"]["parameters"] > 1000 and
               status["model"]["width"] > 0 and status["model"]["backend"] == "cpu", status)
         check(status["manuals"][0]["memories"] == "current" and
-              status["manuals"][0]["segments"] > 100, status)
+              100 < status["manuals"][0]["segments"] <= added["segments"], status)
+        check(f"{status['manuals'][0]['segments']} segments with text" in h.run("status").stdout, "which segments")
         for mode in ("auto", "tree", "dense"):
             found = h.json("search", "partial indexes", "-c", "pg", "--mode", mode)
             check(found["results"] and found["model"] == "model", (mode, found["model"]))

@@ -311,9 +311,9 @@ def what_there_is_one_of_is_singular():
         pack = os.path.join(h.path, "m.pack")
         h.run("pack", "m", pack)
         said = h.run("verify").stdout + h.run("search", "casing", "--explain").stdout
-        said += h.run("unpack", pack, "-c", "again", "--untrusted").stdout
-        check(said.count("1 file,") == 2 and "in 1 section," in said, said)
-        check(not re.search(r"\b1 (files|nodes|sections|postings|memories|segments)\b", said), said)
+        said += h.run("unpack", pack, "-c", "again", "--untrusted").stdout + h.run("status").stdout
+        check(said.count("1 file,") == 4 and "in 1 section," in said, said)
+        check(not re.search(r"\b1 (files|folders|nodes|sections|postings|memories|segments)\b", said), said)
 
 
 # ---- Completion ----
