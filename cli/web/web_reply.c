@@ -33,16 +33,30 @@ static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status,
     return done;
 }
 
-enum MHD_Result reply_bytes(struct MHD_Connection *connection, unsigned status,
-                            const char *type, struct slice bytes)
+static struct MHD_Response *copy_of(struct slice bytes)
 {
     union {
         const char *read;
         void *bytes;
     } data = {bytes.data};
-    return reply(connection, status, type,
-                 MHD_create_response_from_buffer(bytes.size, data.bytes,
-                                                 MHD_RESPMEM_MUST_COPY));
+    return MHD_create_response_from_buffer(bytes.size, data.bytes,
+                                           MHD_RESPMEM_MUST_COPY);
+}
+
+enum MHD_Result reply_bytes(struct MHD_Connection *connection, unsigned status,
+                            const char *type, struct slice bytes)
+{
+    return reply(connection, status, type, copy_of(bytes));
+}
+
+enum MHD_Result reply_text(struct MHD_Connection *connection, unsigned status,
+                           const char *header, const char *value,
+                           const char *text)
+{
+    struct MHD_Response *response = copy_of(slice_of(text));
+    if (response && header)
+        MHD_add_response_header(response, header, value);
+    return reply(connection, status, "text/plain; charset=utf-8", response);
 }
 
 /* ---- Errors ---- */

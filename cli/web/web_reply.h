@@ -15,6 +15,11 @@
 enum MHD_Result reply_bytes(struct MHD_Connection *connection, unsigned status,
                             const char *type, struct slice bytes);
 
+/* Answers with a text for people, and a header besides (NULL: none). */
+enum MHD_Result reply_text(struct MHD_Connection *connection, unsigned status,
+                           const char *header, const char *value,
+                           const char *text);
+
 /* Answers {"error":...} with the status that the code has in HTTP. */
 enum MHD_Result reply_error(struct MHD_Connection *connection,
                             const struct err *err);

@@ -92,8 +92,7 @@ struct exchange {
 static enum MHD_Result refuse(struct MHD_Connection *connection,
                               unsigned status, const char *why)
 {
-    return reply_bytes(connection, status, "text/plain; charset=utf-8",
-                       slice_of(why));
+    return reply_text(connection, status, NULL, NULL, why);
 }
 
 /* What a path leads to: a file, a verb, or an answer in OpenAI's form. */
@@ -151,6 +150,16 @@ static bool takes(const struct target *target, const char *method)
             !strcmp(target->method, MHD_HTTP_METHOD_GET));
 }
 
+static enum MHD_Result refuse_method(struct MHD_Connection *connection,
+                                     const char *taken)
+{
+    bool reads = !strcmp(taken, MHD_HTTP_METHOD_GET);
+    return reply_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+                      MHD_HTTP_HEADER_ALLOW, reads ? "GET, HEAD" : taken,
+                      reads ? "This address takes GET.\n"
+                            : "This address takes POST.\n");
+}
+
 static enum MHD_Result route(const struct web *web,
                              struct MHD_Connection *connection,
                              const char *method,
@@ -164,12 +173,24 @@ static enum MHD_Result route(const struct web *web,
         return refuse(connection, MHD_HTTP_NOT_FOUND,
                       "There is nothing at this address.\n");
     if (!takes(&target, method))
-        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-                      "This address takes another method.\n");
+        return refuse_method(connection, target.method);
     if (target.verb || target.answer)
         return answer(web, connection, &target, buf_slice(&exchange->body));
     return reply_bytes(connection, MHD_HTTP_OK, target.file.type,
                        target.file.content);
+}
+
+/* Who has no token, or another. */
+static enum MHD_Result refuse_unknown(struct MHD_Connection *connection,
+                                      const char *url)
+{
+    bool program = !strncmp(url, "/v1/", 4);
+    return refuse(connection, MHD_HTTP_FORBIDDEN,
+                  program ? "The key is the token, which stands in the address "
+                            "that `lectern web` prints: Authorization: Bearer "
+                            "TOKEN.\n"
+                          : "The address lacks its token: `lectern web` prints "
+                            "it whole.\n");
 }
 
 static enum MHD_Result let_in(const struct web *web,
@@ -182,9 +203,7 @@ static enum MHD_Result let_in(const struct web *web,
     exchange->path = gate_path(web, connection, url);
     if (exchange->path)
         return MHD_YES;
-    return refuse(connection, MHD_HTTP_FORBIDDEN,
-                  "The address lacks its token: `lectern web` prints it "
-                  "whole.\n");
+    return refuse_unknown(connection, url);
 }
 
 static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
