@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/config.h"
 #include "base/file.h"
@@ -52,6 +53,11 @@ static int read_indexed(void *context, const struct manual *manual,
                        manual->name);
     file_join(&path, root.path, file->path);
     int code = source_read(&root, path.data, ret_bytes, err);
+    if (code == ERR_IO && access(path.data, F_OK) < 0 && errno == ENOENT)
+        code = err_set(err, ERR_STALE,
+                       "%s is gone: lectern update --wait -c %s, or where its "
+                       "folder has moved, lectern add FOLDER -c %s",
+                       path.data, manual->name, manual->name);
     if (!code && !hash_equal(hash_bytes(ret_bytes->data, ret_bytes->size),
                              file->content))
         code = err_set(err, ERR_STALE,

@@ -136,6 +136,9 @@ def files_in_a_pack_are_quoted_literally():
         check(os.path.exists(folder), "a folder of others stays")
         made.write("m/deep/a.html", page("Pumps", "<p>Changed.</p>"))
         check("has changed" in made.run("pack", "m", pack, "--key", key, "--files", code=4).stderr, "files that have changed")
+        os.rename(made.path + "/m", made.path + "/elsewhere")
+        check("is gone: lectern update" in made.run("pack", "m", pack, "--key", key, "--files", code=4).stderr, "files that are gone")
+        os.rename(made.path + "/elsewhere", made.path + "/m")
 
 
 @test
