@@ -242,6 +242,8 @@ int cmd_add(struct cli *cli, struct err *err)
                        "add takes one folder or archive, or --installed, or "
                        "--man: lectern help "
                        "add");
+    if (!cli->options.man && !cli->args.items[0][0])
+        return err_set(err, ERR_USAGE, "add: the folder's name is empty");
     int code = find_folder(cli, &added, err);
     if (!code)
         code = added.archive ? unpack(cli, &added, err)

@@ -82,6 +82,8 @@ int grep_pattern_compile(struct slice source, bool ignore_case,
                          struct grep_pattern **ret_pattern, struct err *err)
 {
     pcre2_code *code_made;
+    if (!source.size)
+        return err_set(err, ERR_USAGE, "the pattern is empty");
     if (source.size > MAX_PATTERN)
         return err_set(err, ERR_LIMIT, "the pattern has more than %d bytes",
                        MAX_PATTERN);

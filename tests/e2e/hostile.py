@@ -281,6 +281,14 @@ def words_with_a_dash_go_behind_two():
 
 
 @test
+def nothing_is_said_to_be_nothing():
+    with house() as h:
+        for args in (("grep", ""), ("ask", " "), ("search", ""), ("add", "")):
+            said = h.run(*args, code=2).stderr
+            check("is empty" in said, (args, said))
+
+
+@test
 def a_second_daemon_is_refused():
     with house() as h:
         h.run("status")
