@@ -40,7 +40,9 @@ const struct option_spec cli_options[OPTIONS] = {
                       "and what is below it",
                       0, 0},
     [OPTION_COUNT] = {'n', NULL, "N", KIND_NUMBER, AT(count),
-                      "maximum number of results", 1, 1000},
+                      "maximum number of results (search 10, grep 100; ask 4, "
+                      "and never more than 20)",
+                      1, 1000},
     [OPTION_MODE] = {0, "mode", "auto|tree|dense|lexical", KIND_CHOICE,
                      AT(mode),
                      "all rankings fused, down the tree, by meaning, by words",

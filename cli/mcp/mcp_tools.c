@@ -47,7 +47,8 @@ static const struct mcp_param ask_params[] = {
     {"query", MCP_TEXT, true, "the question", NULL, 0},
     MANUALS,
     UNDER,
-    RESULTS,
+    {"n", MCP_NUMBER, false,
+     "maximum number of sections quoted (4, and never more than 20)", NULL, 0},
     KIND,
     {"answer", MCP_CHOICE, false,
      "auto: written by the model if it holds, else quoted passages; generated: "

@@ -10,6 +10,7 @@
 #include "cli/output/output.h"
 #include "cli/output/pager.h"
 #include "cli/output/terminal.h"
+#include "daemon/net/protocol.h"
 
 /* People may watch a model write; scripts get events for the asking. */
 static bool is_streamed(const struct cli *cli)
@@ -51,6 +52,9 @@ static int build(struct cli *cli, struct buf *params, struct err *err)
     cli_param_number(&json, "max_tokens", cli->options.max_tokens);
     cli_param_number(&json, "context", cli->options.context);
     build_sampling(&cli->options, &json);
+    if (cli->options.count > PROTOCOL_MAX_QUOTED)
+        output_remark(cli, "-n %ld: an answer quotes at most %d sections",
+                      cli->options.count, PROTOCOL_MAX_QUOTED);
     cli_param_true(&json, "stream", is_streamed(cli));
     cli_param_true(&json, "strict", cli->options.strict);
     cli_param_text(&json, "session", cli->options.session);

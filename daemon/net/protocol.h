@@ -72,7 +72,8 @@
 enum {
     PROTOCOL_MAX_REQUEST = 1 << 20, /* bytes of one request line */
     PROTOCOL_MAX_CLIENTS = 64,
-    PROTOCOL_MAX_PATH = 107 /* bytes of a socket's path */
+    PROTOCOL_MAX_QUOTED = 20, /* sections of one answer of ask, be `n` more */
+    PROTOCOL_MAX_PATH = 107   /* bytes of a socket's path */
 };
 
 /* Checks that the path fits into a socket address: ERR_USAGE. */

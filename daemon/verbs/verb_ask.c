@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "daemon/engine/engine.h"
+#include "daemon/net/protocol.h"
 #include "daemon/net/stream_event.h"
 #include "daemon/answer/card_answer.h"
 #include "daemon/answer/compose.h"
@@ -24,7 +25,6 @@
 
 enum {
     DEFAULT_QUOTES = 4,
-    MAX_QUOTES = 20,
     SPARE = 4, /* passages looked at beyond those wanted */
     MAX_STOPS = 16,
     OPEN_MS = 1000 /* waited for a model that is being opened, if need not be */
@@ -216,10 +216,14 @@ static int read_whole(struct asking *asking, struct err *err)
     uint64_t id;
     if (!tokens)
         return 0;
-    if (!under || asking->wanted == WANT_PASSAGES || !has_model(asking->call))
+    if (!under || asking->wanted == WANT_PASSAGES)
         return err_set(err, ERR_USAGE,
                        "context: a model reads what is below a node: name it "
                        "with `under`, and have an answer written");
+    if (!has_model(asking->call))
+        return err_set(err, ERR_MODEL,
+                       "context: a model reads what is below a node, and none "
+                       "is configured (lectern model use PATH)");
     if (!node_parse(under, &id) ||
         !snapshot_find(asking->snapshot, id, &asking->view, &asking->node))
         return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
@@ -528,8 +532,8 @@ int verb_ask(struct call *call, struct json *json, struct err *err)
 {
     struct asking asking = {.call = call, .start = clock_seconds()};
     asking.max = (size_t)json_get_int(call->params, "n", DEFAULT_QUOTES);
-    if (asking.max > MAX_QUOTES)
-        asking.max = MAX_QUOTES;
+    if (asking.max > PROTOCOL_MAX_QUOTED)
+        asking.max = PROTOCOL_MAX_QUOTED;
     int code = read_wanted(&asking, err);
     if (!code)
         code = read_extent(&asking, err);

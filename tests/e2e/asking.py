@@ -276,6 +276,11 @@ def lines_that_a_pattern_matches_are_found():
         spans = [(hit["file"], hit["span"][0]) for hit in below]
         check(len(below) > 50 and all("Chapter 11. Indexes" in hit["path"] for hit in below), len(below))
         check(len({file for file, _ in spans}) > 5, "in document order, over files")
+        told = h.run("ask", "-n", "21", "What is a partial index?").stderr
+        check("at most 20 sections" in told, told)
+        check("at most" not in h.run("ask", "-n", "20", "What is a partial index?").stderr, "20")
+        told = h.run("ask", "What?", "--under", section["id"], "--context", "2000", code=5).stderr
+        check("none is configured" in told, told)
         wrong = h.run("grep", "a(b", code=2).stderr
         check("missing closing parenthesis, at byte 3 of 'a(b'" in wrong, wrong)
         h.run("grep", "x", "-c", "nothing", code=2)
