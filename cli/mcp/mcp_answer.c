@@ -6,7 +6,7 @@
 #include "daemon/net/rpc.h"
 
 const char *const mcp_versions[MCP_VERSIONS] = {
-    "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"};
+    "2024-11-05", MCP_WITH_BATCHES, "2025-06-18", "2025-11-25", "2026-07-28"};
 
 static void write_line(struct buf *line)
 {

@@ -10,6 +10,8 @@
  * by `initialize`, those after them are said in each request. */
 enum { MCP_VERSIONS = 5, MCP_HANDSHAKES = 4 };
 extern const char *const mcp_versions[MCP_VERSIONS];
+/* The one whose lines may hold an array of messages. */
+#define MCP_WITH_BATCHES "2025-03-26"
 
 /* Codes of JSON-RPC and of the protocol, beside those of daemon/net/rpc.h. */
 enum {

@@ -49,7 +49,8 @@ struct mcp {
     struct connection daemon;
     struct line_reader in;
     struct pending *pending;
-    bool ended; /* nothing more is asked */
+    bool ended;   /* nothing more is asked */
+    bool batches; /* the revision agreed on has arrays of messages */
 };
 
 /* ---- What the daemon answers ---- */
@@ -197,7 +198,6 @@ static void put_server(struct json *json)
 static int initialize(struct mcp *mcp, const struct rpc *rpc,
                       struct json *result, struct err *err)
 {
-    (void)mcp;
     const char *asked = json_get_text(rpc->params, "protocolVersion", NULL);
     const char *agreed = mcp_versions[MCP_HANDSHAKES - 1];
     if (!asked)
@@ -206,6 +206,7 @@ static int initialize(struct mcp *mcp, const struct rpc *rpc,
     for (int i = 0; i < MCP_HANDSHAKES; i++)
         if (!strcmp(asked, mcp_versions[i]))
             agreed = mcp_versions[i];
+    mcp->batches = !strcmp(agreed, MCP_WITH_BATCHES);
     json_begin(result, '{');
     json_field_text(result, "protocolVersion", agreed);
     put_server(result);
@@ -468,23 +469,37 @@ static int check_id(const cJSON *message, struct err *err)
                    "not a request: \"id\" must not be null");
 }
 
-static void hear_agent(struct mcp *mcp, struct slice line)
+static void hear_message(struct mcp *mcp, const cJSON *message)
 {
     struct err err = {.position = -1};
     struct rpc rpc;
+    if (rpc_read(message, &rpc, &err) || check_id(message, &err))
+        mcp_answer_error(rpc_id(message), &err, NULL);
+    else if (rpc.id)
+        answer_request(mcp, &rpc);
+    else if (!strcmp(rpc.method, "notifications/cancelled"))
+        cancel(mcp, cJSON_GetObjectItemCaseSensitive(rpc.params, "requestId"));
+}
+
+/* The messages of an array are answered one by one, each when it is done. */
+static void hear_agent(struct mcp *mcp, struct slice line)
+{
+    struct err err = {.position = -1};
+    const cJSON *one;
     cJSON *message;
     if (json_parse(line, &message, &err)) {
         err.code = RPC_NOT_JSON;
         mcp_answer_error(NULL, &err, NULL);
         return;
     }
-    if (json_check_texts(line, &err) || rpc_read(message, &rpc, &err) ||
-        check_id(message, &err))
+    if (json_check_texts(line, &err))
         mcp_answer_error(rpc_id(message), &err, NULL);
-    else if (rpc.id)
-        answer_request(mcp, &rpc);
-    else if (!strcmp(rpc.method, "notifications/cancelled"))
-        cancel(mcp, cJSON_GetObjectItemCaseSensitive(rpc.params, "requestId"));
+    else if (mcp->batches && cJSON_GetArraySize(message) > 0 &&
+             cJSON_IsArray(message))
+        cJSON_ArrayForEach (one, message)
+            hear_message(mcp, one);
+    else
+        hear_message(mcp, message);
     cJSON_Delete(message);
 }
 

@@ -229,6 +229,26 @@ def bad_requests_are_answered():
 
 
 @test
+def an_array_of_messages_is_taken_where_the_revision_has_it():
+    with house() as h:
+        add_pumps(h)
+        for revision, taken in (("2024-11-05", False), ("2025-03-26", True), ("2025-06-18", False)):
+            with bridge(h) as b:
+                b.call("initialize", protocolVersion=revision, capabilities={}, clientInfo={"name": "x", "version": "1"})
+                several = [b.request("ping"), {"jsonrpc": "2.0", "method": "notifications/initialized"}, 7,
+                           b.request("tools/call", name="search", arguments={"query": "valve"})]
+                b.write(several)
+                if not taken:
+                    check(b.read()["error"]["code"] == -32600, revision)
+                    continue
+                answers = {answer["id"]: answer for answer in (b.read(), b.read(), b.read())}
+                check(answers[None]["error"]["code"] == -32600 and "result" in answers[several[0]["id"]], answers)
+                check(answers[several[3]["id"]]["result"]["structuredContent"]["results"], answers)
+                b.write([])
+                check(b.read()["error"]["code"] == -32600, "an array of nothing")
+
+
+@test
 def another_store_than_the_daemons_is_not_served():
     with house() as h:
         add_pumps(h)
