@@ -133,7 +133,10 @@ static int fail_words(const char *verb, int count, struct err *err)
                                                   : "takes no further argument",
                            verb, verbs[i].args[0] ? " " : "", verbs[i].args);
     return err_set(err, ERR_USAGE,
-                   "what is the fleet to do? lectern help fleet");
+                   "what is the fleet to do? It does init, join, publish, "
+                   "withdraw, status, work and fetch, not '%.40s': lectern "
+                   "help fleet",
+                   verb);
 }
 
 static int run(struct fleet *fleet, char **words, int count, struct err *err)

@@ -187,6 +187,6 @@ def the_words_of_the_fleet_are_completed_and_missed():
         if os.path.exists(os.path.join(BUILD, "lectern-fleet")):
             for words, missing in ((("init",), "needs an argument: lectern fleet init CONNECTION [PLACE]"),
                                    (("publish",), "needs an argument: lectern fleet publish NAME"),
-                                   (("status", "x"), "takes no further argument"), (("x",), "what is the fleet to do")):
+                                   (("status", "x"), "takes no further argument"), (("x",), "work and fetch, not 'x'")):
                 said = h.run("fleet", *words, code=2).stderr
                 check(missing in said, said)
