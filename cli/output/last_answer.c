@@ -114,10 +114,9 @@ int answer_node(const struct cli *cli, const char *given, cJSON **ret_citation,
     int code = 0;
     if (number >= 0)
         code = answer_citation(cli, number, ret_citation, err);
-    if (code && given[0] == '[')
-        return code;
-    *ret_node = json_get_text(*ret_citation, "node", given);
-    return 0;
+    if (!code)
+        *ret_node = json_get_text(*ret_citation, "node", given);
+    return code;
 }
 
 int answer_param_node(const struct cli *cli, struct json *json, const char *key,
@@ -129,5 +128,6 @@ int answer_param_node(const struct cli *cli, struct json *json, const char *key,
     if (given && !code)
         json_field_text(json, key, node);
     cJSON_Delete(citation);
-    return code;
+    /* Nothing found would be said of what is sought there. */
+    return code == ERR_NOT_FOUND ? err->code = ERR_USAGE : code;
 }

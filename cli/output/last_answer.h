@@ -20,7 +20,7 @@ cJSON *answer_list(const struct cli *cli);
 int64_t answer_number(const char *text);
 
 /* The node meant by an argument: a number, also in brackets, is one of what was
- * printed last, where there is one of it, else a node.  *ret_node points into
+ * printed last, ERR_NOT_FOUND: there is none; else a node.  *ret_node points into
  * `given` or *ret_citation, which is NULL or to be freed with cJSON_Delete. */
 int answer_node(const struct cli *cli, const char *given, cJSON **ret_citation,
                 const char **ret_node, struct err *err);

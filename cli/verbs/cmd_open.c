@@ -9,11 +9,6 @@
 #include "cli/output/output.h"
 #include "cli/output/gunzip_copy.h"
 
-static bool is_unknown(int code)
-{
-    return code == ERR_NOT_FOUND || code == ERR_USAGE;
-}
-
 /* The entries of $BROWSER, separated by colons, one after the other. */
 static int run_browsers(const char *list, const char *url)
 {
@@ -182,9 +177,6 @@ int cmd_open(struct cli *cli, struct err *err)
     code = cli_call(cli, "open", buf_slice(&params), &text, err);
     if (!code)
         code = finish(cli, &text, citation, err);
-    else if (!citation && answer_number(node) >= 0 && is_unknown(code))
-        /* No node either: more likely a citation was meant. */
-        code = answer_citation(cli, answer_number(node), &citation, err);
     cJSON_Delete(citation);
     buf_free(&text);
     buf_free(&params);

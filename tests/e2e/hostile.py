@@ -281,6 +281,15 @@ def words_with_a_dash_go_behind_two():
 
 
 @test
+def a_number_that_was_not_printed_is_said_to_be_none():
+    with house() as h:
+        for code, args in ((1, ("get", "7")), (1, ("open", "7")), (1, ("get", "[7]")), (2, ("toc", "7")),
+                           (2, ("search", "x", "--under", "7")), (2, ("grep", "x", "--under", "7"))):
+            said = h.run(*args, code=code).stderr
+            check("the last answer or search has no number 7" in said, (args, said))
+
+
+@test
 def nothing_is_said_to_be_nothing():
     with house() as h:
         for args in (("grep", ""), ("ask", " "), ("search", ""), ("add", "")):
