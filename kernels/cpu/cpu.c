@@ -21,6 +21,8 @@ static bool has(enum cpu_level level)
     case CPU_AVX2:
         return __builtin_cpu_supports("avx2") &&
                __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    case CPU_AVX_VNNI:
+        return __builtin_cpu_supports("avxvnni") && has(CPU_AVX2);
     case CPU_AVX512:
         return __builtin_cpu_supports("avx512f") &&
                __builtin_cpu_supports("avx512bw") &&
@@ -39,7 +41,7 @@ static const struct lanes *lanes_for(enum cpu_level level)
 #if defined(__x86_64__)
     if (level >= CPU_AVX512)
         return &lanes_avx512;
-    if (level == CPU_AVX2)
+    if (level >= CPU_AVX2)
         return &lanes_avx2;
 #endif
     (void)level;
@@ -61,6 +63,8 @@ static const struct block_lanes *block_lanes_for(enum cpu_level level)
 #if defined(__x86_64__)
     if (int8_at(level))
         return &block_lanes_vnni;
+    if (level >= CPU_AVX_VNNI && has(CPU_AVX_VNNI))
+        return &block_lanes_avxvnni;
     if (level >= CPU_AVX2)
         return &block_lanes_avx2;
 #endif
@@ -72,6 +76,7 @@ static void use(enum cpu_level level)
 {
     static const char *const names[] = {[CPU_PLAIN] = "plain",
                                         [CPU_AVX2] = "avx2",
+                                        [CPU_AVX_VNNI] = "avx_vnni",
                                         [CPU_AVX512] = "avx512",
                                         [CPU_AMX] = "amx"};
     cpu_lanes = lanes_for(level);

@@ -5,12 +5,42 @@
 
 #include "kernels/cpu/cpu_internal.h"
 
-enum { COLUMNS = 16 /* that one thread takes at least */ };
+enum {
+    COLUMNS = 32, /* that one thread takes at least */
+    ROOM = 4 << 20,
+    BATCH = 128, /* rows of a batch, or as many times that as there is room */
+    ROOMS = 2
+};
+
+/* Where rows are rounded: memory of this size that came and went with each product
+ * would cost its pages anew, more than rounding does.  Two stay, of one thread that
+ * answers and one that indexes. */
+static _Atomic(void *) rooms[ROOMS];
+
+static void *room_take(size_t bytes)
+{
+    for (size_t i = 0; i < ROOMS && bytes <= ROOM; i++) {
+        void *room = atomic_exchange(&rooms[i], NULL);
+        if (room)
+            return room;
+    }
+    return ref_scratch(bytes <= ROOM ? ROOM : bytes);
+}
+
+static void room_give(void *room, size_t bytes)
+{
+    for (size_t i = 0; i < ROOMS && bytes <= ROOM; i++) {
+        void *none = NULL;
+        if (atomic_compare_exchange_strong(&rooms[i], &none, room))
+            return;
+    }
+    free(room);
+}
 
 struct blocks_job {
     float *out;
     const float *a;
-    struct rounded *rounded; /* [m, k / 32] */
+    struct rounded *rounded; /* [m, rounded_groups(k)], of a batch of rows */
     const struct kernel_weight *w;
     size_t m;
     bool add;
@@ -43,7 +73,8 @@ static void round_part(void *argument, size_t from, size_t to)
     const struct blocks_job *job = argument;
     size_t k = job->w->k;
     for (size_t i = from; i < to; i++)
-        cpu_block_lanes->round(job->rounded + i * (k / 32), job->a + i * k, k);
+        cpu_block_lanes->round(job->rounded + i * rounded_groups(k),
+                               job->a + i * k, k, job->w->type);
 }
 
 static void rounded_part(void *argument, size_t from, size_t to)
@@ -56,19 +87,43 @@ static void rounded_part(void *argument, size_t from, size_t to)
                           end_of(job, to) - first, w->k, job->add);
 }
 
+/* Some rows, rounded to where there is room for them. */
+static void rounded_rows(struct kernel_run *run, struct blocks_job *job)
+{
+    const double work = (double)job->m * (double)job->w->k;
+    cpu_share(run, job->m, work, round_part, job);
+    cpu_share(run, (job->w->n + COLUMNS - 1) / COLUMNS,
+              work * (double)job->w->n, rounded_part, job);
+}
+
+static int rounded_matmul(struct kernel_run *run, struct blocks_job job)
+{
+    const size_t row = rounded_groups(job.w->k) * sizeof *job.rounded,
+                 all = job.m;
+    size_t most = row && row <= ROOM ? ROOM / row : 1;
+    if (most > BATCH)
+        most -= most % BATCH;
+    const size_t bytes = (all < most ? all : most) * row;
+    job.rounded = room_take(bytes);
+    if (!job.rounded)
+        return KERNEL_NO_MEMORY;
+    for (size_t i = 0; i < all; i += job.m) {
+        job.m = all - i < most ? all - i : most;
+        rounded_rows(run, &job);
+        job.a += job.m * job.w->k;
+        job.out += job.m * job.w->n;
+    }
+    room_give(job.rounded, bytes);
+    return KERNEL_OK;
+}
+
 int cpu_blocks_matmul(struct kernel_run *run, float *out, const float *a,
                       const struct kernel_weight *w, size_t m, bool add)
 {
     struct blocks_job job = {.out = out, .a = a, .w = w, .m = m, .add = add};
-    double work = (double)m * (double)w->n * (double)w->k;
-    if (cpu_block_lanes) {
-        job.rounded = ref_scratch(m * (w->k / 32) * sizeof *job.rounded);
-        if (!job.rounded)
-            return KERNEL_NO_MEMORY;
-        cpu_share(run, m, (double)m * (double)w->k, round_part, &job);
-    }
-    cpu_share(run, (w->n + COLUMNS - 1) / COLUMNS, work,
-              job.rounded ? rounded_part : exact_part, &job);
-    free(job.rounded);
-    return job.failed ? KERNEL_NO_MEMORY : KERNEL_OK;
+    if (cpu_block_lanes)
+        return rounded_matmul(run, job);
+    cpu_share(run, (w->n + COLUMNS - 1) / COLUMNS,
+              (double)m * (double)w->n * (double)w->k, exact_part, &job);
+    return atomic_load(&job.failed) ? KERNEL_NO_MEMORY : KERNEL_OK;
 }

@@ -5,95 +5,82 @@
 
 #include "kernels/cpu/cpu_blocks.h"
 
-#define BLOCKS_TARGET  __attribute__((target("avx2,fma,f16c")))
-#define BLOCKS_HIDE(x) __asm__("" : "+x"(x))
-#define BLOCKS_INLINE  static inline __attribute__((always_inline)) BLOCKS_TARGET
-#define BLOCKS_TABLE   block_lanes_avx2
+#define BLOCKS_TARGET __attribute__((target("avx2,fma,f16c")))
+#define BLOCKS_TABLE  block_lanes_avx2
 
-/* Of each four bytes' numbers the first and the third, then the others: so they
+#include "kernels/cpu/cpu_blocks_eight.h"
+
+/* of 16 registers 8 are sums, whose products are added to them */
+enum { ROWS = 4, VECTORS = 2 };
+
+/* Eight times two numbers: of a part 0 and 2, 4 and 6, ..., then 1 and 3, ...: so bytes
  * are taken apart by shifts alone. */
-typedef struct {
-    __m256i even, odd;
-} ints;
-typedef __m256 floats;
+enum { SPLIT = 2 };
 
-BLOCKS_INLINE ints widen(__m256i u, bool is_signed)
+BLOCKS_INLINE void put_part(struct rounded *ret, size_t part,
+                            const int32_t q[PART])
 {
-    if (is_signed)
-        return (ints){_mm256_srai_epi16(_mm256_slli_epi16(u, 8), 8),
-                      _mm256_srai_epi16(u, 8)};
-    return (ints){_mm256_and_si256(u, _mm256_set1_epi16(255)),
-                  _mm256_srli_epi16(u, 8)};
+    for (size_t i = 0; i < PART; i++)
+        ret->q.words[part][i % 2][i / 2] = (int16_t)q[i];
 }
 
-/* 16 integers of 32 bits as ones of 16, in their order. */
-BLOCKS_INLINE __m256i narrow(__m256i one, __m256i two)
+BLOCKS_INLINE __m256i even_of(__m256i u)
 {
-    return _mm256_permute4x64_epi64(_mm256_packs_epi32(one, two), 0xD8);
+    return _mm256_and_si256(u, _mm256_set1_epi16(255));
 }
 
-BLOCKS_INLINE void put_ints(int16_t to[32], const __m256i q[4])
+BLOCKS_INLINE __m256i odd_of(__m256i u)
 {
-    __m256i *at = (__m256i *)(void *)to;
-    __m256i x = narrow(q[0], q[1]), y = narrow(q[2], q[3]);
-    _mm256_storeu_si256(
-        at, narrow(_mm256_srai_epi32(_mm256_slli_epi32(x, 16), 16),
-                   _mm256_srai_epi32(_mm256_slli_epi32(y, 16), 16)));
-    _mm256_storeu_si256(
-        at + 1, narrow(_mm256_srai_epi32(x, 16), _mm256_srai_epi32(y, 16)));
+    return _mm256_srli_epi16(u, 8);
 }
 
-BLOCKS_INLINE ints ints_at(const int16_t *from)
+BLOCKS_INLINE void split(__m256i ret[SPLIT], __m256i u)
 {
-    const __m256i *at = (const __m256i *)(const void *)from;
-    return (ints){_mm256_loadu_si256(at), _mm256_loadu_si256(at + 1)};
+    ret[0] = even_of(u);
+    ret[1] = odd_of(u);
 }
 
-BLOCKS_INLINE floats dot(ints a, ints b)
+BLOCKS_INLINE void strip_sums(ints ret[ROWS][VECTORS],
+                              const ints w[VECTORS][SPLIT * PART / 4],
+                              const struct rounded *a, size_t apart,
+                              size_t part, size_t from, size_t to, size_t m)
 {
-    return _mm256_cvtepi32_ps(_mm256_add_epi32(
-        _mm256_madd_epi16(a.even, b.even), _mm256_madd_epi16(a.odd, b.odd)));
+    UNROLL
+    for (size_t i = 0; i < m; i++) {
+        UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            ret[i][v] = same_ints(0);
+    }
+    UNROLL
+    for (size_t s = 4 * from; s < 4 * to; s++) {
+        const size_t odd = s % 2, at = s / 2;
+        UNROLL
+        for (size_t i = 0; i < m; i++) {
+            int32_t two;
+            memcpy(&two, &a[i * apart].q.words[part][odd][2 * at], sizeof two);
+            UNROLL
+            for (size_t v = 0; v < VECTORS; v++)
+                ret[i][v] += (ints)_mm256_madd_epi16(
+                    (__m256i)w[v][odd * (PART / 4) + at],
+                    _mm256_set1_epi32(two));
+        }
+    }
 }
 
-BLOCKS_INLINE floats all_of(float x)
+BLOCKS_INLINE void part_sums(__m256i ret[GROUP], const __m256i u[GROUP],
+                             const struct rounded *a, size_t count)
 {
-    return _mm256_set1_ps(x);
+    UNROLL
+    for (size_t i = 0; i < GROUP; i++) {
+        if (i >= count)
+            continue;
+        const __m256i *q = (const __m256i *)(const void *)a->q.words[i];
+        ret[i] = _mm256_add_epi32(_mm256_madd_epi16(even_of(u[i]), q[0]),
+                                  _mm256_madd_epi16(odd_of(u[i]), q[1]));
+    }
 }
 
-BLOCKS_INLINE floats halves_of(float low, float high)
-{
-    return _mm256_set_m128(_mm_set1_ps(high), _mm_set1_ps(low));
-}
-
-BLOCKS_INLINE floats first_one(const float *at)
-{
-    return _mm256_zextps128_ps256(_mm_load_ss(at));
-}
-
-BLOCKS_INLINE floats first_two(const float at[2])
-{
-    __m128i two = _mm_loadl_epi64((const __m128i *)(const void *)at);
-    return _mm256_zextps128_ps256(_mm_castsi128_ps(two));
-}
-
-BLOCKS_INLINE floats multiply(floats x, floats y)
-{
-    return _mm256_mul_ps(x, y);
-}
-
-BLOCKS_INLINE floats add_product(floats x, floats y, floats sum)
-{
-    return _mm256_fmadd_ps(x, y, sum);
-}
-
-BLOCKS_INLINE float sum_floats(floats v)
-{
-    __m128 x =
-        _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
-    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
-}
-
+#include "kernels/cpu/cpu_blocks_halves.h"
 #include "kernels/cpu/cpu_blocks_body.h"
 
 #else

@@ -1,30 +1,35 @@
-/* The loops of cpu_blocks.h over 32 integers of 16 bits at a time.  Included once by a
- * file that defines BLOCKS_TARGET (the attribute of every function), BLOCKS_TABLE,
- * BLOCKS_HIDE(x) (the compiler knows nothing of the floats x then), and before that,
- * of this target, with BLOCKS_INLINE:
+/* The loops of cpu_blocks.h.  Included once by a file that defines BLOCKS_TARGET (the
+ * attribute of every function), BLOCKS_TABLE, and before that, of this target, with
+ * BLOCKS_INLINE:
  *
- *   ints     32 of them; floats: as many sums as a product of two ints has
- *   widen(u, is_signed)   bytes as ints; in their order or any other, but a half
- *   put_ints(to, q)       stays a half; the same order, of integers of 32 bits
- *   ints_at(from)         what was put
- *   dot(a, b)             sums of neighbours' products, as floats
- *   all_of(x), halves_of(low, high), multiply(x, y), add_product(x, y, sum),
- *   sum_floats(x)         floats; halves_of: for sums of each half */
+ *   wide, ints   floats and integers of 32 bits, of LANES columns
+ *   ROWS, VECTORS   rows and vectors of columns whose sums fit the registers
+ *   put_part(to, part, q)         32 integers, in this target's order
+ *   half_sums(ret[2], u, a, count)   sums of `count` parts' products, in the order of
+ *                                 half_lane
+ *   SPLIT, split(ret, u)          vectors of eight integers as which 32 bytes are
+ *                                 multiplied, for columns side by side: of these
+ *   strip_sums(ret, w, a, apart, part, from, to, m)   of a part's quarters from..to,
+ *                                 of eight numbers, the sums with each of m rows
+ *   store_wide(at, x), same_wide(x), same_ints(x), floats_of(x), shift_left(x, bits),
+ *   fma_wide(x, y, sum); low_two(x, y), high_two, low_pairs, high_pairs, which are
+ *   unpack..._epi32 and _epi64 */
 #include <string.h>
 
 #include "kernels/cpu/cpu_internal.h"
 
 #define INLINE BLOCKS_INLINE
 #define BODY   static BLOCKS_TARGET
-#define UNROLL _Pragma("GCC unroll 8")
+
+#include "kernels/cpu/cpu_blocks_groups.h"
 
 enum {
-    PART = 32,
     MOST = 4,        /* rows of a at once, from which on w is unpacked before */
     COLUMNS = 2,     /* of w at once where it is not */
-    GROUP = 64,      /* of these in a cache */
-    MAX_PARTS = 512, /* of a row that is unpacked */
-    AHEAD = 1024     /* bytes that are asked for before they are needed */
+    MANY = 128,      /* rows that stay in a cache */
+    MAX_GROUPS = 64, /* of a row that is unpacked */
+    STRIP = VECTORS * LANES,
+    AHEAD = 1024 /* bytes that are asked for before they are needed */
 };
 
 /* ---- Rounding ---- */
@@ -37,6 +42,7 @@ INLINE float max_of(__m256 v)
     return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
 }
 
+/* ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)), as put_strip has it. */
 INLINE float sum_of(__m256 v)
 {
     __m128 x =
@@ -45,12 +51,38 @@ INLINE float sum_of(__m256 v)
     return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
 }
 
-INLINE void round_part(struct rounded *ret, const float *a)
+INLINE int32_t total_of(__m256i q)
 {
-    const __m256 sign = _mm256_set1_ps(-0.0f);
+    __m128i x = _mm_add_epi32(_mm256_castsi256_si128(q),
+                              _mm256_extracti128_si256(q, 1));
+    x = _mm_add_epi32(x, _mm_unpackhi_epi64(x, x));
+    return _mm_cvtsi128_si32(x) + _mm_extract_epi32(x, 1);
+}
+
+INLINE void put_totals(struct rounded *ret, size_t part, const __m256i q[4],
+                       int bias)
+{
+    const float d = ret->d[part_lane(part)];
+    int32_t all = 0;
+    UNROLL
+    for (size_t i = 0; i < 2; i++) {
+        int32_t total = total_of(_mm256_add_epi32(q[2 * i], q[2 * i + 1]));
+        ret->half_bias[half_lane(part, i)] = total * bias;
+        ret->half_sum[half_lane(part, i)] = d * (float)total;
+        all += total;
+    }
+    ret->bias[part_lane(part)] = all * bias;
+    ret->sum[part_lane(part)] = d * (float)all;
+}
+
+INLINE void round_part(struct rounded *ret, size_t part, const float *a,
+                       int bias)
+{
+    const __m256 sign = _mm256_set1_ps(-0.0F);
     const float range = 127 * 128;
     __m256 x[4], max = _mm256_setzero_ps();
     __m256i q[4];
+    _Alignas(32) int32_t numbers[PART];
     UNROLL
     for (size_t i = 0; i < 4; i++) {
         x[i] = _mm256_loadu_ps(a + 8 * i);
@@ -59,308 +91,27 @@ INLINE void round_part(struct rounded *ret, const float *a)
     float most = max_of(max), by = most > 0 ? range / most : 0;
     /* what is no number comes out as none */
     float none = 0 * sum_of((x[0] + x[1]) + (x[2] + x[3]));
-    ret->d = most / range + none;
+    ret->d[part_lane(part)] = most / range + none;
     UNROLL
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++) {
         q[i] = _mm256_cvtps_epi32(_mm256_mul_ps(x[i], _mm256_set1_ps(by)));
-    UNROLL
-    for (size_t i = 0; i < 2; i++)
-        ret->parts[i] = ret->d * sum_of(_mm256_cvtepi32_ps(
-                                     _mm256_add_epi32(q[2 * i], q[2 * i + 1])));
-    ret->sum = ret->parts[0] + ret->parts[1];
-    put_ints(ret->q, q);
+        _mm256_store_si256((__m256i *)(void *)(numbers + 8 * i), q[i]);
+    }
+    put_totals(ret, part, q, bias);
+    put_part(ret, part, numbers);
 }
 
-BODY void round_row(struct rounded *ret, const float *a, size_t k)
+BODY void round_row(struct rounded *ret, const float *a, size_t k, int type)
 {
+    if (k % GROUP_VALUES)
+        memset(ret + k / GROUP_VALUES, 0, sizeof *ret);
     for (size_t i = 0; i < k / PART; i++)
-        round_part(ret + i, a + i * PART);
+        round_part(ret + i / GROUP, i % GROUP, a + i * PART, bias_of(type));
 }
 
-/* ---- Blocks ---- */
+/* ---- Columns as they lie ---- */
 
-/* What is summed up of one row of w and up to four of a. */
-struct sums {
-    floats acc[MOST];
-};
-
-/* 32 weights scale u + offset, each half with its own; where there are no
- * offsets u is signed. */
-struct part {
-    __m256i u;
-    float scale[2], offset[2];
-};
-
-/* Those of a row, widened. */
-struct unpacked {
-    ints w[MAX_PARTS];
-    float scale[MAX_PARTS][2], offset[MAX_PARTS][2];
-};
-
-INLINE float half_at(const unsigned char *at)
-{
-    uint16_t half;
-    memcpy(&half, at, sizeof half);
-    return _cvtsh_ss(half);
-}
-
-INLINE __m256i bytes_at(const void *at)
-{
-    return _mm256_loadu_si256((const __m256i *)at);
-}
-
-/* 16 bytes as 32 nibbles: the low ones, then the high ones. */
-INLINE __m256i nibbles_at(const unsigned char *at)
-{
-    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
-    __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(x),
-                                           _mm_srli_epi16(x, 4), 1);
-    return _mm256_and_si256(both, _mm256_set1_epi8(15));
-}
-
-/* Bit i of four bytes as 16 in byte i. */
-INLINE __m256i fifths_at(const unsigned char *at)
-{
-    uint32_t bits;
-    memcpy(&bits, at, sizeof bits);
-    __m256i spread = _mm256_shuffle_epi8(
-        _mm256_set1_epi32((int)bits),
-        _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
-                         2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3));
-    const __m256i mask = _mm256_set1_epi64x((long long)0x8040201008040201);
-    return _mm256_and_si256(
-        _mm256_cmpeq_epi8(_mm256_and_si256(spread, mask), mask),
-        _mm256_set1_epi8(16));
-}
-
-/* Whether each half of a part has its own scale, and whether its numbers have
- * signs, and no offset. */
-INLINE bool by_halves(int type)
-{
-    return type == KERNEL_Q2_K || type == KERNEL_Q3_K || type == KERNEL_Q6_K;
-}
-
-INLINE bool with_signs(int type)
-{
-    return type == KERNEL_Q8_0 || type == KERNEL_IQ4_NL ||
-           type == KERNEL_IQ4_XS || type == KERNEL_Q4_0 ||
-           type == KERNEL_Q5_0 || type == KERNEL_Q3_K || type == KERNEL_Q6_K;
-}
-
-INLINE __m256i less(__m256i u, char by)
-{
-    return _mm256_sub_epi8(u, _mm256_set1_epi8(by));
-}
-
-/* One of w and of each row of a; type and m are constants where it is
- * inlined. */
-INLINE void add_part(struct sums *s, ints w, const float scale[2],
-                     const float offset[2], int type, const struct rounded *a,
-                     size_t step, size_t m)
-{
-    const bool halves = by_halves(type);
-    const floats scales =
-        halves ? halves_of(scale[0], scale[1]) : all_of(scale[0]);
-    const floats offsets = halves ? first_two(offset) : all_of(offset[0]);
-    UNROLL
-    for (size_t i = 0; i < m; i++, a += step) {
-        /* the same number either way; one that the compiler takes for a
-         * broadcast it would multiply before, which costs a shuffle */
-        floats by = all_of(m == 1 && !halves ? scale[0] * a->d : a->d);
-        if (m > 1 || halves) {
-            BLOCKS_HIDE(by);
-            by = multiply(scales, by);
-        }
-        s->acc[i] = add_product(dot(ints_at(a->q), w), by, s->acc[i]);
-        if (!with_signs(type)) /* in the first sums, the others being 0 */
-            s->acc[i] =
-                add_product(halves ? first_two(a->parts) : first_one(&a->sum),
-                            offsets, s->acc[i]);
-    }
-}
-
-INLINE struct part part_of(__m256i u, float scale, float offset)
-{
-    return (struct part){u, {scale, scale}, {offset, offset}};
-}
-
-/* Part j of two halves of 128 with a scale for each 16. */
-INLINE struct part part_q6_k(const unsigned char *w, size_t j)
-{
-    const signed char *scales = (const signed char *)w + 192 + 2 * j;
-    const float d = half_at(w + 208);
-    __m256i low = bytes_at(w + j / 4 * 64 + j % 2 * 32),
-            high = bytes_at(w + 128 + j / 4 * 32);
-    low = j % 4 > 1 ? _mm256_srli_epi16(low, 4) : low;
-    low = _mm256_and_si256(low, _mm256_set1_epi8(15));
-    high = _mm256_srli_epi16(high, (int)(2 * (j % 4)));
-    high = _mm256_and_si256(high, _mm256_set1_epi8(3));
-    float one = d * (float)scales[0], two = d * (float)scales[1];
-    return (struct part){
-        less(_mm256_or_si256(low, _mm256_slli_epi16(high, 4)), 32),
-        {one, two},
-        {0, 0}};
-}
-
-/* Pair j % 4 of the 32 bytes of a half of 128. */
-INLINE __m256i pairs_at(const unsigned char *pairs, size_t j)
-{
-    __m256i x =
-        _mm256_srli_epi16(bytes_at(pairs + j / 4 * PART), (int)(2 * (j % 4)));
-    return _mm256_and_si256(x, _mm256_set1_epi8(3));
-}
-
-INLINE struct part part_q2_k(const unsigned char *w, size_t j)
-{
-    const float d = half_at(w + 80), m = half_at(w + 82);
-    const unsigned char *parts = w + 2 * j;
-    return (struct part){
-        pairs_at(w + 16, j),
-        {d * (float)(parts[0] & 15), d * (float)(parts[1] & 15)},
-        {-m * (float)(parts[0] >> 4), -m * (float)(parts[1] >> 4)}};
-}
-
-/* blocks.c has it in words. */
-INLINE float scale_q3_k(const unsigned char *packed, size_t i)
-{
-    int low = i < 8 ? packed[i] & 15 : packed[i - 8] >> 4;
-    int high = packed[8 + i % 4] >> 2 * (i / 4) & 3;
-    return (float)((low | high << 4) - 32);
-}
-
-INLINE struct part part_q3_k(const unsigned char *w, size_t j)
-{
-    const float d = half_at(w + 108);
-    __m256i third = _mm256_srli_epi16(bytes_at(w), (int)j);
-    third = _mm256_and_si256(third, _mm256_set1_epi8(1));
-    float one = d * scale_q3_k(w + 96, 2 * j),
-          two = d * scale_q3_k(w + 96, 2 * j + 1);
-    return (struct part){
-        less(_mm256_or_si256(pairs_at(w + 32, j), _mm256_slli_epi16(third, 2)),
-             4),
-        {one, two},
-        {0, 0}};
-}
-
-/* 16 bytes of nibbles as the numbers of blocks_iq4. */
-INLINE __m256i iq4_at(const unsigned char *at)
-{
-    __m256i table = _mm256_broadcastsi128_si256(
-        _mm_loadu_si128((const __m128i *)(const void *)blocks_iq4));
-    return _mm256_shuffle_epi8(table, nibbles_at(at));
-}
-
-INLINE struct part part_iq4_xs(const unsigned char *w, size_t j)
-{
-    int low = w[4 + j / 2] >> j % 2 * 4 & 15;
-    int high = w[2 + j / 4] >> j % 4 * 2 & 3;
-    float scale = half_at(w) * (float)((low | high << 4) - 32);
-    return (struct part){iq4_at(w + 8 + 16 * j), {scale, scale}, {0, 0}};
-}
-
-/* The scales of eight parts, then their offsets (blocks.c has it in words). */
-INLINE void unpack_scales(uint8_t ret[16], const unsigned char *packed)
-{
-    const uint32_t six = 0x3F3F3F3F, four = 0x0F0F0F0F, two = 0x03030303;
-    uint32_t in[3], out[4];
-    memcpy(in, packed, sizeof in);
-    out[0] = in[0] & six;
-    out[1] = (in[2] & four) | (in[0] >> 6 & two) << 4;
-    out[2] = in[1] & six;
-    out[3] = (in[2] >> 4 & four) | (in[1] >> 6 & two) << 4;
-    memcpy(ret, out, sizeof out);
-}
-
-/* Part j of 128 bytes of nibbles; `fifth`: bit j of the 32 bytes before them. */
-INLINE struct part part_k(const unsigned char *w, const uint8_t scales[16],
-                          const unsigned char *nibbles, bool fifth, size_t j)
-{
-    __m256i u = bytes_at(nibbles + j / 2 * PART);
-    u = j % 2 ? _mm256_srli_epi16(u, 4) : u;
-    u = _mm256_and_si256(u, _mm256_set1_epi8(15));
-    if (fifth) {
-        __m256i bits = _mm256_srli_epi16(bytes_at(nibbles - PART), (int)j);
-        bits = _mm256_and_si256(bits, _mm256_set1_epi8(1));
-        u = _mm256_or_si256(u, _mm256_slli_epi16(bits, 4));
-    }
-    return part_of(u, half_at(w) * (float)scales[j],
-                   -half_at(w + 2) * (float)scales[8 + j]);
-}
-
-INLINE struct part part_small(const unsigned char *w, int type)
-{
-    const float d = half_at(w);
-    switch (type) {
-    case KERNEL_Q4_0: return part_of(less(nibbles_at(w + 2), 8), d, 0);
-    case KERNEL_IQ4_NL: return part_of(iq4_at(w + 2), d, 0);
-    case KERNEL_Q4_1: return part_of(nibbles_at(w + 4), d, half_at(w + 2));
-    case KERNEL_Q5_0:
-        return part_of(
-            less(_mm256_or_si256(nibbles_at(w + 6), fifths_at(w + 2)), 16), d,
-            0);
-    case KERNEL_Q5_1:
-        return part_of(_mm256_or_si256(nibbles_at(w + 8), fifths_at(w + 4)), d,
-                       half_at(w + 2));
-    default: return part_of(bytes_at(w + 2), d, 0);
-    }
-}
-
-/* Part j of a block, whose scales were unpacked if it has any. */
-INLINE struct part part_at(const unsigned char *w, const uint8_t scales[16],
-                           int type, size_t j)
-{
-    if (type < KERNEL_Q2_K)
-        return part_small(w, type);
-    if (type == KERNEL_Q2_K)
-        return part_q2_k(w, j);
-    if (type == KERNEL_Q3_K)
-        return part_q3_k(w, j);
-    if (type == KERNEL_Q6_K)
-        return part_q6_k(w, j);
-    if (type == KERNEL_IQ4_XS)
-        return part_iq4_xs(w, j);
-    return part_k(w, scales, w + (type == KERNEL_Q5_K ? 48 : 16),
-                  type == KERNEL_Q5_K, j);
-}
-
-/* One row of w, as it lies in blocks of this type: bytes and parts of each. */
-#define SHAPE(type)                                                            \
-    const size_t parts = (type) < KERNEL_Q2_K ? 1 : 8;                         \
-    const size_t bytes = (type) == KERNEL_Q4_0     ? 18                        \
-                         : (type) == KERNEL_IQ4_NL ? 18                        \
-                         : (type) == KERNEL_Q2_K   ? 84                        \
-                         : (type) == KERNEL_Q3_K   ? 110                       \
-                         : (type) == KERNEL_IQ4_XS ? 136                       \
-                         : (type) == KERNEL_Q4_1   ? 20                        \
-                         : (type) == KERNEL_Q5_0   ? 22                        \
-                         : (type) == KERNEL_Q5_1   ? 24                        \
-                         : (type) == KERNEL_Q8_0   ? 34                        \
-                         : (type) == KERNEL_Q4_K   ? 144                       \
-                         : (type) == KERNEL_Q5_K   ? 176                       \
-                                                   : 210
-
-/* A row's parts, one after the other; type is a constant where it is inlined. */
-INLINE void unpack_row(struct unpacked *ret, const unsigned char *w, int type,
-                       size_t k)
-{
-    SHAPE(type);
-    uint8_t scales[16] = {0};
-    for (size_t l = 0; l < k / PART; l += parts, w += bytes) {
-        if (type == KERNEL_Q4_K || type == KERNEL_Q5_K)
-            unpack_scales(scales, w + 4);
-        UNROLL
-        for (size_t j = 0; j < parts; j++) {
-            const struct part p = part_at(w, scales, type, j);
-            ret->w[l + j] = widen(p.u, with_signs(type));
-            memcpy(ret->scale[l + j], p.scale, sizeof p.scale);
-            memcpy(ret->offset[l + j], p.offset, sizeof p.offset);
-        }
-    }
-}
-
-/* ---- Rows ---- */
-
-/* The product of up to four rows and two columns. */
+/* The product of some rows and columns. */
 struct tile {
     float *out;
     size_t out_step; /* from row to row; */
@@ -370,104 +121,123 @@ struct tile {
     bool add;
 };
 
-INLINE void put_sums(const struct tile *t, const struct sums *s, size_t m,
+/* What is summed up of one column and one row; one, by halves both. */
+struct sums {
+    __m256 acc[2];
+};
+
+INLINE __m256i ints_at(const int32_t *at)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)at);
+}
+
+INLINE __m256 sums_less(__m256i sums, const int32_t *bias, int type)
+{
+    if (!with_offsets(type))
+        sums = _mm256_sub_epi32(sums, ints_at(bias));
+    return _mm256_cvtepi32_ps(sums);
+}
+
+INLINE void add_eight(__m256 *acc, __m256 sums, __m256 scale, __m256 d,
+                      __m256 offset, const float *a_sums, int type)
+{
+    *acc = _mm256_fmadd_ps(sums, _mm256_mul_ps(scale, d), *acc);
+    if (with_offsets(type))
+        *acc = _mm256_fmadd_ps(offset, _mm256_loadu_ps(a_sums), *acc);
+}
+
+/* Type is a constant where it is inlined. */
+INLINE void add_group(struct sums *s, const struct group *w, int type,
+                      const struct rounded *a, size_t count)
+{
+    __m256i half[2];
+    half_sums(half, w->u, a, count);
+    if (!by_halves(type)) {
+        __m256i sums =
+            _mm256_add_epi32(_mm256_permute2x128_si256(half[0], half[1], 0x20),
+                             _mm256_permute2x128_si256(half[0], half[1], 0x31));
+        add_eight(&s->acc[0], sums_less(sums, a->bias, type), w->scale[0],
+                  _mm256_loadu_ps(a->d), w->offset[0], a->sum, type);
+        return;
+    }
+    UNROLL
+    for (size_t i = 0; i < 2; i++)
+        add_eight(
+            &s->acc[i], sums_less(half[i], a->half_bias + 8 * i, type),
+            w->scale[i],
+            _mm256_broadcast_ps((const __m128 *)(const void *)(a->d + 4 * i)),
+            w->offset[i], a->half_sum + 8 * i, type);
+}
+
+INLINE void add_lying(struct sums *s, const unsigned char *w, int type,
+                      const struct rounded *a, size_t count)
+{
+    const struct group group = group_at(w, type, count);
+    add_group(s, &group, type, a, count);
+}
+
+/* The last group of a row, of some numbers of parts as constants. */
+INLINE void add_last(struct sums *s, const unsigned char *w, int type,
+                     const struct rounded *a, size_t count)
+{
+    if (count == 4)
+        add_lying(s, w, type, a, 4);
+    else if (count == 2)
+        add_lying(s, w, type, a, 2);
+    else if (count == 6)
+        add_lying(s, w, type, a, 6);
+    else if (count)
+        add_lying(s, w, type, a, count);
+}
+
+INLINE void put_sums(const struct tile *t, const struct sums *s, int type,
                      size_t n)
 {
     UNROLL
-    for (size_t i = 0; i < m; i++) {
-        UNROLL
-        for (size_t j = 0; j < n; j++) {
-            float *to = &t->out[i * t->out_step + j * t->apart];
-            *to = sum_floats(s[j].acc[i]) + (t->add ? *to : 0);
-        }
+    for (size_t j = 0; j < n; j++) {
+        float *to = &t->out[j * t->apart];
+        __m256 all = s[j].acc[0];
+        if (by_halves(type))
+            all += s[j].acc[1];
+        *to = sum_of(all) + (t->add ? *to : 0);
     }
 }
 
-/* One row by n columns of w as they lie. */
+/* One row by n columns of w. */
 INLINE void lying_tile(const struct tile *t, const unsigned char *w, int type,
                        size_t n)
 {
-    SHAPE(type);
-    const size_t count = t->k / PART,
-                 apart = t->apart * (count / parts * bytes);
-    const struct rounded *a = t->a;
+    const size_t parts = t->k / PART,
+                 group = GROUP / block_parts(type) * block_bytes(type),
+                 apart =
+                     t->apart * (parts / block_parts(type)) * block_bytes(type);
     struct sums s[COLUMNS];
-    uint8_t scales[16] = {0};
     memset(s, 0, sizeof s);
-    for (size_t l = 0; l < count; l += parts, w += bytes, a += parts) {
+    const struct rounded *a = t->a;
+    for (size_t l = 0; l < parts / GROUP; l++, w += group, a++) {
         UNROLL
         for (size_t j = 0; j < n; j++) {
-            const unsigned char *at = w + j * apart;
-            __builtin_prefetch(at + AHEAD, 0, 3);
-            if (type == KERNEL_Q4_K || type == KERNEL_Q5_K)
-                unpack_scales(scales, at + 4);
-            UNROLL
-            for (size_t i = 0; i < parts; i++) {
-                const struct part p = part_at(at, scales, type, i);
-                add_part(&s[j], widen(p.u, with_signs(type)), p.scale, p.offset,
-                         type, a + i, 0, 1);
-            }
+            __builtin_prefetch(w + j * apart + AHEAD, 0, 3);
+            add_lying(&s[j], w + j * apart, type, a, GROUP);
         }
     }
-    put_sums(t, s, 1, n);
+    for (size_t j = 0; j < n && block_parts(type) == 1; j++)
+        add_last(&s[j], w + j * apart, type, a, parts % GROUP);
+    put_sums(t, s, type, n);
 }
 
-/* m rows by n columns that are unpacked. */
-INLINE void unpacked_tile(const struct tile *t, const struct unpacked *w,
-                          int type, size_t m, size_t n)
-{
-    const size_t parts = t->k / PART;
-    struct sums s[2];
-    memset(s, 0, sizeof s);
-    for (size_t l = 0; l < parts; l++) {
-        UNROLL
-        for (size_t j = 0; j < n; j++)
-            add_part(&s[j], w[j].w[l], w[j].scale[l], w[j].offset[l], type,
-                     t->a + l, parts, m);
-    }
-    put_sums(t, s, m, n);
-}
-
-/* The same of m rows, whatever m. */
-INLINE void unpacked_tiles(struct tile t, const struct unpacked *w, int type,
-                           size_t m, size_t n)
-{
-    const size_t step = t.k / PART;
-    for (; m >= MOST; m -= MOST) {
-        unpacked_tile(&t, w, type, MOST, n);
-        t.a += MOST * step;
-        t.out += MOST * t.out_step;
-    }
-    for (; m > 0; m--) {
-        unpacked_tile(&t, w, type, 1, n);
-        t.a += step;
-        t.out += t.out_step;
-    }
-}
-
-/* m rows by n columns from w on, which are `apart` bytes from one another, as they
- * lie: */
 INLINE void lying(struct tile t, const unsigned char *w, int type, size_t m,
                   size_t n)
 {
     for (; m > 0; m--) {
         lying_tile(&t, w, type, n);
-        t.a += t.k / PART;
+        t.a += rounded_groups(t.k);
         t.out += t.out_step;
     }
 }
 
-/* or unpacked before. */
-INLINE void unpacked(struct tile t, const unsigned char *w, size_t apart,
-                     int type, size_t m, size_t n, struct unpacked columns[2])
-{
-    for (size_t j = 0; j < n; j++)
-        unpack_row(&columns[j], w + j * apart, type, t.k);
-    unpacked_tiles(t, columns, type, m, n);
-}
-
-/* Few rows: two columns at a time, each from a half of its own, which are two streams
- * of memory. */
+/* Two columns at a time, each from a half of its own, which are two streams of
+ * memory. */
 INLINE void few_rows(struct tile t, const unsigned char *w, int type, size_t m,
                      size_t n)
 {
@@ -484,24 +254,261 @@ INLINE void few_rows(struct tile t, const unsigned char *w, int type, size_t m,
     }
 }
 
-/* Many: two columns at a time.  Rows of a in groups that stay in a cache while all of
- * w goes by. */
+/* ---- Columns side by side ---- */
+
+/* A group of VECTORS times LANES columns, the numbers of each part as split() has them. */
+struct strip_group {
+    ints part[GROUP][VECTORS][SPLIT * PART / 4];
+    wide scale[2 * GROUP][VECTORS]; /* as half_lane, or part_lane, has it */
+    wide offset[2 * GROUP][VECTORS];
+};
+
+struct strip {
+    struct strip_group group[MAX_GROUPS];
+};
+
+/* Eight numbers each of LANES columns: four of column c of each half at
+ * [half][c % 4][c / 4], so that four vectors of them are turned at once. */
+struct staged {
+    _Alignas(64) __m128i four[2][4][LANES / 4];
+};
+
+/* The same of a group. */
+struct staged_group {
+    struct staged part[GROUP][SPLIT], scale[2], offset[2];
+};
+
+INLINE void stage(struct staged *to, size_t column, __m256i eight)
+{
+    to->four[0][column % 4][column / 4] = _mm256_castsi256_si128(eight);
+    to->four[1][column % 4][column / 4] = _mm256_extracti128_si256(eight, 1);
+}
+
+/* Eight vectors of LANES numbers each, so many apart. */
+INLINE void turn(ints *ret, size_t apart, const struct staged *from)
+{
+    UNROLL
+    for (size_t i = 0; i < 2; i++, ret += 4 * apart) {
+        const ints *x = (const ints *)(const void *)from->four[i];
+        const ints a = low_two(x[0], x[1]), b = low_two(x[2], x[3]),
+                   c = high_two(x[0], x[1]), d = high_two(x[2], x[3]);
+        ret[0] = low_pairs(a, b);
+        ret[apart] = high_pairs(a, b);
+        ret[2 * apart] = low_pairs(c, d);
+        ret[3 * apart] = high_pairs(c, d);
+    }
+}
+
+/* Type is a constant where it is inlined. */
+INLINE void stage_group(struct staged_group *to, size_t column,
+                        const struct group *group, int type)
+{
+    const size_t vectors = by_halves(type) ? 2 : 1;
+    __m256i split_part[SPLIT];
+    UNROLL
+    for (size_t i = 0; i < GROUP; i++) {
+        split(split_part, group->u[i]);
+        UNROLL
+        for (size_t j = 0; j < SPLIT; j++)
+            stage(&to->part[i][j], column, split_part[j]);
+    }
+    UNROLL
+    for (size_t i = 0; i < vectors; i++) {
+        stage(&to->scale[i], column, _mm256_castps_si256(group->scale[i]));
+        if (with_offsets(type))
+            stage(&to->offset[i], column,
+                  _mm256_castps_si256(group->offset[i]));
+    }
+}
+
+INLINE void turn_group(struct strip_group *ret, size_t vector,
+                       const struct staged_group *from, int type)
+{
+    const size_t vectors = by_halves(type) ? 2 : 1;
+    for (size_t i = 0; i < GROUP; i++) {
+        UNROLL
+        for (size_t j = 0; j < SPLIT; j++)
+            turn(ret->part[i][vector] + j * PART / 4, 1, &from->part[i][j]);
+    }
+    UNROLL
+    for (size_t i = 0; i < vectors; i++) {
+        turn((ints *)&ret->scale[GROUP * i][vector], VECTORS, &from->scale[i]);
+        if (with_offsets(type))
+            turn((ints *)&ret->offset[GROUP * i][vector], VECTORS,
+                 &from->offset[i]);
+    }
+}
+
+/* n <= LANES columns, those behind them 0. */
+INLINE void unpack_vector(struct strip *ret, size_t vector,
+                          const unsigned char *w, int type, size_t k, size_t n)
+{
+    const size_t parts = k / PART, row = kernel_row_bytes(type, k),
+                 bytes = GROUP / block_parts(type) * block_bytes(type);
+    SCRATCH struct staged_group staged;
+    if (n < LANES)
+        memset(&staged, 0, sizeof staged);
+    for (size_t l = 0; l * GROUP < parts; l++) {
+        const size_t left = parts - l * GROUP;
+        for (size_t j = 0; j < n; j++) {
+            const unsigned char *at = w + j * row + l * bytes;
+            const struct group group = left >= GROUP || block_parts(type) > 1
+                                           ? group_at(at, type, GROUP)
+                                           : group_at(at, type, left);
+            stage_group(&staged, j, &group, type);
+        }
+        turn_group(&ret->group[l], vector, &staged, type);
+    }
+}
+
+/* n <= STRIP. */
+INLINE void unpack_strip(struct strip *ret, const unsigned char *w, int type,
+                         size_t k, size_t n)
+{
+    const size_t row = kernel_row_bytes(type, k);
+    for (size_t i = 0; i < VECTORS; i++) {
+        const size_t first = i * LANES < n ? i * LANES : n, left = n - first;
+        unpack_vector(ret, i, w + first * row, type, k,
+                      left < LANES ? left : LANES);
+    }
+}
+
+/* How the columns of a strip are to be read. */
+struct strip_kind {
+    bool halves, offsets;
+};
+
+/* Adds what one part of a group has, or half `half` of it, to its lane. */
+INLINE void add_strip(wide acc[ROWS][VECTORS], const struct strip_group *w,
+                      const struct strip_kind *kind, const struct rounded *a,
+                      size_t apart, size_t part, size_t half, size_t m)
+{
+    const size_t lane = kind->halves ? half_lane(part, half) : part_lane(part);
+    ints sums[ROWS][VECTORS];
+    if (kind->halves)
+        strip_sums(sums, w->part[part], a, apart, part, 2 * half, 2 * half + 2,
+                   m);
+    else
+        strip_sums(sums, w->part[part], a, apart, part, 0, 4, m);
+    UNROLL
+    for (size_t i = 0; i < m; i++, a += apart) {
+        const ints bias =
+            same_ints(kind->halves ? a->half_bias[lane] : a->bias[lane]);
+        const wide d = same_wide(a->d[part_lane(part)]),
+                   sum = same_wide(kind->halves ? a->half_sum[lane]
+                                                : a->sum[lane]);
+        UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            if (!kind->offsets)
+                sums[i][v] -= bias;
+            acc[i][v] = fma_wide(floats_of(sums[i][v]), w->scale[lane][v] * d,
+                                 acc[i][v]);
+            if (kind->offsets)
+                acc[i][v] = fma_wide(w->offset[lane][v], sum, acc[i][v]);
+        }
+    }
+}
+
+INLINE void put_strip(const struct tile *t,
+                      wide lanes[2 * GROUP][ROWS][VECTORS], bool halves,
+                      size_t m, size_t n)
+{
+    for (size_t i = 0; i < m; i++) {
+        float out[STRIP], *to = t->out + i * t->out_step;
+        UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            wide x[GROUP];
+            for (size_t l = 0; l < GROUP; l++) {
+                x[l] = lanes[l][i][v];
+                if (halves)
+                    x[l] += lanes[l + GROUP][i][v];
+            }
+            store_wide(out + v * LANES, ((x[0] + x[4]) + (x[2] + x[6])) +
+                                            ((x[1] + x[5]) + (x[3] + x[7])));
+        }
+        for (size_t j = 0; j < n; j++)
+            to[j] = out[j] + (t->add ? to[j] : 0);
+    }
+}
+
+/* m rows by the n columns of a strip; m and what is in kind are constants where it is
+ * inlined. */
+INLINE void strip_tile(const struct tile *t, const struct strip *w,
+                       const struct strip_kind *kind, size_t m, size_t n)
+{
+    const size_t parts = t->k / PART, apart = rounded_groups(t->k);
+    SCRATCH wide lanes[2 * GROUP][ROWS][VECTORS];
+    for (size_t i = 0; i < (kind->halves ? 2 : 1) * GROUP; i++) {
+        for (size_t j = 0; j < m; j++) {
+            UNROLL
+            for (size_t v = 0; v < VECTORS; v++)
+                lanes[i][j][v] = same_wide(0);
+        }
+    }
+    for (size_t at = 0; at < parts; at++) {
+        const size_t part = at % GROUP;
+        const struct strip_group *group = &w->group[at / GROUP];
+        const struct rounded *a = t->a + at / GROUP;
+        if (!kind->halves) {
+            add_strip(lanes[part_lane(part)], group, kind, a, apart, part, 0,
+                      m);
+            continue;
+        }
+        for (size_t half = 0; half < 2; half++)
+            add_strip(lanes[half_lane(part, half)], group, kind, a, apart, part,
+                      half, m);
+    }
+    put_strip(t, lanes, kind->halves, m, n);
+}
+
+INLINE void strip_tiles(struct tile t, const struct strip *w,
+                        const struct strip_kind *kind, size_t m, size_t n)
+{
+    const size_t apart = rounded_groups(t.k);
+    for (; m >= ROWS; m -= ROWS) {
+        strip_tile(&t, w, kind, ROWS, n);
+        t.a += ROWS * apart;
+        t.out += ROWS * t.out_step;
+    }
+    for (; m > 0; m--) {
+        strip_tile(&t, w, kind, 1, n);
+        t.a += apart;
+        t.out += t.out_step;
+    }
+}
+
+/* Once for each of the three ways in which columns are read. */
+BODY __attribute__((noinline)) void strip_rows(const struct tile *t,
+                                               const struct strip *w,
+                                               const struct strip_kind *kind,
+                                               size_t m, size_t n)
+{
+    if (kind->halves && kind->offsets)
+        strip_tiles(*t, w, &(struct strip_kind){true, true}, m, n);
+    else if (kind->halves)
+        strip_tiles(*t, w, &(struct strip_kind){true, false}, m, n);
+    else if (kind->offsets)
+        strip_tiles(*t, w, &(struct strip_kind){false, true}, m, n);
+    else
+        strip_tiles(*t, w, &(struct strip_kind){false, false}, m, n);
+}
+
+/* A strip at a time.  Rows of a in batches that stay in a cache while all of w
+ * goes by. */
 INLINE void many_rows(struct tile t, const unsigned char *w, int type, size_t m,
-                      size_t n, struct unpacked columns[2])
+                      size_t n, struct strip *strip)
 {
     const size_t row = kernel_row_bytes(type, t.k);
+    const struct strip_kind kind = {by_halves(type), with_offsets(type)};
     float *out = t.out;
-    t.apart = n / 2;
-    for (size_t i = 0; i < m; i += GROUP, out += GROUP * t.out_step) {
-        const size_t some = m - i < GROUP ? m - i : GROUP;
-        for (size_t j = 0; j < n / 2; j++) {
+    for (size_t i = 0; i < m; i += MANY, out += MANY * t.out_step) {
+        for (size_t j = 0; j < n; j += STRIP) {
+            const size_t columns = n - j < STRIP ? n - j : STRIP;
+            unpack_strip(strip, w + j * row, type, t.k, columns);
             t.out = out + j;
-            unpacked(t, w + j * row, t.apart * row, type, some, 2, columns);
+            strip_rows(&t, strip, &kind, m - i < MANY ? m - i : MANY, columns);
         }
-        t.out = out + n - 1;
-        if (n % 2)
-            unpacked(t, w + (n - 1) * row, 0, type, some, 1, columns);
-        t.a += GROUP * (t.k / PART);
+        t.a += MANY * rounded_groups(t.k);
     }
 }
 
@@ -524,12 +531,12 @@ BODY __attribute__((noinline)) void rows_by_many(const struct tile *all,
                                                  const void *w, int type,
                                                  size_t m, size_t n)
 {
-    SCRATCH struct unpacked columns[2];
+    SCRATCH struct strip strip;
     switch (type) {
-#define ROWS(t)                                                                \
-    case t: many_rows(*all, w, t, m, n, columns); break
-        EACH_TYPE(ROWS);
-#undef ROWS
+#define BY_MANY(t)                                                             \
+    case t: many_rows(*all, w, t, m, n, &strip); break
+        EACH_TYPE(BY_MANY);
+#undef BY_MANY
     }
 }
 
@@ -542,15 +549,15 @@ BODY void rows(float *out, size_t out_step, const struct rounded *a,
             memset(out + i * out_step, 0, n * sizeof *out);
         return;
     }
-    if (m >= MOST && k <= MAX_PARTS * PART) {
+    if (m >= MOST && rounded_groups(k) <= MAX_GROUPS) {
         rows_by_many(&all, w, type, m, n);
         return;
     }
     switch (type) {
-#define ROWS(t)                                                                \
+#define BY_FEW(t)                                                              \
     case t: few_rows(all, w, t, m, n); break
-        EACH_TYPE(ROWS);
-#undef ROWS
+        EACH_TYPE(BY_FEW);
+#undef BY_FEW
     }
 }
 

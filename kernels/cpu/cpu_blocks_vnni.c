@@ -5,76 +5,97 @@
 
 #include "kernels/cpu/cpu_blocks.h"
 
+#include <string.h>
+
 #define BLOCKS_TARGET                                                          \
     __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx512vnni,"     \
                           "avx2,fma,f16c")))
-#define BLOCKS_HIDE(x) __asm__("" : "+v"(x))
-#define BLOCKS_INLINE  static inline __attribute__((always_inline)) BLOCKS_TARGET
-#define BLOCKS_TABLE   block_lanes_vnni
+#define BLOCKS_INLINE static inline __attribute__((always_inline)) BLOCKS_TARGET
+#define BLOCKS_TABLE  block_lanes_vnni
 
-typedef __m512i ints; /* in their order */
-typedef __m512 floats;
+enum { LANES = 16, ROWS = 4, VECTORS = 2 };
+typedef __m512 wide;
+typedef int32_t ints __attribute__((vector_size(64), may_alias));
 
-BLOCKS_INLINE ints widen(__m256i u, bool is_signed)
+BLOCKS_INLINE void store_wide(float *at, wide x)
 {
-    return is_signed ? _mm512_cvtepi8_epi16(u) : _mm512_cvtepu8_epi16(u);
+    _mm512_storeu_ps(at, x);
 }
 
-BLOCKS_INLINE void put_ints(int16_t to[32], const __m256i q[4])
-{
-    for (size_t i = 0; i < 4; i++)
-        _mm_storeu_si128((__m128i *)(void *)(to + 8 * i),
-                         _mm256_cvtepi32_epi16(q[i]));
-}
-
-BLOCKS_INLINE ints ints_at(const int16_t *from)
-{
-    return _mm512_loadu_si512(from);
-}
-
-BLOCKS_INLINE floats dot(ints a, ints b)
-{
-    return _mm512_cvtepi32_ps(
-        _mm512_dpwssd_epi32(_mm512_setzero_si512(), a, b));
-}
-
-BLOCKS_INLINE floats all_of(float x)
+BLOCKS_INLINE wide same_wide(float x)
 {
     return _mm512_set1_ps(x);
 }
 
-BLOCKS_INLINE floats halves_of(float low, float high)
+BLOCKS_INLINE ints same_ints(int32_t x)
 {
-    return _mm512_mask_blend_ps(0xFF00, _mm512_set1_ps(low),
-                                _mm512_set1_ps(high));
+    return (ints)_mm512_set1_epi32(x);
 }
 
-BLOCKS_INLINE floats first_one(const float *at)
+BLOCKS_INLINE wide floats_of(ints x)
 {
-    return _mm512_zextps128_ps512(_mm_load_ss(at));
+    return _mm512_cvtepi32_ps((__m512i)x);
 }
 
-BLOCKS_INLINE floats first_two(const float at[2])
+BLOCKS_INLINE ints shift_left(ints x, int bits)
 {
-    __m128i two = _mm_loadl_epi64((const __m128i *)(const void *)at);
-    return _mm512_zextps128_ps512(_mm_castsi128_ps(two));
+    return (ints)_mm512_slli_epi32((__m512i)x, (unsigned)bits);
 }
 
-BLOCKS_INLINE floats multiply(floats x, floats y)
-{
-    return _mm512_mul_ps(x, y);
-}
-
-BLOCKS_INLINE floats add_product(floats x, floats y, floats sum)
+BLOCKS_INLINE wide fma_wide(wide x, wide y, wide sum)
 {
     return _mm512_fmadd_ps(x, y, sum);
 }
 
-BLOCKS_INLINE float sum_floats(floats v)
+BLOCKS_INLINE ints low_two(ints x, ints y)
 {
-    return _mm512_reduce_add_ps(v);
+    return (ints)_mm512_unpacklo_epi32((__m512i)x, (__m512i)y);
 }
 
+BLOCKS_INLINE ints high_two(ints x, ints y)
+{
+    return (ints)_mm512_unpackhi_epi32((__m512i)x, (__m512i)y);
+}
+
+BLOCKS_INLINE ints low_pairs(ints x, ints y)
+{
+    return (ints)_mm512_unpacklo_epi64((__m512i)x, (__m512i)y);
+}
+
+BLOCKS_INLINE ints high_pairs(ints x, ints y)
+{
+    return (ints)_mm512_unpackhi_epi64((__m512i)x, (__m512i)y);
+}
+
+BLOCKS_INLINE ints products(ints sums, ints u, ints signed_bytes)
+{
+    return (ints)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)u,
+                                     (__m512i)signed_bytes);
+}
+
+/* Two parts a vector. */
+BLOCKS_INLINE void half_sums(__m256i ret[2], const __m256i u[GROUP],
+                             const struct rounded *a, size_t count)
+{
+    ints x[GROUP / 2] = {0};
+    UNROLL
+    for (size_t i = 0; i < GROUP / 2; i++) {
+        if (2 * i >= count)
+            continue;
+        const ints both = (ints)_mm512_inserti64x4(
+            _mm512_castsi256_si512(u[2 * i]), u[2 * i + 1], 1);
+        const ints *q = (const ints *)(const void *)a->q.bytes[i];
+        ints high = products(same_ints(0), both, q[0]);
+        x[i] = products(shift_left(high, 8), both, q[1]);
+    }
+    const ints one = low_two(x[0], x[1]) + high_two(x[0], x[1]),
+               two = low_two(x[2], x[3]) + high_two(x[2], x[3]);
+    const __m512i sums = (__m512i)(low_pairs(one, two) + high_pairs(one, two));
+    ret[0] = _mm512_castsi512_si256(sums);
+    ret[1] = _mm512_extracti64x4_epi64(sums, 1);
+}
+
+#include "kernels/cpu/cpu_blocks_bytes.h"
 #include "kernels/cpu/cpu_blocks_body.h"
 
 #else

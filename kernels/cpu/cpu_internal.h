@@ -13,10 +13,12 @@
 #define SCRATCH _Alignas(64)
 #endif
 
-/* What the table may use at most; each includes those before it. */
+/* What the table may use at most; each includes those before it, if the processor has
+ * them. */
 enum cpu_level {
     CPU_PLAIN,
     CPU_AVX2,
+    CPU_AVX_VNNI, /* eight bits in vectors of AVX2 */
     CPU_AVX512,
     CPU_AMX /* products of many rows in bf16 terms (cpu_tiles.h) */
 };

@@ -1,6 +1,6 @@
 /* How fast it is to read and write with a model, in one run:
  *
- *     bench_gguf MODEL [PROMPT] [TOKENS] [avx2|all] [THREADS]
+ *     bench_gguf MODEL [PROMPT] [TOKENS] [avx2|avx_vnni|all] [THREADS]
  *
  * 512, 128, all and 1 when not given; avx2: with no more than that.  One JSON
  * object: `open` in milliseconds, `prompt` and `decode` in tokens a second by the
@@ -93,10 +93,13 @@ int main(int count, char **words)
     struct model *model;
     struct session *session;
     if (count < 2) {
-        fprintf(stderr, "usage: bench_gguf MODEL [PROMPT] [TOKENS] [avx2|all] "
-                        "[THREADS]\n");
+        fprintf(stderr,
+                "usage: bench_gguf MODEL [PROMPT] [TOKENS] [avx2|avx_vnni|all] "
+                "[THREADS]\n");
         return 2;
     }
+    if (count > 4 && !strcmp(words[4], "avx_vnni") && !cpu_limit(CPU_AVX_VNNI))
+        return 1;
     if (count > 4 && !strcmp(words[4], "avx2") && !cpu_limit(CPU_AVX2))
         return 2;
     struct pool *pool = pool_of(number(count, words, 5, 1), &options.pool);

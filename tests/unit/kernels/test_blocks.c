@@ -34,7 +34,9 @@ static void test_decode(void **state)
 
 /* ---- Products ---- */
 
-static void check_product(const struct product *p, const char *level)
+/* `same` [m, n]: what an instruction set before this one had, if any: the same bits. */
+static void check_product(const struct product *p, const char *level,
+                          float *same, bool compare)
 {
     struct kernel_weight *w = NULL;
     float *out = mem_alloc(p->m * p->n * sizeof *out),
@@ -56,6 +58,9 @@ static void check_product(const struct product *p, const char *level)
         kernels_cpu()->matmul(&run, one, p->a + i * p->k, w, 1, p->add);
         assert_memory_equal(one, out + i * p->n, p->n * sizeof *one);
     }
+    if (compare)
+        assert_memory_equal(out, same, p->m * p->n * sizeof *out);
+    memcpy(same, out, p->m * p->n * sizeof *out);
     kernels_cpu()->weight_free(&run, w);
     free(out);
     free(one);
@@ -63,8 +68,11 @@ static void check_product(const struct product *p, const char *level)
 
 static void check_shape(int type, size_t m, size_t n, size_t k, bool add)
 {
-    static const char *const names[] = {"plain", "avx2", "avx512", "amx"};
+    static const char *const names[] = {"plain", "avx2", "avx_vnni", "avx512",
+                                        "amx"};
     struct product p = {.type = type, .m = m, .n = n, .k = k, .add = add};
+    float *same = mem_alloc(m * n * sizeof *same);
+    bool compare = false;
     p.a = mem_alloc(m * k * sizeof *p.a);
     p.expected = mem_alloc(m * n * sizeof *p.expected);
     p.bound = mem_alloc(m * n * sizeof *p.bound);
@@ -75,13 +83,15 @@ static void check_shape(int type, size_t m, size_t n, size_t k, bool add)
     for (enum cpu_level level = CPU_PLAIN; level <= CPU_AMX; level++) {
         if (!cpu_limit(level))
             continue;
-        check_product(&p, names[level]);
+        check_product(&p, names[level], same, compare);
+        compare = level > CPU_PLAIN;
     }
     cpu_limit_none();
     free(p.a);
     free(p.expected);
     free(p.bound);
     free(p.w);
+    free(same);
 }
 
 static void test_products(void **state)
@@ -94,7 +104,17 @@ static void test_products(void **state)
             check_shape(type, rows[r], 1, values, false);
             check_shape(type, rows[r], 7, 3 * values, true);
             check_shape(type, rows[r], 32, 2 * values, false);
+            check_shape(type, rows[r], 50, 9 * values, true);
         }
+    for (size_t parts = 1; parts < 20; parts++) /* of which eight are a group */
+        check_shape(KERNEL_Q4_1, 5, 35, 32 * parts, false);
+}
+
+/* More rows than are rounded at once. */
+static void test_many_rows(void **state)
+{
+    (void)state;
+    check_shape(KERNEL_Q4_0, 300, 3, 8192, false);
 }
 
 /* A row is of whole blocks; what is no number does not get lost. */
@@ -125,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_products),
+        cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

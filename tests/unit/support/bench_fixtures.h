@@ -347,8 +347,8 @@ static inline void drive_device(const struct kernels *table, const char *name,
 /* `pages`: a device's with either kind of them. */
 static inline void drive_all(void (*drive)(struct bench *), bool pages)
 {
-    static const char *const names[] = {"cpu plain", "cpu avx2", "cpu avx512",
-                                        "cpu amx"};
+    static const char *const names[] = {"cpu plain", "cpu avx2", "cpu avx_vnni",
+                                        "cpu avx512", "cpu amx"};
     ref = kernels_ref();
     drive_table(ref, "ref", 1e-4, true, 0, drive);
     drive_table(kernels_cpu(), "cpu alone", 1e-3, false, 0, drive);
