@@ -29,7 +29,7 @@ enum {
     MANY = 128,      /* rows that stay in a cache */
     MAX_GROUPS = 64, /* of a row that is unpacked */
     STRIP = VECTORS * LANES,
-    AHEAD = 1024 /* bytes that are asked for before they are needed */
+    AHEAD = 4096 /* bytes that are asked for before they are needed */
 };
 
 /* ---- Rounding ---- */
@@ -217,7 +217,9 @@ INLINE void lying_tile(const struct tile *t, const unsigned char *w, int type,
     for (size_t l = 0; l < parts / GROUP; l++, w += group, a++) {
         UNROLL
         for (size_t j = 0; j < n; j++) {
-            __builtin_prefetch(w + j * apart + AHEAD, 0, 3);
+            UNROLL
+            for (size_t i = 0; i < group; i += 64)
+                __builtin_prefetch(w + j * apart + AHEAD + i, 0, 3);
             add_lying(&s[j], w + j * apart, type, a, GROUP);
         }
     }

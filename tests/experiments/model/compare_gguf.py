@@ -265,7 +265,8 @@ def compare_greedy(build, file, prompts, count=48):
 def speed(build, file, runs="5", threads="1"):
     """Sides by turns, so that what else runs on the machine falls on all of them."""
     ids = list(range(1000, 1512))
-    sides = {f"here, {n} threads": ("all", n) for n in sorted({"1", threads})} | {"here, AVX2, 1 thread": ("avx2", "1")}
+    sides = {f"here, {n} threads": ("all", n) for n in sorted({"1", threads})} | {"here, AVX-VNNI, 1 thread": ("avx_vnni", "1"),
+                                                                                             "here, AVX2, 1 thread": ("avx2", "1")}
     servers = {f"llama.cpp, {n} threads": Llama(file, threads=int(n)) for n in sorted({"1", threads})}
     got = {name: [] for name in (*sides, *servers)}
     for server in servers.values():
