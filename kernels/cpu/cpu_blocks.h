@@ -1,11 +1,11 @@
 /* Products with weights in blocks, as they lie (blocks.h).
  *
  * Where there is AVX2 the rows of `a` become integers of 15 bits, a scale for each
- * 32 of them (an error of 1/32512 of the largest at most), that are multiplied with
- * the blocks' own integers; sums of 32 (16 where a type has a scale for 16) are
- * exact, and are summed up in f32 in one order, whatever the instruction set and
- * the number of rows: so a prompt's bits are those of its tokens one by one.
- * Without, they stay floats. */
+ * 32 of them (an error of 1/32512 of the largest at most; 32 below 1e-34 are 0), that
+ * are multiplied with the blocks' own integers; sums of 32 (16 where a type has a
+ * scale for 16) are exact, and are summed up in f32 in one order, whatever the
+ * instruction set and the number of rows: so a prompt's bits are those of its tokens
+ * one by one.  Without, they stay floats. */
 #ifndef KERNELS_CPU_CPU_BLOCKS_H
 #define KERNELS_CPU_CPU_BLOCKS_H
 

@@ -78,23 +78,26 @@ INLINE void put_totals(struct rounded *ret, size_t part, const __m256i q[4],
 INLINE void round_part(struct rounded *ret, size_t part, const float *a,
                        int bias)
 {
-    const __m256 sign = _mm256_set1_ps(-0.0F);
-    const float range = 127 * 128;
-    __m256 x[4], max = _mm256_setzero_ps();
+    const __m256 sign = _mm256_set1_ps(-0.0F), zero = _mm256_setzero_ps();
+    const float range = 127 * 128, least = 1e-34F; /* range / least is finite */
+    __m256 x[4], max = zero, none = zero;
     __m256i q[4];
     _Alignas(32) int32_t numbers[PART];
     UNROLL
     for (size_t i = 0; i < 4; i++) {
         x[i] = _mm256_loadu_ps(a + 8 * i);
         max = _mm256_max_ps(max, _mm256_andnot_ps(sign, x[i]));
+        none = _mm256_fmadd_ps(x[i], zero, none);
     }
-    float most = max_of(max), by = most > 0 ? range / most : 0;
-    /* what is no number comes out as none */
-    float none = 0 * sum_of((x[0] + x[1]) + (x[2] + x[3]));
-    ret->d[part_lane(part)] = most / range + none;
+    /* what is no number comes out as none, by its d */
+    const float most = max_of(max), by = most > least ? range / most : 0,
+                nothing = sum_of(none);
+    const __m256i numbers_only = _mm256_set1_epi32(nothing == 0 ? -1 : 0);
+    ret->d[part_lane(part)] = most / range + nothing;
     UNROLL
     for (size_t i = 0; i < 4; i++) {
         q[i] = _mm256_cvtps_epi32(_mm256_mul_ps(x[i], _mm256_set1_ps(by)));
+        q[i] = _mm256_and_si256(q[i], numbers_only);
         _mm256_store_si256((__m256i *)(void *)(numbers + 8 * i), q[i]);
     }
     put_totals(ret, part, q, bias);
