@@ -3,39 +3,38 @@
 #include "base/text.h"
 #include "indexer/parse/latex/latex_internal.h"
 
-/* <2->, <+->, <beamer>, <only@1|handout:0>: no "<" of a text that stands there. */
-static bool is_overlay(const struct tex *tex, const struct tokens *list)
+/* Of <2->, <+->, <beamer>, <only@1|handout:0>. */
+static bool is_of_overlay(struct token token)
 {
-    bool number = false;
-    for (size_t i = 0; i < list->count; i++) {
-        struct token token = list->items[i];
-        if (token.cat == CAT_LETTER)
-            continue;
-        if (token.cat != CAT_OTHER || token.value > 127 ||
-            !strchr("0123456789+-.,|:@", (int)token.value))
-            return false;
-        number = number || !strchr(".,", (int)token.value);
-    }
-    (void)tex;
-    return number;
+    return token.cat == CAT_LETTER ||
+           (token.cat == CAT_OTHER && token.value < 0x80 &&
+            strchr("0123456789+-.,|:@", (int)token.value));
 }
 
-void beamer_skip_overlay(struct tex *tex)
+/* None is "<" of a text that stands there, as on any list that is of no slide. */
+void beamer_skip_overlay(struct document *d)
 {
-    struct tokens list = {0}, back = {0};
-    struct token open = tex_next(tex);
-    tex_unread(tex, open);
-    if (!token_is(open, CAT_OTHER, '<') || !tex_read_pair(tex, '<', '>', &list))
+    enum { MAX_OVERLAY = 64 }; /* characters */
+    struct tex *tex = &d->tex;
+    struct token read[MAX_OVERLAY];
+    size_t count = 0;
+    bool number = false;
+    if (!d->slides)
         return;
-    if (!is_overlay(tex, &list)) {
-        struct token close = open;
-        close.value = '>';
-        tokens_add(&back, open);
-        tokens_add_all(&back, list.items, list.count);
-        tokens_add(&back, close);
-        tex_push(tex, back);
+    struct token token = tex_next(tex);
+    bool opened = token_is(token, CAT_OTHER, '<');
+    while (opened && count < MAX_OVERLAY) {
+        read[count++] = token;
+        token = tex_next(tex);
+        if (!is_of_overlay(token))
+            break;
+        number |= token.cat == CAT_OTHER && !strchr(".,", (int)token.value);
     }
-    tokens_free(&list);
+    if (number && token_is(token, CAT_OTHER, '>'))
+        return;
+    tex_unread(tex, token);
+    while (count)
+        tex_unread(tex, read[--count]);
 }
 
 /* \begin{frame}<..>[..]{title}{subtitle} */
@@ -46,6 +45,7 @@ static void begin_frame(struct document *d,
     struct tex *tex = &d->tex;
     struct tokens run = {0}, list = {0};
     (void)environment;
+    d->slides = true;
     blocks_paragraph(d);
     for (int i = 0; i < 2; i++) {
         tex_skip_spaces(tex);

@@ -262,6 +262,7 @@ struct document {
     bool begun;          /* \begin{document} */
     bool chaptered;      /* its class has chapters */
     bool classed;        /* its class is known */
+    bool slides;         /* of beamer */
     bool unnumbered;     /* \frontmatter, \backmatter */
     bool all_unnumbered; /* memoir: and what is in its chapters */
     bool appendix;
@@ -340,7 +341,7 @@ void tcolorbox_add(struct document *d); /* latex_tcolorbox.c */
 void sphinx_add(struct document *d);    /* latex_sphinx.c */
 void subfloats_add(struct document *d); /* latex_subfloats.c */
 void beamer_add(struct document *d);    /* latex_beamer.c */
-void beamer_skip_overlay(struct tex *tex);
+void beamer_skip_overlay(struct document *d);
 void algorithms_add(struct document *d); /* latex_algorithms.c */
 /* latex_algorithm2e.c; begins its code, if the document uses this package. */
 void algorithm2e_add(struct document *d);

@@ -150,9 +150,9 @@ static void run_item(struct tex *tex, const struct command *command,
     struct document *d = document_of(tex);
     struct tokens label = {0};
     (void)command;
-    beamer_skip_overlay(tex);
+    beamer_skip_overlay(d);
     bool labelled = tex_read_optional(tex, &label);
-    beamer_skip_overlay(tex);
+    beamer_skip_overlay(d);
     /* The group of the list, not of what is open within the item before. */
     if (document_is_body(d) && d->in.kind == BLOCK_LIST) {
         item_of_list(d, &label, labelled, call);

@@ -112,6 +112,7 @@ void sections_class(struct document *d, struct slice name)
     for (size_t i = 0; i < sizeof articles / sizeof *articles; i++)
         if (slice_is(name, articles[i]))
             d->classed = true;
+    d->slides |= slice_is(name, "beamer");
 }
 
 /* ---- Headings ---- */

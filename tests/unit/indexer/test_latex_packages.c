@@ -495,6 +495,14 @@ static void test_beamer(void **state)
            "# 1 A | ## T | paragraph: Sub | paragraph: yz w | "
            "list: - a\n- x b\n- <stdio.h>\n- <b> c | ## U | "
            "paragraph: kmn | paragraph: v");
+    /* On a list that is of no slide, and where no ">" follows. */
+    expect("\\begin{itemize}\\item <h1> a\\item <-> b\\item <1> c"
+           "\\end{itemize}",
+           "list: - <h1> a\n- <-> b\n- <1> c");
+    expect("\\begin{frame}{T}\\begin{itemize}\\item <5 a\\end{itemize}"
+           "\\verb|50%|\\begin{verbatim}\nb % c\n\\end{verbatim}"
+           "\\end{frame}",
+           "# T | list: - <5 a | paragraph: 50% | code: b % c");
 }
 
 /* Parts of a float that are commands are as those that are environments. */
