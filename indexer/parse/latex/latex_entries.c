@@ -107,6 +107,16 @@ static void write_signature(struct document *d, const struct tokens *list,
     }
 }
 
+/* \foo, or {\foo}: a command alone is its name, whatever else it would print. */
+static void write_name(struct document *d, const struct tokens *list,
+                       struct signature *s)
+{
+    if (list->count == 1 && list->items[0].cat == CAT_NAME)
+        tex_write_tokens(&d->tex, list, &s->text);
+    else
+        write_signature(d, list, s);
+}
+
 static void put_entry(struct document *d, struct slice text, struct token place,
                       bool heading)
 {
@@ -244,7 +254,7 @@ static void begin_entry(struct document *d,
     if (environment->text)
         buf_put_text(&s.text, environment->text);
     size_t name = s.text.size;
-    write_signature(d, &list, &s);
+    write_name(d, &list, &s);
     if (environment->value == KEY || environment->value == STYLE)
         put_value(&s.text, environment->value == STYLE);
     open_entry(d, buf_slice(&s.text), place_of(&list, call));
@@ -335,7 +345,7 @@ static void run_describe(struct tex *tex, const struct command *command,
     struct signature s = {0};
     tex_skip_before(tex, "so");
     tex_read_argument(tex, &list);
-    write_signature(d, &list, &s);
+    write_name(d, &list, &s);
     (void)command;
     describe(d, &s, place_of(&list, call));
     buf_free(&s.text);
@@ -592,7 +602,10 @@ static void run_name(struct tex *tex, const struct command *command,
         tex_skip_before(tex, "so");
     }
     tex_read_argument(tex, &list);
-    write_signature(document_of(tex), &list, &s);
+    if (command->value)
+        write_signature(document_of(tex), &list, &s);
+    else
+        write_name(document_of(tex), &list, &s);
     document_put(document_of(tex), call, buf_slice(&s.text));
     tokens_free(&list);
     buf_free(&s.text);

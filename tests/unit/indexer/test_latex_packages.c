@@ -447,6 +447,13 @@ static void test_documentation(void **state)
            "@ \\MakeShortVerb | paragraph: on it. | @@ \\x | paragraph: a");
     expect("\\begin{macro}{\\cs_new:N , \\cs{x}}a\\end{macro}",
            "@ \\cs_new:N , \\x | paragraph: a");
+    /* What is described may be what is known here. */
+    expect("Of \\cmd\\ttfamily, \\cmd{\\protect}, \\cmd\\ldots, "
+           "\\cmd\\\\, \\cmd\\& and \\cmd\\space.",
+           "paragraph: Of \\ttfamily, \\protect, \\ldots, \\\\, \\& and "
+           "\\space.");
+    expect("\\DescribeMacro\\ldots Dots.\\begin{macro}{\\dots}a\\end{macro}",
+           "@ \\ldots | paragraph: Dots. | @@ \\dots | paragraph: a");
 }
 
 /* The class cnltx-doc, by which the manuals of many packages are set. */
