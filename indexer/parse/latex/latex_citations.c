@@ -25,7 +25,7 @@ static size_t skip_spaces(const struct tokens *list, size_t at)
 }
 
 /* \citeauthoryear{long}{short}{year} (chicago, apacite), {name}{year} (apalike): the last
- * two; {label}{..}{..} (jurabib): the first. */
+ * two; {label}{..}{..} and no more than groups (jurabib): the first. */
 static void choose_groups(const struct tex *tex, const struct tokens *label,
                           struct tokens *ret)
 {
@@ -38,13 +38,18 @@ static void choose_groups(const struct tex *tex, const struct tokens *label,
     if (at && !author_year)
         at = label->count;
     for (at = skip_spaces(label, at);
-         count < 3 && at < label->count && label->items[at].cat == CAT_BEGIN;
+         at < label->count && label->items[at].cat == CAT_BEGIN;
          at = skip_spaces(label, at)) {
-        from[count] = at;
-        to[count++] = at = end_of_group(label, at);
+        size_t end = end_of_group(label, at);
+        if (count < 3) {
+            from[count] = at;
+            to[count++] = end;
+        }
+        at = end;
     }
+    bool jurabib = count == 3 && at == label->count;
     size_t first = author_year && count ? count - 1 - (count > 1) : 0;
-    size_t last = author_year ? count : count > 1;
+    size_t last = author_year ? count : jurabib;
     if (!last) {
         tokens_add_all(ret, label->items, label->count);
         return;
@@ -59,7 +64,21 @@ static void choose_groups(const struct tex *tex, const struct tokens *label,
     }
 }
 
-static size_t put_command(struct slice text, size_t at, struct buf *ret)
+/* What LaTeX writes so, in the document too: "\&", "\O". */
+static void put_sign(const struct tex *tex, struct slice name, struct buf *ret)
+{
+    uint32_t symbol = tex_find_symbol(tex, name);
+    const struct meaning *meaning =
+        symbol < tex->symbol_count ? &tex->symbols[symbol].meaning : NULL;
+    const char *sign = meaning && meaning->kind == MEANING_COMMAND
+                           ? text_sign(meaning->command)
+                           : NULL;
+    if (sign)
+        buf_put_text(ret, sign);
+}
+
+static size_t put_command(const struct tex *tex, struct slice text, size_t at,
+                          struct buf *ret)
 {
     static const char *const words[][2] = {
         {"BBA", "& "},         {"BOthers", "et al"}, {"BOthersPeriod", "et al"},
@@ -69,25 +88,32 @@ static size_t put_command(struct slice text, size_t at, struct buf *ret)
     while (at < text.size && isalpha((unsigned char)text.data[at]))
         at++;
     struct slice name = {text.data + from, at - from};
-    if (!name.size) { /* "\ " */
-        if (at < text.size && text.data[at] == ' ')
+    if (!name.size) { /* "\ ", "\'E", "\&" */
+        struct slice rest = {text.data + at, text.size - at};
+        size_t accent = text_put_accent(rest, ret);
+        if (accent || !rest.size)
+            return at + accent;
+        if (rest.data[0] == ' ')
             buf_put_byte(ret, ' ');
-        return at + (at < text.size);
+        put_sign(tex, (struct slice){rest.data, 1}, ret);
+        return at + 1;
     }
+    put_sign(tex, name, ret);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (slice_is(name, words[i][0]))
             buf_put_text(ret, words[i][1]);
     return at + (at < text.size && text.data[at] == ' ');
 }
 
-/* natbib's "Knuth et al.(1986)Knuth, Plass" goes on behind what is printed. */
+/* natbib's "Knuth et al.(1986)Knuth, Plass" goes on, at once, behind what is printed. */
 static bool is_year(struct slice text, size_t at)
 {
     size_t digits = 0;
     for (at++; at < text.size && isdigit((unsigned char)text.data[at]); at++)
         digits++;
     at += at < text.size && isalpha((unsigned char)text.data[at]);
-    return digits == 4 && at < text.size && text.data[at] == ')';
+    return digits == 4 && at < text.size && text.data[at] == ')' &&
+           (at + 1 == text.size || text.data[at + 1] != ' ');
 }
 
 void citations_label(struct document *d, struct tokens *label, struct buf *ret)
@@ -99,7 +125,7 @@ void citations_label(struct document *d, struct tokens *label, struct buf *ret)
     bool year = false;
     for (size_t at = 0; at < text.size;) {
         if (text.data[at] == '\\') {
-            at = put_command(buf_slice(&text), at, ret);
+            at = put_command(&d->tex, buf_slice(&text), at, ret);
             continue;
         }
         if (text.data[at] == '(' && is_year(buf_slice(&text), at)) {

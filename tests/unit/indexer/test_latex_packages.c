@@ -386,6 +386,14 @@ static void test_labels_of_works(void **state)
         "paragraph: [Jones et al. (1990)] A. | paragraph: [Chen & Wu 2011] "
         "B. | paragraph: [Alpert/Brown 1998] C. | paragraph: [KP81] D. | "
         "paragraph: [Lee 2001] E.");
+    /* Those written otherwise are whole. */
+    expect("\\begin{thebibliography}{}\\bibitem[{\\'A}{\\'E}99]{a} A."
+           "\\bibitem[Knuth \\& Plass, 1986]{b} B."
+           "\\bibitem[Smith (1986) rev. 2]{c} C."
+           "\\bibitem[{\\O}stby, 1990]{d} D.\\end{thebibliography}",
+           "# References | paragraph: [ÁÉ99] A. | paragraph: [Knuth & Plass, "
+           "1986] B. | paragraph: [Smith (1986) rev. 2] C. | paragraph: "
+           "[Østby, 1990] D.");
 }
 
 /* What a PDF calls a document is its title where it has no other; a part that is put in
