@@ -405,51 +405,88 @@ static void close_package(struct tex *tex)
     blocks_keep_notes(d, false);
 }
 
-/* A copy beside the document, as doxygen and Sphinx write them and people keep them, of
- * what is known here: it says by how TeX sets tables, or code, what has been said. */
-static bool is_known(struct slice file)
+/* Does "\ProvidesPackage{name}" or the like stand in it? */
+static bool provides(struct slice text, struct slice name)
+{
+    static const char provides[] = "\\Provides";
+    const char *end = text.data + text.size, *at = text.data;
+    while (
+        (at = memmem(at, (size_t)(end - at), provides, sizeof provides - 1))) {
+        at += sizeof provides - 1;
+        while (at < end && isalpha((unsigned char)*at))
+            at++;
+        while (at < end && isspace((unsigned char)*at))
+            at++;
+        if ((size_t)(end - at) > name.size + 1 && *at == '{' &&
+            !memcmp(at + 1, name.data, name.size) && at[name.size + 1] == '}')
+            return true;
+    }
+    return false;
+}
+
+/* What generators put beside their documents, of what is known here. */
+static bool is_written(struct slice file)
 {
     static const char *const names[] = {
-        "algorithm.sty",     "algorithm2e.sty",
-        "algorithmic.sty",   "algorithmicx.sty",
-        "algpseudocode.sty", "amsmath.sty",
-        "booktabs.sty",      "caption.sty",
-        "caption2.sty",      "caption3.sty",
-        "cleveref.sty",      "color.sty",
-        "enumitem.sty",      "etoc_doxygen.sty",
-        "fancyvrb.sty",      "float.sty",
-        "graphics.sty",      "graphicx.sty",
-        "hyperref.sty",      "listings.sty",
-        "longtable.sty",     "longtable_doxygen.sty",
-        "multirow.sty",      "natbib.sty",
-        "nicematrix.sty",    "sphinx.sty",
-        "sphinxhowto.cls",   "sphinxmanual.cls",
-        "subcaption.sty",    "subfig.sty",
-        "subfigure.sty",     "supertabular.sty",
-        "tabu.sty",          "tabu_doxygen.sty",
-        "tabularray.sty",    "tabularx.sty",
-        "url.sty",           "xcolor.sty",
-        "xltabular.sty"};
+        "etoc_doxygen.sty", "longtable_doxygen.sty", "sphinx.sty",
+        "sphinxhowto.cls",  "sphinxmanual.cls",      "tabu_doxygen.sty"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (slice_is(file, names[i]))
             return true;
     return false;
 }
 
+/* The name of a package that is known here; a document's own may be called so, too. */
+static bool is_known(struct slice file)
+{
+    static const char *const names[] = {
+        "algorithm.sty",    "algorithm2e.sty",   "algorithmic.sty",
+        "algorithmicx.sty", "algpseudocode.sty", "amsmath.sty",
+        "booktabs.sty",     "caption.sty",       "caption2.sty",
+        "caption3.sty",     "cleveref.sty",      "color.sty",
+        "enumitem.sty",     "fancyvrb.sty",      "float.sty",
+        "graphics.sty",     "graphicx.sty",      "hyperref.sty",
+        "listings.sty",     "longtable.sty",     "multirow.sty",
+        "natbib.sty",       "nicematrix.sty",    "subcaption.sty",
+        "subfig.sty",       "subfigure.sty",     "supertabular.sty",
+        "tabu.sty",         "tabularray.sty",    "tabularx.sty",
+        "url.sty",          "xcolor.sty",        "xltabular.sty"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (slice_is(file, names[i]))
+            return true;
+    return false;
+}
+
+/* Opens a package beside the document, unless it is a copy of what is known here, as
+ * doxygen and Sphinx write them and people keep them: it says by how TeX sets tables, or
+ * code, what has been said. */
+static bool open_beside(struct document *d, struct slice file,
+                        struct token call)
+{
+    struct buf names = {0};
+    uint16_t number;
+    if (is_written(file))
+        return false;
+    buf_printf(&names, "%.*s\n", (int)file.size, file.data);
+    bool opened = inputs_fetch(d, buf_slice(&names), call, &number);
+    buf_free(&names);
+    if (!opened ||
+        (is_known(file) && provides(d->tex.files[number].bytes,
+                                    (struct slice){file.data, file.size - 4})))
+        return false;
+    tex_push_file(&d->tex, number);
+    return true;
+}
+
 bool inputs_open_package(struct document *d, struct slice file,
                          const struct tokens *options, struct token call)
 {
     struct tex *tex = &d->tex;
-    struct buf names = {0};
     if (packages_is_asked(tex, file))
         return false;
     struct tokens given = options_given(d, file, options);
     packages_asked(tex, file, &given);
-    buf_printf(&names, "%.*s\n", (int)file.size, file.data);
-    bool opened = d->caution != SKIP_PACKAGES && !is_known(file) &&
-                  inputs_open(d, buf_slice(&names), call);
-    buf_free(&names);
-    if (!opened)
+    if (d->caution == SKIP_PACKAGES || !open_beside(d, file, call))
         return false;
     struct input *input = &tex->inputs[tex->input_count - 1];
     input->ended = close_package;

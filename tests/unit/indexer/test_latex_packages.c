@@ -541,8 +541,10 @@ static void test_subfloats(void **state)
 static void test_copies_of_packages(void **state)
 {
     static const struct memory_file files[] = {
-        {"xcolor.sty", "\\def\\textcolor#1#2{\\XC@lost#1}"},
-        {"listings.sty", "\\def\\lstset#1{\\lst@lost}\\newenvironment{"
+        {"xcolor.sty", "\\ProvidesPackage{xcolor}[2022/06/12]"
+                       "\\def\\textcolor#1#2{\\XC@lost#1}"},
+        {"listings.sty", "\\ProvidesPackage\n  {listings}"
+                         "\\def\\lstset#1{\\lst@lost}\\newenvironment{"
                          "lstlisting}{\\begingroup}{\\endgroup}"},
         {NULL, NULL}};
     (void)state;
@@ -550,6 +552,21 @@ static void test_copies_of_packages(void **state)
               "\\begin{document}\\textcolor{red}{A}.\\begin{lstlisting}\n"
               "if (a_b)\n  c;\n\\end{lstlisting}\\end{document}",
               files, "paragraph: A. | code: if (a_b)\n  c;");
+}
+
+/* One that is only called as such a package is the document's own. */
+static void test_own_packages(void **state)
+{
+    static const struct memory_file files[] = {
+        {"color.sty", "\\ProvidesPackage{house}"
+                      "\\newcommand\\product{Pump}"},
+        {"tabularx.sty", "\\newcommand\\maker{Works}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{article}\\usepackage{color,tabularx}"
+              "\\begin{document}The \\product{} of \\maker."
+              "\\end{document}",
+              files, "paragraph: The Pump of Works.");
 }
 
 /* Folders, and lists of several items a line. */
@@ -584,6 +601,7 @@ int main(void)
         cmocka_unit_test(test_sphinx),
         cmocka_unit_test(test_other_lists),
         cmocka_unit_test(test_copies_of_packages),
+        cmocka_unit_test(test_own_packages),
         cmocka_unit_test(test_subfloats),
         cmocka_unit_test(test_beamer),
         cmocka_unit_test(test_cnltx),
