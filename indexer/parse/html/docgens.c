@@ -41,9 +41,12 @@ static bool has_anchor(const xmlNode *element, const char *prefix)
 
 static bool is_php_contents(const xmlNode *element)
 {
+    enum { MAX_HEADINGS = 2 }; /* "Table of Contents", "Methods" */
     const xmlNode *next = element;
-    while (next &&
-           (dom_tag(next) == GUMBO_TAG_H3 || dom_tag(next) == GUMBO_TAG_H4))
+    for (int i = 0;
+         i < MAX_HEADINGS && next &&
+         (dom_tag(next) == GUMBO_TAG_H3 || dom_tag(next) == GUMBO_TAG_H4);
+         i++)
         next = dom_element_from(next->next);
     return next && dom_tag(next) == GUMBO_TAG_DL &&
            classes_has(next, "phpdocumentor-table-of-contents");

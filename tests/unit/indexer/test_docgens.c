@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "tests/unit/support/parsing.h"
 
 /* More generators of references, and where links lead. */
@@ -252,6 +253,32 @@ static void test_sites(void **state)
     tree_free(tree);
 }
 
+/* A page may be made of nothing else: it takes no longer for it. */
+static void test_many(void **state)
+{
+    enum { MANY = 100000 };
+    struct buf page = {0};
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        buf_put_text(&page, "<h3>a</h3>");
+    double start = clock_seconds();
+    tree_free(parse(page.data));
+    assert_true(clock_seconds() - start < 10);
+    buf_clear(&page);
+    /* Links are not written with a folder as long as the page. */
+    buf_put_text(&page, "<base href='");
+    for (int i = 0; i < MANY; i++)
+        buf_put_text(&page, "a/");
+    buf_put_text(&page, "'>");
+    for (int i = 0; i < MANY; i++)
+        buf_put_text(&page, "<a href=b>c</a>");
+    buf_put_text(&page, "<link rel=up href=b>");
+    struct tree *tree = parse(page.data);
+    assert_true(slice_is(tree->page.up, "b"));
+    tree_free(tree);
+    buf_free(&page);
+}
+
 /* Tools that have no tag left write the number alone. */
 static void test_numbers(void **state)
 {
@@ -317,7 +344,7 @@ int main(void)
         TEST(test_epydoc),         TEST(test_pasdoc),  TEST(test_headerdoc),
         TEST(test_appledoc),       TEST(test_dox),     TEST(test_doc_gen),
         TEST(test_sites),          TEST(test_numbers), TEST(test_base),
-        TEST(test_late_title),
+        TEST(test_late_title),     TEST(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,10 +12,12 @@ static bool is_absolute(const char *url)
     return *url == '/' || (scheme && url[scheme] == ':');
 }
 
+/* Of a reasonable size: all links of the page are written with it. */
 static struct slice folder_of(const char *url)
 {
+    enum { MAX_FOLDER = 256 };
     const char *end = strrchr(url, '/');
-    return end && !is_absolute(url)
+    return end && end - url < MAX_FOLDER && !is_absolute(url)
                ? (struct slice){url, (size_t)(end + 1 - url)}
                : (struct slice){"", 0};
 }
