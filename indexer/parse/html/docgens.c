@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
 
@@ -166,6 +167,14 @@ static bool is_as_summary(const xmlNode *box)
     return title && is_div(title, "summaryTableTitle");
 }
 
+static bool is_as_name(const xmlNode *table)
+{
+    const xmlNode *cell = classes_has(table, "detailHeader")
+                              ? dom_find(table, GUMBO_TAG_TD)
+                              : NULL;
+    return cell && classes_has(cell, "detailHeaderName");
+}
+
 static void asdoc(const xmlNode *element, struct rule *rule)
 {
     if (is_as_summary(element))
@@ -234,7 +243,11 @@ static bool is_epydoc_listing(const xmlNode *element)
 
 static void epydoc(const xmlNode *element, struct rule *rule)
 {
-    if (dom_tag(element) == GUMBO_TAG_SPAN && classes_has(element, "codelink"))
+    const xmlNode *link = classes_has(element, "codelink")
+                              ? dom_find(element, GUMBO_TAG_A)
+                              : NULL;
+    const char *url = link ? dom_attribute(link, "href") : NULL;
+    if (url && strstr(url, "-pysrc.html"))
         rules_skip(rule, "control"); /* "source code" */
 }
 
@@ -247,7 +260,9 @@ static bool is_maven_listing(const xmlNode *code)
                               : NULL;
     bool covered = dom_tag(code) == GUMBO_TAG_PRE && /* JaCoCo's */
                    dom_tag(code->parent) == GUMBO_TAG_BODY &&
-                   classes_has(code, "source") && classes_has(code, "linenums");
+                   classes_has(code, "source") &&
+                   classes_has(code, "linenums") &&
+                   strstr(dom_attribute(code, "class"), "lang-");
     return covered || (line && dom_tag(line) == GUMBO_TAG_A &&
                        classes_has(line, "jxr_linenumber"));
 }
@@ -260,11 +275,30 @@ static bool is_pas_member(const xmlNode *table)
            classes_has(table, "wide_list");
 }
 
+/* The title of a class or a unit. */
+static bool is_pas_title(const xmlNode *title)
+{
+    return dom_tag(title) == GUMBO_TAG_H1 &&
+           (classes_has(title, "cio") || classes_has(title, "unit") ||
+            classes_has(title, "allitems"));
+}
+
+/* Does it stand, with the page's text, behind such a title? */
+static bool is_of_pas(const xmlNode *heading)
+{
+    enum { MAX_LOOK = 16 };
+    int left = MAX_LOOK;
+    const xmlNode *at = dom_element_from(heading->parent->children);
+    while (at && left-- && dom_tag(at) != GUMBO_TAG_H1)
+        at = dom_element_from(at->next);
+    return at && is_pas_title(at);
+}
+
 static bool is_pas_summary(const xmlNode *element)
 {
     const xmlNode *next = element;
     if (dom_tag(element) == GUMBO_TAG_H2 && classes_has(element, "overview"))
-        return true;
+        return is_of_pas(element);
     if (dom_tag(element) == GUMBO_TAG_H3 && classes_has(element, "summary"))
         next = dom_element_from(element->next);
     return next && dom_tag(next) == GUMBO_TAG_TABLE &&
@@ -275,7 +309,7 @@ static bool is_pas_summary(const xmlNode *element)
 static bool is_pas_label(const xmlNode *heading)
 {
     static const char *const names[] = {"unit", "declaration", "hierarchy"};
-    if (dom_tag(heading) != GUMBO_TAG_H2)
+    if (dom_tag(heading) != GUMBO_TAG_H2 || !is_of_pas(heading))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (classes_has(heading, names[i]))
@@ -296,8 +330,7 @@ static bool is_pas_banner(const xmlNode *heading)
                                : NULL;
     while (title && dom_tag(title) != GUMBO_TAG_H1)
         title = dom_element_from(title->next);
-    return title && (classes_has(title, "cio") || classes_has(title, "unit") ||
-                     classes_has(title, "allitems"));
+    return title && is_pas_title(title);
 }
 
 /* A piece of the table that a member is laid out by. */
@@ -431,7 +464,16 @@ static bool is_dox_inherited(const xmlNode *element)
                                 ? dom_element_from(first->children)
                                 : NULL;
     return first && ((button && classes_has(button, "expand-button")) ||
-                     (dom_tag(first) == GUMBO_TAG_DIV && !first->children));
+                     !dom_holds(fields, DOM_HOLDS_TEXT));
+}
+
+/* "@:native" */
+static bool is_dox_meta(const xmlNode *label)
+{
+    const xmlNode *text = label->children;
+    return classes_has(label, "label") && classes_has(label, "label-meta") &&
+           text && !dom_is_element(text) &&
+           slice_starts(dom_text(text)->text, slice_of("@"));
 }
 
 static void dox(const xmlNode *element, struct rule *rule)
@@ -441,8 +483,7 @@ static void dox(const xmlNode *element, struct rule *rule)
     else if (is_dox_inherited(element))
         rules_skip(rule, "contents");
     else if (dom_tag(element) == GUMBO_TAG_SPAN &&
-             (classes_has(element, "viewsource") ||
-              classes_has(element, "label-meta")))
+             (classes_has(element, "viewsource") || is_dox_meta(element)))
         rules_skip(rule, "control");
     else if (dom_tag(element) == GUMBO_TAG_SPAN &&
              classes_has(element, "label") &&
@@ -478,7 +519,8 @@ static void doc_gen(const xmlNode *element, struct rule *rule)
              is_div(element->parent->parent, "decl"))
         rules_skip(rule, "control"); /* "source" */
     else if (dom_tag(element) == GUMBO_TAG_A &&
-             classes_has(element, "hover-link"))
+             classes_has(element, "hover-link") &&
+             classes_has(element->parent, "markdown-heading"))
         rules_skip(rule, "permalink");
     else if (is_div(element, "decl_type") &&
              is_div(element->parent, "decl_header"))
@@ -511,6 +553,23 @@ bool docgens_is_menu(const xmlNode *list)
                     classes_has(item, "navigation-list-item"));
 }
 
+/* "<a href=oil>Oil</a> - How to change it." */
+static bool begins_with_link(const xmlNode *item)
+{
+    const xmlNode *at = item->children;
+    while (at && !dom_is_element(at) && text_is_blank(dom_text(at)->text))
+        at = at->next;
+    return at && dom_tag(at) == GUMBO_TAG_A;
+}
+
+static bool lists_pages(const xmlNode *list)
+{
+    const xmlNode *item = dom_element_from(list->children);
+    while (item && begins_with_link(item))
+        item = dom_element_from(item->next);
+    return !item;
+}
+
 static bool is_table_of_pages(const xmlNode *element)
 {
     const xmlNode *heading = dom_tag(element) == GUMBO_TAG_UL
@@ -520,7 +579,8 @@ static bool is_table_of_pages(const xmlNode *element)
     const xmlNode *above = heading ? dom_element_before(heading) : NULL;
     return list && above && dom_tag(heading) == GUMBO_TAG_H2 &&
            classes_has(heading, "text-delta") &&
-           dom_tag(list) == GUMBO_TAG_UL && dom_tag(above) == GUMBO_TAG_HR;
+           dom_tag(list) == GUMBO_TAG_UL && dom_tag(above) == GUMBO_TAG_HR &&
+           lists_pages(list);
 }
 
 static bool is_wiki_head(const xmlNode *box)
@@ -625,7 +685,7 @@ bool docgens_is_heading(const xmlNode *element)
 {
     int tag = dom_tag(element);
     if (tag == GUMBO_TAG_TABLE)
-        return classes_has(element, "detailHeader"); /* ASDoc */
+        return is_as_name(element);
     if (tag == GUMBO_TAG_TD)
         return is_pas_name(element);
     if (tag == GUMBO_TAG_H4)

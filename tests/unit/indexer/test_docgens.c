@@ -106,7 +106,7 @@ static void test_epydoc(void **state)
 {
     (void)state;
     expect("<h1 class=epydoc>Class Pump</h1><p>It pumps.<p><span "
-           "class=codelink><a href=s>source code</a></span>",
+           "class=codelink><a href=p-pysrc.html#P>source code</a></span>",
            "# Class Pump\nparagraph: It pumps.\n");
     expect_role("<h1>Source</h1><pre class=py-src><a name=L1></a>a</pre>",
                 PAGE_MADE);
@@ -253,6 +253,30 @@ static void test_sites(void **state)
     tree_free(tree);
 }
 
+/* Classes that others use, too: what stands in them is text. */
+static void test_others(void **state)
+{
+    (void)state;
+    expect("<h1>Use</h1><p>Read <a class=hover-link href=m>it</a>.<p>Call "
+           "<span class=codelink><a href=o>open()</a></span>.<p>A <span "
+           "class='label label-meta'>beta</span> pump.",
+           "# Use\nparagraph: Read it.\nparagraph: Call open().\n"
+           "paragraph: A beta pump.\n");
+    expect(
+        "<h1>Use</h1><h2 class=overview>Overview</h2><p>a<h2 "
+        "class=description>Description</h2><p>b<h2 class=unit>Units</h2><p>c",
+        "# Use\n## Overview\nparagraph: a\n## Description\n"
+        "paragraph: b\n## Units\nparagraph: c\n");
+    expect("<h1>Use</h1><h3 class=section>Inputs</h3><div class=fields><div>"
+           "</div><p>a</div><table class=detailHeader><tr><th>b<td>c</table>",
+           "# Use\n## Inputs\nparagraph: a\ntable: b\\tc\n");
+    expect("<h1>Use</h1><p>a<hr><h2 class=text-delta>See also</h2><ul><li>Ask "
+           "<a href=b>b</a><li>Wait</ul>",
+           "# Use\nparagraph: a\n## See also\nlist: - Ask b\\n- Wait\n");
+    expect_role("<h1>Use</h1><p>a<pre class='source linenums'>b</pre>",
+                PAGE_CONTENT);
+}
+
 /* A page may be made of nothing else: it takes no longer for it. */
 static void test_many(void **state)
 {
@@ -344,7 +368,7 @@ int main(void)
         TEST(test_epydoc),         TEST(test_pasdoc),  TEST(test_headerdoc),
         TEST(test_appledoc),       TEST(test_dox),     TEST(test_doc_gen),
         TEST(test_sites),          TEST(test_numbers), TEST(test_base),
-        TEST(test_late_title),     TEST(test_many),
+        TEST(test_late_title),     TEST(test_others),  TEST(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
