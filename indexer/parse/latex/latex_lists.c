@@ -235,45 +235,71 @@ static void put_branch(struct document *d, const struct tokens *line,
     buf_free(&text);
 }
 
-/* \dirtree{.1 /. .2 bin. .3 ls.} */
+/* The level that a line of it begins with, at its dot; 0: none begins there. */
+static int64_t read_level(const struct tokens *list, size_t *at)
+{
+    enum { MAX_DIGITS = 2 };
+    int64_t level = 0;
+    size_t i = *at;
+    if (!token_is(list->items[i], CAT_OTHER, '.') ||
+        (i && list->items[i - 1].cat != CAT_SPACE))
+        return 0;
+    for (i++; i < list->count && i <= *at + MAX_DIGITS; i++) {
+        struct token token = list->items[i];
+        if (token.cat != CAT_OTHER || token.value < '0' || token.value > '9')
+            break;
+        level = 10 * level + token.value - '0';
+    }
+    if (level)
+        *at = i - 1;
+    return level;
+}
+
+static bool write_tree(struct document *d, const struct tokens *list,
+                       struct buf *ret)
+{
+    struct tokens line = {0};
+    int64_t level = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        int64_t next = read_level(list, &i);
+        if (!next) {
+            tokens_add(&line, list->items[i]);
+            continue;
+        }
+        if (level)
+            put_branch(d, &line, level, ret);
+        level = next;
+        line.count = 0;
+    }
+    if (level)
+        put_branch(d, &line, level, ret);
+    tokens_free(&line);
+    return level;
+}
+
+/* \dirtree{.1 /. .2 bin. .3 ls.}; one that has no such lines is a class's own. */
 static void run_dirtree(struct tex *tex, const struct command *command,
                         struct token call)
 {
     struct document *d = document_of(tex);
-    struct tokens list = {0}, line = {0};
+    struct tokens list = {0};
     struct buf text = {0};
-    int64_t level = 0;
     (void)command;
     tex_read_argument(tex, &list);
-    for (size_t i = 0; i < list.count; i++) {
-        struct token token = list.items[i];
-        bool begins = token_is(token, CAT_OTHER, '.') && i + 1 < list.count &&
-                      list.items[i + 1].cat == CAT_OTHER &&
-                      list.items[i + 1].value >= '1' &&
-                      list.items[i + 1].value <= '9' &&
-                      (!i || list.items[i - 1].cat == CAT_SPACE);
-        if (!begins) {
-            tokens_add(&line, token);
-            continue;
-        }
-        if (level)
-            put_branch(d, &line, level, &text);
-        level = list.items[++i].value - '0';
-        line.count = 0;
+    if (!write_tree(d, &list, &text)) {
+        tex_push(tex, list);
+        return;
     }
-    if (level)
-        put_branch(d, &line, level, &text);
-    if (text.size && document_is_body(d) && !d->in.silent) {
+    if (document_is_body(d) && !d->in.silent) {
+        struct token last = list.items[list.count - 1];
         text.size--;
         document_flush(d);
-        if (list.items[list.count - 1].file == call.file &&
-            list.items[list.count - 1].to > call.to)
-            call.to = list.items[list.count - 1].to;
+        if (last.file == call.file && last.to > call.to)
+            call.to = last.to;
         document_block(d, BLOCK_CODE, buf_slice(&text), (struct slice){"", 0},
                        call);
     }
     tokens_free(&list);
-    tokens_free(&line);
     buf_free(&text);
 }
 

@@ -577,6 +577,8 @@ static void test_other_lists(void **state)
            "settings}.\n}B",
            "paragraph: A | code: /\n  my_bin\n    ls.sh\n  etc settings | "
            "paragraph: B");
+    expect("\\dirtree{.1 a. .10 b.1 c.}\\dirtree{src/ main.c}",
+           "code: a\n                  b.1 c | paragraph: src/ main.c");
     expect("\\dirtree{}\\begin{tasks}[style=itemize](2)\\task one\n\\task two"
            "\\end{tasks}",
            "list: - one\n- two");
