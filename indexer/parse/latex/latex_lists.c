@@ -85,7 +85,7 @@ static void begin_tasks(struct document *d,
                         const struct environment *environment,
                         struct token call)
 {
-    uint32_t item = tex_symbol_of(&d->tex, "item");
+    uint32_t item = tex_symbol_of(&d->tex, "-task-");
     tex_define(&d->tex, tex_symbol_of(&d->tex, "task"),
                d->tex.symbols[item].meaning, false);
     begin_list(
@@ -170,6 +170,17 @@ static void run_item(struct tex *tex, const struct command *command,
             push_label(d, &label, call, " ");
     }
     tokens_free(&label);
+}
+
+/* \task*(2): over two columns, \task!: over all. */
+static void run_task(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    if (tex_read_character(tex, '*'))
+        tex_skip_before(tex, "p");
+    else
+        tex_read_character(tex, '!');
+    run_item(tex, command, call);
 }
 
 static void run_term(struct tex *tex, const struct command *command,
@@ -308,6 +319,7 @@ static const struct command commands[] = {
     {"newlist", run_newlist, "m", 0, NULL},
     {"renewlist", run_newlist, "m", 0, NULL},
     {"item", run_item, NULL, 0, NULL},
+    {"-task-", run_task, NULL, 0, NULL},
     {"-term-", run_term, NULL, 0, NULL},
 };
 

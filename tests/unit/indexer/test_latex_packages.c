@@ -580,8 +580,8 @@ static void test_other_lists(void **state)
     expect("\\dirtree{.1 a. .10 b.1 c.}\\dirtree{src/ main.c}",
            "code: a\n                  b.1 c | paragraph: src/ main.c");
     expect("\\dirtree{}\\begin{tasks}[style=itemize](2)\\task one\n\\task two"
-           "\\end{tasks}",
-           "list: - one\n- two");
+           "\\task*(2) three \\task! (4)\\end{tasks}",
+           "list: - one\n- two\n- three\n- (4)");
 }
 
 int main(void)
