@@ -199,6 +199,36 @@ struct group *document_open(struct document *d, int kind, struct token token)
     return group;
 }
 
+/* A paragraph of its own, behind the one that is being read. */
+static void add_aside(struct document *d, struct slice text, struct span span,
+                      uint16_t file)
+{
+    MEM_RESERVE(d->asides, &d->aside_capacity, d->aside_count + 1);
+    d->asides[d->aside_count++] =
+        (struct aside){BLOCK_PARAGRAPH, document_keep(d, text), span, file};
+}
+
+/* Of the document; one behind headings is of a part that is put in. */
+static void end_name(struct document *d, struct flow *flow)
+{
+    struct slice text;
+    struct span span;
+    if (!writer_take(&flow->writer, &text, &span))
+        return;
+    if (!d->title.size || !d->outline.count)
+        set_title(d, text, span, flow->file);
+    else if (!slice_equal(text, d->title))
+        add_aside(d, text, span, flow->file);
+}
+
+static void end_footnote(struct document *d, struct flow *flow)
+{
+    struct slice text;
+    struct span span;
+    if (writer_take(&flow->writer, &text, &span))
+        add_aside(d, text, span, flow->file);
+}
+
 /* around: what it stands in */
 static void end_flow(struct document *d, const struct context *around)
 {
@@ -209,26 +239,8 @@ static void end_flow(struct document *d, const struct context *around)
     case FLOW_CAPTION: blocks_end_caption(d, flow, around); break;
     case FLOW_INDEX: index_end_entry(d, flow); break;
     case FLOW_CONTENTS: contents_end_line(d, flow); break;
-    case FLOW_NAME: {
-        struct slice text;
-        struct span span;
-        if (!writer_take(&flow->writer, &text, &span))
-            break;
-        /* One behind headings is of a part that is put in. */
-        if (!d->title.size || !d->outline.count)
-            set_title(d, text, span, flow->file);
-        break;
-    }
-    case FLOW_FOOTNOTE: {
-        struct slice text;
-        struct span span;
-        if (!writer_take(&flow->writer, &text, &span))
-            break;
-        MEM_RESERVE(d->asides, &d->aside_capacity, d->aside_count + 1);
-        d->asides[d->aside_count++] = (struct aside){
-            BLOCK_PARAGRAPH, document_keep(d, text), span, flow->file};
-        break;
-    }
+    case FLOW_NAME: end_name(d, flow); break;
+    case FLOW_FOOTNOTE: end_footnote(d, flow); break;
     default: break;
     }
     buf_free(&flow->writer.text);

@@ -417,6 +417,9 @@ static void test_titles(void **state)
                  "\\begin{document}\\maketitle\\section{S}\\title{Part}"
                  "\\maketitle\\end{document}",
                  "T");
+    expect("\\documentclass{article}\\title{T}\\begin{document}\\maketitle"
+           "\\section{S}a\\title{Part}\\maketitle b\\end{document}",
+           "# 1 S | paragraph: a | paragraph: Part | paragraph: b");
 }
 
 /* Arguments of packages that are no text: how high, how far, which number. */
