@@ -496,9 +496,9 @@ bool written_by_line(struct document *d, struct buf *ret_key);
 void labels_define(struct document *d, struct slice name);
 /* Do definitions leave citations as they are?  Those of a package of the manual's folder
  * would look for what an earlier run of LaTeX has written. */
+void labels_keep_citations(struct document *d, bool keep);
 /* What notes beside the text are stays, while packages are read. */
 void blocks_keep_notes(struct document *d, bool keep);
-void labels_keep_citations(struct document *d, bool keep);
 void labels_settle(struct document *d); /* those met within a title */
 void labels_resolve(struct document *d);
 /* \refstepcounter */
