@@ -25,7 +25,7 @@ static size_t skip_spaces(const struct tokens *list, size_t at)
 }
 
 /* \citeauthoryear{long}{short}{year} (chicago, apacite), {name}{year} (apalike): the last
- * two; {label}{..}{..} and no more than groups (jurabib): the first. */
+ * two; {label}{..}{{..}..} and no more than groups (jurabib): the first. */
 static void choose_groups(const struct tex *tex, const struct tokens *label,
                           struct tokens *ret)
 {
@@ -47,7 +47,8 @@ static void choose_groups(const struct tex *tex, const struct tokens *label,
         }
         at = end;
     }
-    bool jurabib = count == 3 && at == label->count;
+    bool jurabib = count == 3 && at == label->count && from[2] + 1 < at &&
+                   label->items[from[2] + 1].cat == CAT_BEGIN;
     size_t first = author_year && count ? count - 1 - (count > 1) : 0;
     size_t last = author_year ? count : jurabib;
     if (!last) {

@@ -390,10 +390,11 @@ static void test_labels_of_works(void **state)
     expect("\\begin{thebibliography}{}\\bibitem[{\\'A}{\\'E}99]{a} A."
            "\\bibitem[Knuth \\& Plass, 1986]{b} B."
            "\\bibitem[Smith (1986) rev. 2]{c} C."
-           "\\bibitem[{\\O}stby, 1990]{d} D.\\end{thebibliography}",
+           "\\bibitem[{\\O}stby, 1990]{d} D.\\bibitem[{{Lee}{ and }{Wu}}]{e} E."
+           "\\end{thebibliography}",
            "# References | paragraph: [ÁÉ99] A. | paragraph: [Knuth & Plass, "
            "1986] B. | paragraph: [Smith (1986) rev. 2] C. | paragraph: "
-           "[Østby, 1990] D.");
+           "[Østby, 1990] D. | paragraph: [Lee and Wu] E.");
 }
 
 /* What a PDF calls a document is its title where it has no other; a part that is put in
