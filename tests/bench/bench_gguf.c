@@ -99,7 +99,7 @@ int main(int count, char **words)
         return 2;
     }
     if (count > 4 && !strcmp(words[4], "avx_vnni") && !cpu_limit(CPU_AVX_VNNI))
-        return 1;
+        return 2;
     if (count > 4 && !strcmp(words[4], "avx2") && !cpu_limit(CPU_AVX2))
         return 2;
     struct pool *pool = pool_of(number(count, words, 5, 1), &options.pool);
