@@ -199,6 +199,10 @@ int cli_request(struct cli *cli, const char *method, struct slice params,
                 cJSON **ret_value, struct err *err);
 void cli_disconnect(struct cli *cli);
 
+/* Stops the daemon that is connected to, disconnects, and returns when it is gone, which
+ * is when another one can have its store. */
+int cli_stop(struct cli *cli, struct err *err);
+
 /* A parameter, left out when there is no value. */
 void cli_param_text(struct json *json, const char *key, const char *text);
 void cli_param_number(struct json *json, const char *key, long number);

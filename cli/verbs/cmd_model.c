@@ -181,11 +181,8 @@ static int info(struct cli *cli, const char *argument, struct err *err)
         output_text(out.data);
     }
     /* One that was started only for this does not stay. */
-    if (cli->client && client_launched(cli->client)) {
-        struct buf stopped = {0};
-        cli_call(cli, "stop", slice_of("{}"), &stopped, NULL);
-        buf_free(&stopped);
-    }
+    if (cli->client && client_launched(cli->client))
+        cli_stop(cli, NULL);
     cJSON_Delete(result);
     buf_free(&path);
     buf_free(&params);

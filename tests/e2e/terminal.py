@@ -1,5 +1,6 @@
 """What people see on a terminal, and what scripts get instead."""
 import fcntl
+import glob
 import gzip
 import os
 import pty
@@ -275,10 +276,23 @@ def a_second_socket_is_told_of_the_first():
         check(f"it answers at --socket {h.socket}" in done.stderr, done.stderr)
 
 
+def processes_with(word):
+    """Of those that run, the ones with this in their command line."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path, "rb") as file:
+                found += [path] * (word.encode() in file.read())
+        except OSError:
+            pass  # it has ended
+    return found
+
+
 @test
 def model_info_leaves_no_daemon():
     with house() as h:
         h.run("model", "info")
+        check(not processes_with(h.store), "it is gone when the command is")
         check(h.run("daemon", "--stop", code=3), "none is there")
         h.run("status")
         h.run("model", "info")
