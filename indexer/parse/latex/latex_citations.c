@@ -86,14 +86,17 @@ static size_t put_command(const struct tex *tex, struct slice text, size_t at,
         {"jbdy", " "},         {"jbbfsasep", "/"},   {"jbbstasep", "/"},
         {"Bibetal", " et al."}};
     size_t from = ++at;
+    struct slice rest = {text.data + at, text.size - at};
+    size_t accent = text_put_accent(rest, ret);
+    if (accent) { /* "\'E", "\'\i " */
+        bool named = accent > 2 && rest.data[1] == '\\';
+        at += accent;
+        return at + (named && at < text.size && text.data[at] == ' ');
+    }
     while (at < text.size && isalpha((unsigned char)text.data[at]))
         at++;
     struct slice name = {text.data + from, at - from};
-    if (!name.size) { /* "\ ", "\'E", "\&" */
-        struct slice rest = {text.data + at, text.size - at};
-        size_t accent = text_put_accent(rest, ret);
-        if (accent || !rest.size)
-            return at + accent;
+    if (!name.size && rest.size) { /* "\ ", "\&" */
         if (rest.data[0] == ' ')
             buf_put_byte(ret, ' ');
         put_sign(tex, (struct slice){rest.data, 1}, ret);

@@ -1,4 +1,5 @@
 /* Accents, signs and quantities as Unicode. */
+#include <ctype.h>
 #include <utf8proc.h>
 
 #include "base/text.h"
@@ -278,13 +279,17 @@ static void run_accent(struct tex *tex, const struct command *command,
 size_t text_put_accent(struct slice text, struct buf *ret)
 {
     size_t step = 0;
-    if (text.size < 2 ||
-        ((text.data[0] | 32) >= 'a' && (text.data[0] | 32) <= 'z'))
+    if (text.size < 2)
+        return 0;
+    bool letter = isalpha((unsigned char)text.data[0]); /* "\c c" */
+    if (letter && (text.data[1] != ' ' || text.size < 3 ||
+                   !isalpha((unsigned char)text.data[2])))
         return 0;
     for (size_t i = 0; i < sizeof accents / sizeof *accents; i++) {
         if (accents[i].name[0] != text.data[0])
             continue;
-        size_t at = text.data[1] == '\\' ? 2 : 1; /* \i has no dot anyway */
+        /* \i has no dot anyway */
+        size_t at = letter || text.data[1] == '\\' ? 2 : 1;
         if (at == text.size)
             return 0;
         text_decode(text.data, text.size, at, &step);

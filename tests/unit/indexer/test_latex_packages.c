@@ -395,6 +395,12 @@ static void test_labels_of_works(void **state)
            "# References | paragraph: [ÁÉ99] A. | paragraph: [Knuth & Plass, "
            "1986] B. | paragraph: [Smith (1986) rev. 2] C. | paragraph: "
            "[Østby, 1990] D. | paragraph: [Lee and Wu] E.");
+    /* Accents by letters, and on letters that are commands. */
+    expect("\\begin{thebibliography}{}\\bibitem[Garc{\\'\\i}a and "
+           "{\\v{S}}ari{\\'c}(2001)]{a} A.\\bibitem[Fran{\\c c}ois]{b} B."
+           "\\end{thebibliography}",
+           "# References | paragraph: [García and Šarić (2001)] A. | "
+           "paragraph: [François] B.");
 }
 
 /* What a PDF calls a document is its title where it has no other; a part that is put in
