@@ -3,12 +3,15 @@
 #include "base/text.h"
 #include "indexer/parse/latex/latex_internal.h"
 
-/* Of <2->, <+->, <beamer>, <only@1|handout:0>. */
-static bool is_of_overlay(struct token token)
+/* Of <2->, <+(1)->, <only@1|handout:0>, <1-| alert@2>. */
+static bool is_of_overlay(struct token token, struct token before)
 {
+    if (token.cat == CAT_SPACE)
+        return token_is(before, CAT_OTHER, '|') ||
+               token_is(before, CAT_OTHER, ',');
     return token.cat == CAT_LETTER ||
            (token.cat == CAT_OTHER && token.value < 0x80 &&
-            strchr("0123456789+-.,|:@", (int)token.value));
+            strchr("0123456789+-.,|:@()", (int)token.value));
 }
 
 /* None is "<" of a text that stands there, as on any list that is of no slide. */
@@ -26,9 +29,10 @@ void beamer_skip_overlay(struct document *d)
     while (opened && count < MAX_OVERLAY) {
         read[count++] = token;
         token = tex_next(tex);
-        if (!is_of_overlay(token))
+        if (!is_of_overlay(token, read[count - 1]))
             break;
-        number |= token.cat == CAT_OTHER && !strchr(".,", (int)token.value);
+        number |=
+            token.cat == CAT_OTHER && strchr("0123456789+-", (int)token.value);
     }
     if (number && token_is(token, CAT_OTHER, '>'))
         return;

@@ -528,6 +528,10 @@ static void test_beamer(void **state)
            "\\verb|50%|\\begin{verbatim}\nb % c\n\\end{verbatim}"
            "\\end{frame}",
            "# T | list: - <5 a | paragraph: 50% | code: b % c");
+    expect("\\begin{frame}{T}\\begin{itemize}\\item<1-| alert@2, 4> a"
+           "\\item<+(1)-> b\\item <1 or 2> c\\item <f(x)> d\\item <std::map> e"
+           "\\end{itemize}\\end{frame}",
+           "# T | list: - a\n- b\n- <1 or 2> c\n- <f(x)> d\n- <std::map> e");
 }
 
 /* Parts of a float that are commands are as those that are environments. */
