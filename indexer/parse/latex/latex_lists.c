@@ -246,14 +246,24 @@ static void put_branch(struct document *d, const struct tokens *line,
     buf_free(&text);
 }
 
+/* Does a line of it begin there?  A dot ends the one before. */
+static bool begins_line(const struct tokens *list, size_t at)
+{
+    size_t end = at;
+    if (!token_is(list->items[at], CAT_OTHER, '.'))
+        return false;
+    while (end && list->items[end - 1].cat == CAT_SPACE)
+        end--;
+    return !end || (end < at && token_is(list->items[end - 1], CAT_OTHER, '.'));
+}
+
 /* The level that a line of it begins with, at its dot; 0: none begins there. */
 static int64_t read_level(const struct tokens *list, size_t *at)
 {
     enum { MAX_DIGITS = 2 };
     int64_t level = 0;
     size_t i = *at;
-    if (!token_is(list->items[i], CAT_OTHER, '.') ||
-        (i && list->items[i - 1].cat != CAT_SPACE))
+    if (!begins_line(list, i))
         return 0;
     for (i++; i < list->count && i <= *at + MAX_DIGITS; i++) {
         struct token token = list->items[i];

@@ -593,6 +593,7 @@ static void test_other_lists(void **state)
            "paragraph: B");
     expect("\\dirtree{.1 a. .10 b.1 c.}\\dirtree{src/ main.c}",
            "code: a\n                  b.1 c | paragraph: src/ main.c");
+    expect("\\dirtree{.1 a .5 cm.\n.2 b.}", "code: a .5 cm\n  b");
     expect("\\dirtree{}\\begin{tasks}[style=itemize](2)\\task one\n\\task two"
            "\\task*(2) three \\task! (4)\\end{tasks}",
            "list: - one\n- two\n- three\n- (4)");
