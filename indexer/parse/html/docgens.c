@@ -464,7 +464,7 @@ static bool is_dox_inherited(const xmlNode *element)
                                 ? dom_element_from(first->children)
                                 : NULL;
     return first && ((button && classes_has(button, "expand-button")) ||
-                     !dom_holds(fields, DOM_HOLDS_TEXT));
+                     !dom_holds(fields, DOM_HOLDS_TEXT | DOM_HOLDS_IMAGE));
 }
 
 /* "@:native" */

@@ -270,6 +270,9 @@ static void test_others(void **state)
     expect("<h1>Use</h1><h3 class=section>Inputs</h3><div class=fields><div>"
            "</div><p>a</div><table class=detailHeader><tr><th>b<td>c</table>",
            "# Use\n## Inputs\nparagraph: a\ntable: b\\tc\n");
+    expect("<h1>Use</h1><p>a<h3 class=section>Screen</h3><div class=fields><p>"
+           "<img src=b.png alt=Valves></div>",
+           "# Use\nparagraph: a\n## Screen\nfigure: Valves\n");
     expect("<h1>Use</h1><p>a<hr><h2 class=text-delta>See also</h2><ul><li>Ask "
            "<a href=b>b</a><li>Wait</ul>",
            "# Use\nparagraph: a\n## See also\nlist: - Ask b\\n- Wait\n");
