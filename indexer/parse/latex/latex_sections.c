@@ -333,8 +333,10 @@ static void run_section(struct tex *tex, const struct command *command,
 static void run_frame_title(struct tex *tex, const struct command *command,
                             struct token call)
 {
+    struct document *d = document_of(tex);
+    d->slides = true;
     tex_skip_before(tex, "a");
-    heading(document_of(tex), command->value, true, call);
+    heading(d, command->value, true, call);
 }
 
 /* Plain TeX's own: the title goes on to the end of the paragraph. */

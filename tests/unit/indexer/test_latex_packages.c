@@ -520,6 +520,8 @@ static void test_beamer(void **state)
            "# 1 A | ## T | paragraph: Sub | paragraph: yz w | "
            "list: - a\n- x b\n- <stdio.h>\n- <b> c | ## U | "
            "paragraph: kmn | paragraph: v");
+    expect("\\frame{\\frametitle{T}\\begin{itemize}\\item<1-> a\\end{itemize}}",
+           "# T | list: - a");
     /* On a list that is of no slide, and where no ">" follows. */
     expect("\\begin{itemize}\\item <h1> a\\item <-> b\\item <1> c"
            "\\end{itemize}",
