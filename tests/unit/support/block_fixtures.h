@@ -37,7 +37,7 @@ static inline unsigned char *some_blocks(int type, size_t n, size_t k)
     struct safetensors *file;
     size_t bytes = block_kind(type)->bytes,
            size = n * kernel_row_bytes(type, k);
-    unsigned char *rows = mem_alloc(size + 64);
+    unsigned char *rows = mem_alloc(size);
     assert_int_equal(
         safetensors_open("tests/golden/blocks/blocks.safetensors", &file, NULL),
         0);
