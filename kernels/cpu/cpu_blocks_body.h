@@ -482,7 +482,7 @@ INLINE void strip_tiles(struct tile t, const struct strip *w,
     }
 }
 
-/* Once for each of the three ways in which columns are read. */
+/* Once for each of the four ways in which columns are read. */
 BODY __attribute__((noinline)) void strip_rows(const struct tile *t,
                                                const struct strip *w,
                                                const struct strip_kind *kind,
