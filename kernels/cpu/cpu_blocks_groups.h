@@ -152,22 +152,24 @@ INLINE __m128i second_eight(__m128i x)
     return _mm_unpackhi_epi64(x, x);
 }
 
-INLINE int two_bytes_at(const unsigned char *at)
+INLINE int16_t two_bytes_at(const unsigned char *at)
 {
-    uint16_t two;
+    int16_t two;
     memcpy(&two, at, sizeof two);
     return two;
 }
+
+typedef int16_t words __attribute__((vector_size(16)));
 
 /* Halves `apart` bytes from one another, of so many parts; count is a constant, but
  * for some groups at the end of a row. */
 INLINE __m256 halves_at(const unsigned char *at, size_t apart, size_t count)
 {
-    __m128i half = _mm_setzero_si128();
+    words half = {0};
 #define PUT(part)                                                              \
     if ((part) < count)                                                        \
-    half = _mm_insert_epi16(half, two_bytes_at(at + (part)*apart),             \
-                            (part) % 2 * 4 + (part) / 2) /* part_lane */
+    half[(part) % 2 * 4 + (part) / 2 /* part_lane */] =                        \
+        two_bytes_at(at + (part)*apart)
     PUT(0);
     PUT(1);
     PUT(2);
@@ -177,7 +179,7 @@ INLINE __m256 halves_at(const unsigned char *at, size_t apart, size_t count)
     PUT(6);
     PUT(7);
 #undef PUT
-    return _mm256_cvtph_ps(half);
+    return _mm256_cvtph_ps((__m128i)half);
 }
 
 /* Six bits each of eight scales, then of offsets (blocks.c has it in words). */
