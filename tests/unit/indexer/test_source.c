@@ -24,7 +24,7 @@ static char *folder;
 
 /* What happens between the opening of a file and all that is done with it: the linker
  * puts this in the place of open (mk/tests.mk). */
-static void (*after_opening)(void);
+static void (*_Atomic after_opening)(void);
 static const char
     *not_given; /* end of the path of a file that the disk does not give */
 
@@ -32,14 +32,13 @@ int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, mode_t mode);
 int __wrap_open(const char *path, int flags, mode_t mode)
 {
-    void (*then)(void) = after_opening;
     size_t size = strlen(path), end = not_given ? strlen(not_given) : 0;
     if (end && size > end && !strcmp(path + size - end, not_given)) {
         errno = EIO;
         return -1;
     }
     int fd = __real_open(path, flags, mode);
-    after_opening = NULL;
+    void (*then)(void) = atomic_exchange(&after_opening, NULL);
     if (then)
         then();
     return fd;

@@ -3,9 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/file.h"
 #include "memory/lexical/lexical.h"
 #include "memory/lexical/parts.h"
 
@@ -279,13 +277,6 @@ static void the_word_that_is_typed_becomes_the_most_common(void **state)
     unit_folder_remove(folder);
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* 5 ms are promised; slow builds get more. */
 static void a_large_index_is_searched_fast(void **state)
 {
@@ -303,9 +294,9 @@ static void a_large_index_is_searched_fast(void **state)
     double min = 1;
     for (int i = 0; i < 5; i++) {
         struct query query;
-        double start = seconds();
+        double start = unit_seconds();
         correct(store, "qqqqwwwwqqqqwwww", &query);
-        double taken = seconds() - start;
+        double taken = unit_seconds() - start;
         assert_null(query.terms[0].written);
         min = taken < min ? taken : min;
         query_free(&query);
@@ -370,10 +361,10 @@ static void many_questions_cost_once(void **state)
     struct buf text = {0};
     for (int i = 0; i < QUESTIONS; i++)
         buf_put_text(&text, "a? ");
-    double start = clock_seconds();
+    double start = unit_seconds();
     assert_int_equal(question_parts(buf_slice(&text), parts),
                      QUESTION_MAX_PARTS);
-    assert_true(clock_seconds() - start < 10);
+    assert_true(unit_seconds() - start < 10);
     buf_free(&text);
 }
 

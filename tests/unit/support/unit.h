@@ -1,4 +1,5 @@
-/* What every unit test needs: cmocka, a seeded generator, a folder of its own. */
+/* What every unit test needs: cmocka, a seeded generator, a clock, a folder of its
+ * own. */
 #ifndef TESTS_UNIT_SUPPORT_UNIT_H
 #define TESTS_UNIT_SUPPORT_UNIT_H
 
@@ -8,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -23,6 +25,14 @@ static inline uint64_t unit_random(uint64_t *state)
 static inline uint32_t unit_below(uint64_t *state, uint32_t limit)
 {
     return (uint32_t)(unit_random(state) % limit);
+}
+
+/* Of the processor, of this thread: other work on the machine does not count. */
+static inline double unit_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* A fresh folder under $TMPDIR or /tmp; unit_folder_remove deletes it. */
