@@ -41,7 +41,7 @@ static void the_files_of_a_model_are_looked_at(void **state)
 static void all_files_of_a_split_model_are_looked_at(void **state)
 {
     (void)state;
-    char first[300];
+    char first[400];
     snprintf(first, sizeof first, "%s", in_folder("m-00001-of-00003.gguf"));
     for (int i = 1; i <= 4; i++) {
         char name[32];

@@ -642,7 +642,7 @@ static void make_long(void)
              "cp " MODEL "/model.safetensors '%s' && sed -i -E "
              "'s/(\"max_position_embeddings\": *)[0-9]+/\\116384/' "
              "'%s/config.json'",
-             folder, folder);
+             own_folder, own_folder);
     assert_int_equal(system(command), 0);
 }
 
@@ -667,7 +667,7 @@ static void attention_is_chosen_by_length(void **state)
                  {false, 4200, 0, "full"}};
     make_long();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct engine_options options = {.folder = folder,
+        struct engine_options options = {.folder = own_folder,
                                          .exact = cases[i].exact,
                                          .exact_from = cases[i].from};
         struct engine *engine = NULL;
@@ -709,8 +709,10 @@ static void a_text_alone_is_chosen_from_as_others(void **state)
                                         {.top_k = 64, .window = 4096}};
     struct engine_answer alone[2], among[2];
     for (size_t i = 0; i < 2; i++) {
-        struct engine_options options = {
-            .folder = folder, .exact = true, .exact_from = 1, .how = how[i]};
+        struct engine_options options = {.folder = own_folder,
+                                         .exact = true,
+                                         .exact_from = 1,
+                                         .how = how[i]};
         struct engine *engine = NULL;
         struct ids ids = {0};
         struct buf text = {0};
@@ -745,9 +747,9 @@ static void a_copy_ends_without_a_stop(void **state)
     snprintf(command, sizeof command,
              "sed -i 's/\"eos_token_id\": 0/\"eos_token_id\": null/' "
              "'%s/config.json'",
-             folder);
+             own_folder);
     assert_int_equal(system(command), 0);
-    struct engine_options options = {.folder = folder};
+    struct engine_options options = {.folder = own_folder};
     struct engine *engine = NULL;
     struct asked asked;
     assert_int_equal(engine_start(&options, &engine, NULL), 0);
@@ -786,7 +788,7 @@ static void a_long_beginning_is_read_once(void **state)
     int32_t *ids = mem_alloc((LONG + 300) * sizeof *ids);
     struct prefixes prefixes = {.count = 0};
     make_long();
-    struct model *model = open_at(folder, kernels_cpu(), true, true);
+    struct model *model = open_at(own_folder, kernels_cpu(), true, true);
     fill_ids(ids, LONG + 300, model_facts(model)->vocabulary, 7);
     check_prompt_of(&prefixes, model, true, ids, LONG + 300, 0);
     check_prompt_of(&prefixes, model, true, ids, LONG - 1, PREFIX_LONG_FROM);
@@ -841,16 +843,16 @@ int main(void)
         cmocka_unit_test(the_end_ends_all),
         cmocka_unit_test(a_stop_text_ends_an_answer),
         cmocka_unit_test(prompts_are_reused),
-        cmocka_unit_test_setup_teardown(a_copy_ends_without_a_stop, make_folder,
-                                        end_folder),
+        cmocka_unit_test_setup_teardown(a_copy_ends_without_a_stop,
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(attention_is_chosen_by_length,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_text_alone_is_chosen_from_as_others,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(the_limits_of_the_process_do_not_matter,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_long_beginning_is_read_once,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test(only_what_chooses_is_read_in_long_pieces),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);

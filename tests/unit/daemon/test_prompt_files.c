@@ -19,7 +19,7 @@ static struct prompt_files *open_files(uint64_t max)
 {
     struct prompt_files *files = NULL;
     struct err err = {.position = -1};
-    if (prompt_files_open(folder, max, &files, &err))
+    if (prompt_files_open(own_folder, max, &files, &err))
         fail_msg("%s", err.message);
     return files;
 }
@@ -155,7 +155,7 @@ static bool not_nine(void *context, const struct prompt_section *section)
 /* The one file that is there, as of a clock that was ahead. */
 static void stamp_ahead(void)
 {
-    DIR *all = opendir(folder);
+    DIR *all = opendir(own_folder);
     const struct dirent *one;
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                 {.tv_sec = time(NULL) + 86400}};
@@ -249,12 +249,12 @@ static void pieces_may_be_rounded(void **state)
 
 static void the_only_path(char path[600])
 {
-    DIR *all = opendir(folder);
+    DIR *all = opendir(own_folder);
     const struct dirent *entry;
     path[0] = '\0';
     while ((entry = readdir(all)))
         if (strstr(entry->d_name, ".kv"))
-            snprintf(path, 600, "%s/%.300s", folder, entry->d_name);
+            snprintf(path, 600, "%s/%.300s", own_folder, entry->d_name);
     closedir(all);
     assert_true(path[0]);
 }
@@ -409,7 +409,7 @@ static void check_restart(const char *kind, bool exact, bool int8)
     prefixes_clear(&p);
     model_close(model);
     prompt_files_close(files);
-    unit_folder_remove(folder);
+    unit_folder_remove(own_folder);
 }
 
 static void a_prompt_survives_a_restart(void **state)
@@ -462,7 +462,7 @@ static void an_answer_by_choice_survives_rounding(void **state)
         prefixes_clear(&p);
         model_close(model);
         prompt_files_close(files);
-        unit_folder_remove(folder);
+        unit_folder_remove(own_folder);
     }
 }
 
@@ -684,7 +684,7 @@ static void answers_go_on_after_a_restart(void **state)
 }
 
 #define TEST(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, make_folder, end_folder)
+    cmocka_unit_test_setup_teardown(name, make_model_folder, remove_folder)
 
 int main(void)
 {

@@ -57,7 +57,8 @@ static void a_step_over_landmarks_reads_as_a_pass(void **state)
         for (size_t b = k > 0; b < BACKENDS; b++)
             for (size_t chunk = 8; chunk <= 64; chunk *= 8) {
                 save_with_chunk(made[k], chunk);
-                struct model *model = open_at(folder, backend(b), false, true);
+                struct model *model =
+                    open_at(own_folder, backend(b), false, true);
                 fill_ids(ids, LONG, model_facts(model)->vocabulary, 17);
                 for (size_t n = 5; n <= 131; n += n == 16   ? 46
                                                   : n == 67 ? 57
@@ -182,7 +183,7 @@ static void a_head_may_lie_apart(void **state)
             session_close(read_all(model, ids, COUNT, STEPS, tied));
             model_close(model);
             save_with_head("hils-qwen", rows, IDS);
-            model = open_at(folder, backend(b), false, true);
+            model = open_at(own_folder, backend(b), false, true);
             session_close(read_all(model, ids, COUNT, STEPS, apart));
             model_close(model);
             for (size_t i = 0; i < COUNT * IDS; i++)
@@ -361,10 +362,10 @@ static void long_passes_read_as_short_ones(void **state)
              "cp " MODELS "untied/model*.safetensors* '%s' && sed -E "
              "'s/(\"max_position_embeddings\": *)[0-9]+/\\18192/' " MODELS
              "untied/config.json >'%s/config.json'",
-             folder, folder);
+             own_folder, own_folder);
     assert_int_equal(system(command), 0);
-    struct model *alone = open_at(folder, kernels_cpu(), true, false);
-    struct model *shared = open_at(folder, kernels_cpu(), true, true);
+    struct model *alone = open_at(own_folder, kernels_cpu(), true, false);
+    struct model *shared = open_at(own_folder, kernels_cpu(), true, true);
     size_t vocabulary = model_facts(alone)->vocabulary;
     fill_ids(ids, MANY, vocabulary, 17);
     struct session *whole = open_exact(alone, 8, 100);
@@ -391,19 +392,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_are_the_papers),
         cmocka_unit_test_setup_teardown(a_step_over_landmarks_reads_as_a_pass,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test(sessions_of_such_models_fork_and_step),
         cmocka_unit_test(tokens_take_what_is_said),
         cmocka_unit_test(such_models_are_not_exact),
-        cmocka_unit_test_setup_teardown(a_head_may_lie_apart, make_folder,
-                                        end_folder),
+        cmocka_unit_test_setup_teardown(a_head_may_lie_apart, make_model_folder,
+                                        remove_folder),
         cmocka_unit_test(all_chunks_are_full_attention),
         cmocka_unit_test(a_step_reads_as_a_pass),
         cmocka_unit_test(what_is_forgotten_leaves_no_trace),
         cmocka_unit_test(cancelled_passes_leave_no_trace),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test_setup_teardown(long_passes_read_as_short_ones,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

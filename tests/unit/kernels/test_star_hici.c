@@ -121,7 +121,8 @@ static void a_step_over_chunks_reads_as_a_pass(void **state)
         for (size_t b = k > 0; b < BACKENDS; b++)
             for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
                 save_with_chunk(star[k], slots[i]);
-                struct model *model = open_at(folder, backend(b), false, true);
+                struct model *model =
+                    open_at(own_folder, backend(b), false, true);
                 for (size_t n = 6; n <= 130; n += n == 17   ? 45
                                                   : n == 66 ? 60
                                                             : 1)
@@ -142,7 +143,7 @@ static void summary_tokens_take_positions(void **state)
     fill_ids(ids, 2048, 60, 23);
     for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
         save_with_chunk(star[0], tokens[i][0]);
-        struct model *model = open_at(folder, kernels_cpu(), false, true);
+        struct model *model = open_at(own_folder, kernels_cpu(), false, true);
         size_t max = model_facts(model)->context;
         size_t every = tokens[i][0] - 1;
         assert_int_equal(max, tokens[i][1]);
@@ -150,7 +151,7 @@ static void summary_tokens_take_positions(void **state)
         assert_true(max + 1 + (max + 1) / every > 2048);
         model_close(model);
     }
-    struct model *model = open_at(folder, kernels_cpu(), false, true);
+    struct model *model = open_at(own_folder, kernels_cpu(), false, true);
     struct session *session = having_read(model, ids, 2000);
     assert_int_equal(session_prefill(session, ids, 49, NULL, NULL, NULL),
                      ERR_LIMIT);
@@ -385,7 +386,7 @@ static void save_hici_memory(void)
              "sed 's/\"model_type\"/\"lectern_attention\": {\"kind\": "
              "\"hici\", \"segment\": 40, \"heads\": 2},&/' " MODELS
              "memory/config.json > '%s/config.json'",
-             folder);
+             own_folder);
     assert_int_equal(system(command), 0);
 }
 
@@ -396,7 +397,7 @@ static size_t write_alone(struct slice text, size_t max, struct buf *ret)
     struct ids ids = {0};
     struct tokenizer_stream stream = {0};
     size_t count = 0;
-    assert_int_equal(try_open(folder, kernels_cpu(), &model, NULL), 0);
+    assert_int_equal(try_open(own_folder, kernels_cpu(), &model, NULL), 0);
     const struct tokenizer *tokenizer = model_tokenizer(model);
     struct engine_wrapping wrapping = {0};
     assert_int_equal(engine_wrapping(tokenizer, NULL, &wrapping, NULL), 0);
@@ -432,7 +433,7 @@ static void the_daemon_reads_a_text_at_once(void **state)
                          "versions stay until nobody can see them any more. "
                          "What does vacuum do to the versions of rows that "
                          "nobody can see? It frees them, one page at a time.";
-    struct engine_options options = {.folder = folder};
+    struct engine_options options = {.folder = own_folder};
     struct engine *engine = NULL;
     struct buf want = {0};
     save_hici_memory();
@@ -459,16 +460,16 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(such_models_neither_embed_nor_are_exact),
         cmocka_unit_test_setup_teardown(a_step_over_chunks_reads_as_a_pass,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(summary_tokens_take_positions,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test(sessions_fork_truncate_and_step_together),
         cmocka_unit_test(published_tokens_see_later_ones),
         cmocka_unit_test(a_text_cut_short_is_read_as_such),
         cmocka_unit_test(a_cancelled_text_leaves_no_trace),
         cmocka_unit_test(a_text_too_long_for_memory_is_refused),
         cmocka_unit_test_setup_teardown(the_daemon_reads_a_text_at_once,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

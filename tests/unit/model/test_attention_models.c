@@ -125,14 +125,6 @@ static struct made *qwen(enum calibration calibration, bool shared)
     return m;
 }
 
-/* A folder with neither a tokenizer nor a configuration. */
-static int own_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "%s", unit_folder());
-    return 0;
-}
-
 static void save(const struct made *m)
 {
     struct err err = {0};
@@ -364,7 +356,7 @@ static void open_weights(const struct model_config *c, struct model_weights *w)
 {
     struct kernel_run run = {0};
     struct err err = {0};
-    if (model_weights_open(folder, NULL, c, kernels_ref(), &run, false, w,
+    if (model_weights_open(own_folder, NULL, c, kernels_ref(), &run, false, w,
                            &err))
         fail_msg("%s", err.message);
 }
@@ -468,7 +460,7 @@ static void such_models_open(void **state)
     struct err err = {0};
     save(m);
     write_text("config.json", OLMO(""));
-    if (try_open(folder, kernels_cpu(), &model, &err))
+    if (try_open(own_folder, kernels_cpu(), &model, &err))
         fail_msg("%s", err.message);
     assert_true(model_facts(model)->writes && !model_facts(model)->whole);
     assert_string_equal(model_facts(model)->attention, "hils");
@@ -528,7 +520,7 @@ static void check_opens(const char *attention, bool whole)
 {
     struct model *model = NULL;
     struct err err = {0};
-    if (try_open(folder, kernels_cpu(), &model, &err))
+    if (try_open(own_folder, kernels_cpu(), &model, &err))
         fail_msg("%s", err.message);
     assert_string_equal(model_facts(model)->attention, attention);
     assert_int_equal(model_facts(model)->whole, whole);
@@ -644,20 +636,20 @@ int main(void)
         cmocka_unit_test(rope_parameters_are_read),
         cmocka_unit_test(what_is_not_supported_is_named),
         cmocka_unit_test(slow_pairs_stand_still),
-        cmocka_unit_test_setup_teardown(converted_weights_load, own_folder,
-                                        end_folder),
-        cmocka_unit_test_setup_teardown(small_weights_load, own_folder,
-                                        end_folder),
-        cmocka_unit_test_setup_teardown(such_models_open, own_folder,
-                                        end_folder),
+        cmocka_unit_test_setup_teardown(converted_weights_load, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(small_weights_load, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(such_models_open, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(wrong_tensors_are_named_together,
-                                        own_folder, end_folder),
-        cmocka_unit_test_setup_teardown(a_landmark_needs_a_row, own_folder,
-                                        end_folder),
-        cmocka_unit_test_setup_teardown(star_loads, own_folder, end_folder),
-        cmocka_unit_test_setup_teardown(hici_loads, own_folder, end_folder),
-        cmocka_unit_test_setup_teardown(wrong_hici_is_named, own_folder,
-                                        end_folder),
+                                        make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_landmark_needs_a_row, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(star_loads, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(hici_loads, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(wrong_hici_is_named, make_folder,
+                                        remove_folder),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

@@ -65,7 +65,7 @@ static void a_text_is_the_mean_of_its_tokens(void **state)
         struct err err = {0};
         float got[WIDTH], tokens[3 * WIDTH];
         write_bag(BAG(""), ROWS);
-        if (try_open(folder, backend(b), &model, &err))
+        if (try_open(own_folder, backend(b), &model, &err))
             fail_msg("%s", err.message);
         const struct model_facts *facts = model_facts(model);
         assert_true(facts->embeds && facts->bag && !facts->writes);
@@ -88,7 +88,7 @@ static void it_is_of_length_1_where_the_folder_says_so(void **state)
     float got[WIDTH];
     const float want[] = {.6F, .8F, 0};
     write_bag(BAG(",\"normalize\":true,\"seq_length\":7"), ROWS);
-    assert_int_equal(try_open(folder, kernels_cpu(), &model, NULL), 0);
+    assert_int_equal(try_open(own_folder, kernels_cpu(), &model, NULL), 0);
     assert_int_equal(model_facts(model)->context, 7);
     embed_text(model, "pump pump pump starts starts", got, NULL);
     check_near("unit", got, want, WIDTH, 1e-6);
@@ -104,7 +104,7 @@ static void it_may_be_looked_at_alone(void **state)
     struct model *model = NULL;
     struct err err = {0};
     write_bag(BAG(""), ROWS);
-    if (model_open(folder, &options, &model, &err))
+    if (model_open(own_folder, &options, &model, &err))
         fail_msg("%s", err.message);
     model_close(model);
 }
@@ -127,14 +127,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_text_is_the_mean_of_its_tokens,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(
-            it_is_of_length_1_where_the_folder_says_so, make_folder,
-            end_folder),
-        cmocka_unit_test_setup_teardown(it_may_be_looked_at_alone, make_folder,
-                                        end_folder),
-        cmocka_unit_test_setup_teardown(what_does_not_fit_is_named, make_folder,
-                                        end_folder),
+            it_is_of_length_1_where_the_folder_says_so, make_model_folder,
+            remove_folder),
+        cmocka_unit_test_setup_teardown(it_may_be_looked_at_alone,
+                                        make_model_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_does_not_fit_is_named,
+                                        make_model_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

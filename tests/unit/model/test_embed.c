@@ -100,7 +100,7 @@ static void means_are_of_tokens_alone(void **state)
     for (size_t k = 0; k < MADE; k++) {
         struct wanted w = open_wanted(made[k]);
         save_with(made[k], "\"lectern\": {\"pooling\": \"mean\"}");
-        struct model *model = open_at(folder, kernels_cpu(), false, true);
+        struct model *model = open_at(own_folder, kernels_cpu(), false, true);
         check_vectors(model, &w, NULL, w.mean);
         check_vectors(model, &w, w.soft, w.wrapped);
         model_close(model);
@@ -149,7 +149,7 @@ static void vectors_are_as_sessions_read(void **state)
         assert_int_equal(
             safetensors_open(in_folder("model.safetensors"), &file, NULL), 0);
         float *head = golden(file, "model.embed_tokens.weight");
-        struct model *model = open_at(folder, kernels_cpu(), false, true);
+        struct model *model = open_at(own_folder, kernels_cpu(), false, true);
         fill_ids(ids, 60, model_facts(model)->vocabulary, 5);
         for (size_t count = 1; count <= 60; count++)
             check_as_session(model, head, ids, count);
@@ -351,7 +351,7 @@ static void the_first_layers_make_vectors(void **state)
     float *wrapped = golden(w.file, "first_layer_wrapped");
     save_with("hils-memory", "\"lectern_memory_layers\": 1");
     for (size_t b = 0; b < BACKENDS; b++) {
-        struct model *model = open_at(folder, backend(b), false, true);
+        struct model *model = open_at(own_folder, backend(b), false, true);
         struct model *all = open_kind("hils-memory", backend(b));
         check_vectors(model, &w, NULL, last);
         check_vectors(model, &w, w.soft, wrapped);
@@ -377,7 +377,8 @@ static void other_layers_might_not_be_there(void **state)
                 save_with(some[k], "\"lectern_memory_layers\": 1");
             else
                 save_first_layer(some[k]);
-            struct model *model = open_at(folder, kernels_cpu(), false, true);
+            struct model *model =
+                open_at(own_folder, kernels_cpu(), false, true);
             fill_ids(ids, 60, model_facts(model)->vocabulary, 5);
             struct embed_input inputs[] = {{.ids = ids, .count = 60},
                                            {.ids = ids, .count = 1}};
@@ -475,10 +476,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_are_the_papers),
-        cmocka_unit_test_setup_teardown(means_are_of_tokens_alone, make_folder,
-                                        end_folder),
+        cmocka_unit_test_setup_teardown(means_are_of_tokens_alone,
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(vectors_are_as_sessions_read,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test(tokens_have_vectors),
         cmocka_unit_test(an_encoders_tokens_have_vectors),
         cmocka_unit_test(threads_do_not_matter),
@@ -486,9 +487,9 @@ int main(void)
         cmocka_unit_test(what_writes_does_not_multiply_in_eight_bits),
         cmocka_unit_test(a_cancelled_batch_leaves_no_trace),
         cmocka_unit_test_setup_teardown(the_first_layers_make_vectors,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(other_layers_might_not_be_there,
-                                        make_folder, end_folder),
+                                        make_model_folder, remove_folder),
         cmocka_unit_test(models_of_star_and_hici_do_not_embed),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);

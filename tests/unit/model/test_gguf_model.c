@@ -562,5 +562,5 @@ int main(void)
         cmocka_unit_test(others_are_refused_by_name),
         cmocka_unit_test(long_tokens_of_a_unigram_are_refused),
     };
-    return cmocka_run_group_tests(tests, make_folder, end_folder);
+    return cmocka_run_group_tests(tests, make_model_folder, remove_folder);
 }

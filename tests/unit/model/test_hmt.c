@@ -139,9 +139,9 @@ static void the_first_layers_remember(void **state)
     struct safetensors *file = open_beside("memory", "hmt");
     int32_t *ids = golden(file, "ids"), *question = golden(file, "question");
     save_first_layer("memory");
-    struct model *first = open_at(folder, kernels_cpu(), false, false);
+    struct model *first = open_at(own_folder, kernels_cpu(), false, false);
     save_with("memory", "\"lectern_memory_layers\": 1");
-    struct model *model = open_at(folder, kernels_cpu(), false, false);
+    struct model *model = open_at(own_folder, kernels_cpu(), false, false);
     struct model *all = open_at(MODELS "memory", kernels_cpu(), false, false);
     assert_int_equal(model_facts(model)->memory_layers, 1);
     assert_int_equal(model_facts(all)->memory_layers, model_facts(all)->layers);
@@ -334,8 +334,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memories_and_answers_as_the_reference),
         cmocka_unit_test(one_segment_is_plain_reading),
-        cmocka_unit_test_setup_teardown(the_first_layers_remember, make_folder,
-                                        end_folder),
+        cmocka_unit_test_setup_teardown(the_first_layers_remember,
+                                        make_model_folder, remove_folder),
         cmocka_unit_test(a_vector_stays_before_the_tokens),
         cmocka_unit_test(a_vector_is_no_token_of_the_answer),
         cmocka_unit_test(what_cannot_be_is_refused),

@@ -132,7 +132,7 @@ static void older_keys_say_the_same(void **state)
                 "/\"layer_types\"/,/]/d; /\"rope_parameters\"/,/^ }/d; "
                 "1s/{/{\"global_rope_theta\": 160000.0, \"local_rope_theta\": "
                 "10000.0, \"global_attn_every_n_layers\": 3,/");
-    struct model *model = open_at(folder, kernels_cpu(), false, true);
+    struct model *model = open_at(own_folder, kernels_cpu(), false, true);
     struct embed_input input = {.ids = ids, .count = count};
     assert_int_equal(model_embed(model, &input, 1, NULL, got, NULL), 0);
     check_near("older keys", got, wanted, model_facts(model)->width, 1e-4);
@@ -288,7 +288,7 @@ static void long_inputs_are_embedded(void **state)
     assert_int_equal(
         safetensors_open(in_folder("model.safetensors"), &file, NULL), 0);
     float *embedding = golden(file, "embed_tokens.weight");
-    if (try_open(folder, kernels_cpu(), &model, &err))
+    if (try_open(own_folder, kernels_cpu(), &model, &err))
         fail_msg("%s", err.message);
     size_t width = model_facts(model)->width;
     int32_t ids[902];
@@ -326,7 +326,7 @@ static void shared_models_embed_long_inputs(void **state)
     float want[MAX], got[MAX];
     const struct embed_input input = {.ids = ids, .count = COUNT};
     lengthen_context();
-    assert_int_equal(try_open(folder, kernels_cpu(), &model, NULL), 0);
+    assert_int_equal(try_open(own_folder, kernels_cpu(), &model, NULL), 0);
     struct model *sharing = model_share(model, (struct kernel_pool){0});
     size_t width = model_facts(model)->width;
     assert_true(width <= MAX);
@@ -365,12 +365,12 @@ static void a_device_embeds_long_inputs_in_passes_of_one_size(void **state)
     for (size_t i = 0; i < COUNT; i++)
         ids[i] = (int32_t)(i * 7 % 50);
     lengthen_context();
-    assert_int_equal(try_open(folder, kernels_cpu(), &model, NULL), 0);
+    assert_int_equal(try_open(own_folder, kernels_cpu(), &model, NULL), 0);
     size_t width = model_facts(model)->width;
     assert_true(width <= MAX);
     assert_int_equal(model_embed(model, &input, 1, NULL, want, NULL), 0);
     model_close(model);
-    assert_int_equal(try_open(folder, &wide, &model, NULL), 0);
+    assert_int_equal(try_open(own_folder, &wide, &model, NULL), 0);
     assert_int_equal(model_embed(model, &input, 1, NULL, got, NULL), 0);
     model_close(model);
     assert_int_equal(widest, COUNT / 2);
@@ -386,15 +386,15 @@ int main(void)
         cmocka_unit_test(encoders_do_not_write),
         cmocka_unit_test(same_memories_as_the_reference),
         cmocka_unit_test(facts_are_told),
-        cmocka_unit_test_setup_teardown(older_keys_say_the_same, make_folder,
-                                        end_folder),
+        cmocka_unit_test_setup_teardown(older_keys_say_the_same,
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(shared_models_embed_long_inputs,
-                                        make_folder, end_folder),
-        cmocka_unit_test_setup_teardown(long_inputs_are_embedded, make_folder,
-                                        end_folder),
+                                        make_model_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(long_inputs_are_embedded,
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(
-            a_device_embeds_long_inputs_in_passes_of_one_size, make_folder,
-            end_folder),
+            a_device_embeds_long_inputs_in_passes_of_one_size,
+            make_model_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

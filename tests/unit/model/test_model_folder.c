@@ -65,7 +65,7 @@ static void wrong_weights_are_named(void **state)
     };
     struct model *model = NULL;
     write_weights(NULL, 0);
-    assert_int_equal(try_open(folder, kernels_ref(), &model, NULL), 0);
+    assert_int_equal(try_open(own_folder, kernels_ref(), &model, NULL), 0);
     model_close(model);
     write_weights(all, 1);
     REFUSED(ERR_FORMAT, "1 tensors", "missing norm.weight");
@@ -143,7 +143,7 @@ static void long_indexes_are_read(void **state)
     buf_put_text(&text, "}}");
     write_text("model.safetensors.index.json", text.data);
     double start = unit_seconds();
-    if (try_open(folder, kernels_ref(), &model, &err))
+    if (try_open(own_folder, kernels_ref(), &model, &err))
         fail_msg("%s: %s", err.path, err.message);
     assert_true(unit_seconds() - start < 10);
     model_close(model);
@@ -170,7 +170,7 @@ static int open_in_little_memory(size_t more)
     rlim_t max = pages * (rlim_t)sysconf(_SC_PAGESIZE) + more;
     if (setrlimit(RLIMIT_AS, &(struct rlimit){max, max}))
         return 2;
-    int code = model_open(folder, &options, &model, &err);
+    int code = model_open(own_folder, &options, &model, &err);
     if (code == ERR_LIMIT && strstr(err.message, "embed_tokens"))
         return 0;
     fprintf(stderr, "%d %s\n", code, err.message);
@@ -242,12 +242,12 @@ static void wrong_tokenizers_are_refused(void **state)
     REFUSED(ERR_FORMAT, "tokenizer.json", "do_lower_case");
     write_text("tokenizer.json",
                SMALL("\"normalizer\":{\"type\":\"Lowercase\"},"));
-    assert_int_equal(try_open(folder, kernels_ref(), &model, NULL), 0);
+    assert_int_equal(try_open(own_folder, kernels_ref(), &model, NULL), 0);
     model_close(model);
     model = NULL;
     unlink(in_folder("sentence_bert_config.json"));
     unlink(in_folder("tokenizer.json"));
-    assert_int_equal(try_open(folder, kernels_ref(), &model, NULL), 0);
+    assert_int_equal(try_open(own_folder, kernels_ref(), &model, NULL), 0);
     assert_null(model_tokenizer(model));
     model_close(model);
 }
@@ -341,13 +341,13 @@ static void wrong_configs_are_refused(void **state)
     }
     write_text("config.json",
                CONFIG(",\"rope_scaling\":null,\"torch_dtype\":\"float32\""));
-    assert_int_equal(try_open(folder, kernels_ref(), &model, NULL), 0);
+    assert_int_equal(try_open(own_folder, kernels_ref(), &model, NULL), 0);
     model_close(model);
     write_text("config.json",
                CONFIG(",\"use_sliding_window\":true,\"max_window_layers\":0,"
                       "\"sliding_window\":null"));
     model = NULL;
-    assert_int_equal(try_open(folder, kernels_ref(), &model, NULL), 0);
+    assert_int_equal(try_open(own_folder, kernels_ref(), &model, NULL), 0);
     model_close(model);
     unlink(in_folder("config.json"));
     REFUSED(ERR_IO, "config.json");
@@ -450,23 +450,23 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answering_has_defaults),
-        cmocka_unit_test_setup_teardown(wrong_weights_are_named, make_folder,
-                                        end_folder),
+        cmocka_unit_test_setup_teardown(wrong_weights_are_named,
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(weights_cut_off_are_refused,
-                                        make_folder, end_folder),
-        cmocka_unit_test_setup_teardown(wrong_indexes_are_refused, make_folder,
-                                        end_folder),
-        cmocka_unit_test_setup_teardown(long_indexes_are_read, make_folder,
-                                        end_folder),
-        cmocka_unit_test_setup_teardown(no_memory_is_an_error, make_folder,
-                                        end_folder),
+                                        make_model_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(wrong_indexes_are_refused,
+                                        make_model_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(long_indexes_are_read,
+                                        make_model_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(no_memory_is_an_error,
+                                        make_model_folder, remove_folder),
         cmocka_unit_test_setup_teardown(wrong_tokenizers_are_refused,
-                                        make_folder, end_folder),
-        cmocka_unit_test_setup_teardown(wrong_configs_are_refused, make_folder,
-                                        end_folder),
+                                        make_model_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(wrong_configs_are_refused,
+                                        make_model_folder, remove_folder),
         cmocka_unit_test(all_layers_make_memories_or_the_first),
-        cmocka_unit_test_setup_teardown(wrong_families_are_refused, make_folder,
-                                        end_folder),
+        cmocka_unit_test_setup_teardown(wrong_families_are_refused,
+                                        make_model_folder, remove_folder),
         cmocka_unit_test(missing_folders_are_refused),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);

@@ -69,7 +69,7 @@ static struct model *open_model(size_t i, const struct kernels *table,
     snprintf(path, sizeof path, MODELS "%s", models[i].kind);
     if (models[i].f32)
         write_in_bf16(models[i].kind);
-    return open_at(models[i].f32 ? folder : path, table, exact, false);
+    return open_at(models[i].f32 ? own_folder : path, table, exact, false);
 }
 
 /* ---- A reference that rounds ---- */
@@ -485,13 +485,13 @@ static void other_pages_are_refused(void **state)
 
 static int begin(void **state)
 {
-    snprintf(folder, sizeof folder, "%s", unit_folder());
+    make_folder(state);
     return make_pool(state);
 }
 
 static int end(void **state)
 {
-    unit_folder_remove(folder);
+    remove_folder(state);
     return end_pool(state);
 }
 

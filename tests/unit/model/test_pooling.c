@@ -6,7 +6,7 @@ static int read_pooling(const char *config, bool encoder, struct pooling *ret,
                         struct err *err)
 {
     *err = (struct err){0};
-    return pooling_from(folder, slice_of(config), encoder, ret, err);
+    return pooling_from(own_folder, slice_of(config), encoder, ret, err);
 }
 
 static void nothing_said_is_the_usual(void **state)
@@ -132,12 +132,12 @@ static void wrong_files_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing_said_is_the_usual, make_folder,
-                                        end_folder),
-        cmocka_unit_test_setup_teardown(the_files_are_read, make_folder,
-                                        end_folder),
-        cmocka_unit_test_setup_teardown(wrong_files_are_refused, make_folder,
-                                        end_folder),
+        cmocka_unit_test_setup_teardown(nothing_said_is_the_usual,
+                                        make_model_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(the_files_are_read, make_model_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(wrong_files_are_refused,
+                                        make_model_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

@@ -233,12 +233,12 @@ static void others_do_not_score(void **state)
 static int make_all(void **state)
 {
     int code = make_pool(state);
-    return code ? code : make_folder(state);
+    return code ? code : make_model_folder(state);
 }
 
 static int end_all(void **state)
 {
-    end_folder(state);
+    remove_folder(state);
     return end_pool(state);
 }
 

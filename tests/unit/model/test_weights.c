@@ -126,7 +126,7 @@ static void write_as(const char *name, const struct tensor *tensors,
                      size_t count)
 {
     char path[400];
-    snprintf(path, sizeof path, "%s/%s/model.safetensors", folder, name);
+    snprintf(path, sizeof path, "%s/%s/model.safetensors", own_folder, name);
     assert_int_equal(safetensors_write(path, tensors, count, NULL, NULL), 0);
 }
 
@@ -139,7 +139,7 @@ static void write_both(const char *kind, int type)
     snprintf(text, sizeof text,
              "for d in narrow wide; do rm -rf '%s'/$d; "
              "cp -r " MODELS "%s '%s'/$d; rm '%s'/$d/*safetensors*; done",
-             folder, kind, folder, folder);
+             own_folder, kind, own_folder, own_folder);
     assert_int_equal(system(text), 0);
     for (int i = 0; i < 2; i++) {
         snprintf(text, sizeof text, MODELS "%s/model-0000%d-of-00002.%s", kind,
@@ -164,7 +164,7 @@ static void write_both(const char *kind, int type)
 static void clear_folder(void)
 {
     char command[600];
-    snprintf(command, sizeof command, "rm -rf '%s'/*", folder);
+    snprintf(command, sizeof command, "rm -rf '%s'/*", own_folder);
     assert_int_equal(system(command), 0);
 }
 
@@ -177,7 +177,7 @@ static float *said(const char *name, const struct kernels *kernels,
     char path[400];
     int32_t ids[IDS];
     struct err err = {0};
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", own_folder, name);
     struct model *model = open_at(path, kernels, false, true);
     const struct model_facts *facts = model_facts(model);
     assert_string_equal(facts->type, type);
@@ -301,12 +301,12 @@ static void wrong_scales_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(int8_is_its_numbers, make_folder,
-                                        end_folder),
-        cmocka_unit_test_setup_teardown(f16_is_its_numbers, make_folder,
-                                        end_folder),
-        cmocka_unit_test_setup_teardown(wrong_scales_are_named, make_folder,
-                                        end_folder),
+        cmocka_unit_test_setup_teardown(int8_is_its_numbers, make_model_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(f16_is_its_numbers, make_model_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(wrong_scales_are_named,
+                                        make_model_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

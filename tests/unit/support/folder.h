@@ -7,12 +7,12 @@
 
 #include "tests/unit/support/unit.h"
 
-static char *own_folder;
+static char own_folder[256];
 
 static inline int make_folder(void **state)
 {
     (void)state;
-    own_folder = unit_folder();
+    snprintf(own_folder, sizeof own_folder, "%s", unit_folder());
     return 0;
 }
 
@@ -25,7 +25,7 @@ static inline int remove_folder(void **state)
 
 static inline const char *in_folder(const char *name)
 {
-    static char path[300];
+    static char path[400];
     snprintf(path, sizeof path, "%s/%s", own_folder, name);
     return path;
 }

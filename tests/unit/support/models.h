@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_SUPPORT_MODELS_H
 #define TESTS_UNIT_SUPPORT_MODELS_H
 
-#include "tests/unit/support/unit.h"
+#include "tests/unit/support/folder.h"
 
 #include <math.h>
 #include <string.h>
@@ -174,30 +174,13 @@ static inline void check_near(const char *what, const float *got,
 
 /* ---- A folder of the test's own ---- */
 
-static char folder[256];
-
-static inline int make_folder(void **state)
+static inline int make_model_folder(void **state)
 {
-    (void)state;
     char command[600];
-    snprintf(folder, sizeof folder, "%s", unit_folder());
+    make_folder(state);
     snprintf(command, sizeof command, "cp " MODELS "memory/*.json '%s'",
-             folder);
+             own_folder);
     return system(command);
-}
-
-static inline int end_folder(void **state)
-{
-    (void)state;
-    unit_folder_remove(folder);
-    return 0;
-}
-
-static inline const char *in_folder(const char *name)
-{
-    static char path[400];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
 }
 
 /* The golden model in it, its config.json as the script of sed leaves it. */
@@ -208,7 +191,7 @@ static inline void save_edited(const char *kind, const char *script)
         snprintf(command, sizeof command,
                  "cp " MODELS "%s/model.safetensors '%s' && sed '%s' " MODELS
                  "%s/config.json > '%s/config.json'",
-                 kind, folder, script, kind, folder);
+                 kind, own_folder, script, kind, own_folder);
     assert_in_range(size, 1, sizeof command - 1);
     assert_int_equal(system(command), 0);
 }
@@ -252,7 +235,7 @@ static inline void check_refused(int code, const char *const *says)
 {
     struct model *model = NULL;
     struct err err = {0};
-    int got = try_open(folder, kernels_ref(), &model, &err);
+    int got = try_open(own_folder, kernels_ref(), &model, &err);
     if (got != code)
         fail_msg("%d, not %d: %s", got, code, err.message);
     assert_null(model);
