@@ -212,9 +212,9 @@ const uint64_t cli_common_options =
 
 const struct command cli_commands[] = {
     {"add", "DIR|ARCHIVE|--installed [NAME...]",
-     "index a folder of HTML or LaTeX files, or a .zip or .tar of them, as "
-     "a manual; one that is there already is brought up to date, with -c under "
-     "another name, or after its folder has moved",
+     "index a folder of HTML or LaTeX files, or a .zip, .epub, .jar or .tar of "
+     "them, as a manual; one that is there already is brought up to date, with "
+     "-c under another name, or after its folder has moved",
      BIT(NAME) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(NO_FOLLOW_LINKS) |
          BIT(YES) | BIT(WAIT) | BIT(INSTALLED) | BIT(MAN),
      0, SIZE_MAX, false, cmd_add},

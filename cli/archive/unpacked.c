@@ -15,14 +15,13 @@
 
 enum { MAX_SOURCE = 1 << 16 };
 
+/* A .jar is Javadoc's. */
 static const struct kind {
     const char *ending;
     int (*unpack)(const char *path, const char *folder, struct err *err);
 } kinds[] = {
-    {".zip", zip_unpack},
-    {".tar", tar_unpack},
-    {".tar.gz", tar_unpack},
-    {".tgz", tar_unpack},
+    {".zip", zip_unpack}, {".epub", zip_unpack},   {".jar", zip_unpack},
+    {".tar", tar_unpack}, {".tar.gz", tar_unpack}, {".tgz", tar_unpack},
 };
 
 /* NULL: it is no archive. */

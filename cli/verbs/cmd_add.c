@@ -61,8 +61,8 @@ static int find_folder(struct cli *cli, struct added *ret, struct err *err)
     ret->archive = path;
     if (!S_ISREG(st.st_mode) || !unpacked_is_archive(path))
         return err_set(err, ERR_USAGE,
-                       "cannot add %s: it is neither a folder nor a .zip "
-                       "or .tar",
+                       "cannot add %s: it is neither a folder nor a .zip, "
+                       ".epub, .jar or .tar",
                        given);
     return 0;
 }

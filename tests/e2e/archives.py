@@ -1,4 +1,4 @@
-"""Manuals that come as a .zip or .tar, or as a docset."""
+"""Manuals that come as a .zip, .epub, .jar or .tar, or as a docset."""
 import concurrent.futures
 import contextlib
 import io
@@ -53,6 +53,21 @@ def an_archive_becomes_a_manual():
             h.run("rm", name)
         check(os.listdir(os.path.join(h.store, "manuals")) == [] and os.path.isdir(folder),
               "an archive's copy goes with the manual, a folder stays")
+
+
+@test
+def a_book_or_javadoc_in_one_file_is_an_archive():
+    """Chapters stand in the order of the contents."""
+    contents = "<ncx><navMap>" + "".join(f"<navPoint><navLabel><text>{title}</text></navLabel><content src='{file}.xhtml'/></navPoint>"
+                                         for title, file in (("Pumps", "z"), ("Valves", "a"))) + "</navMap></ncx>"
+    with house() as h:
+        book = {"mimetype": "application/epub+zip", "META-INF/container.xml": "<container/>", "OEBPS/toc.ncx": contents,
+                "OEBPS/a.xhtml": page("Valves", "<p>Close the valve.</p>"), "OEBPS/z.xhtml": page("Pumps", "<p>Vent the casing.</p>")}
+        h.run("add", archive(h, "Plant.EPUB", book), "--wait")
+        check([node["title"] for node in h.json("toc", "-c", "Plant")["children"]] == ["Pumps", "Valves"], h.json("toc", "-c", "Plant"))
+        check(h.json("ask", "what is vented")["citations"][0]["file"] == "OEBPS/z.xhtml", "asked")
+        h.run("add", archive(h, "pump-1.0-javadoc.jar", {"META-INF/MANIFEST.MF": "", "index.html": page("Impeller", "<p>Turns.</p>")}), "--wait")
+        check(h.manual("pump-1.0-javadoc")["files"] == 1, h.manual("pump-1.0-javadoc"))
 
 
 @test
