@@ -182,16 +182,20 @@ INLINE __m256 halves_at(const unsigned char *at, size_t apart, size_t count)
     return _mm256_cvtph_ps((__m128i)half);
 }
 
-/* Six bits each of eight scales, then of offsets (blocks.c has it in words). */
-INLINE __m128i scales_k(const unsigned char *packed)
+/* Six bits each of eight scales, then of offsets (blocks.c has it in words), of a
+ * block that begins with two halves. */
+INLINE __m128i scales_k(const unsigned char *block)
 {
-    const uint32_t six = 0x3F3F3F3F, four = 0x0F0F0F0F, two = 0x03030303;
-    const uint32_t first = word_at(packed), second = word_at(packed + 4),
-                   third = word_at(packed + 8);
-    return parts_order(_mm_setr_epi32(
-        (int)(first & six), (int)((third & four) | (first >> 6 & two) << 4),
-        (int)(second & six),
-        (int)((third >> 4 & four) | (second >> 6 & two) << 4)));
+    const int four = 0x0F0F0F0F, six = 0x3F3F3F3F, two = 0x30303030;
+    const __m128i x = few_at(block),
+                  low = _mm_shuffle_epi32(x, _MM_SHUFFLE(3, 2, 3, 1)),
+                  high = _mm_srli_epi32(
+                      _mm_shuffle_epi32(x, _MM_SHUFFLE(2, 0, 1, 0)), 2);
+    const __m128i bits =
+        _mm_and_si128(_mm_srlv_epi32(low, _mm_setr_epi32(0, 0, 0, 4)),
+                      _mm_setr_epi32(six, four, six, four));
+    return parts_order(_mm_or_si128(
+        bits, _mm_and_si128(high, _mm_setr_epi32(0, two, 0, two))));
 }
 
 INLINE __m128i scales_q3_k(const unsigned char *packed)
@@ -314,7 +318,7 @@ INLINE void scale_large(struct group *ret, const unsigned char *w, int type)
         ret->scale[0] = signed_scales(scales_iq4_xs(w), half_at(w));
         break;
     default: {
-        const __m128i scales = scales_k(w + 4);
+        const __m128i scales = scales_k(w);
         ret->scale[0] = unsigned_scales(scales, half_at(w));
         ret->offset[0] = unsigned_scales(second_eight(scales), -half_at(w + 2));
     }
