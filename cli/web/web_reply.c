@@ -73,12 +73,26 @@ static unsigned status_of(int code)
     }
 }
 
-static void put_error(struct buf *out, const struct err *err)
+static void put_error_as(struct buf *out, const char *code, const char *message)
 {
     struct json json = json_to(out);
     json_begin(&json, '{');
-    json_field_text(&json, "code", err_name(err->code));
-    json_field_text(&json, "message", err->message);
+    json_field_text(&json, "code", code);
+    json_field_text(&json, "message", message);
+    json_end(&json, '}');
+}
+
+static void put_error(struct buf *out, const struct err *err)
+{
+    put_error_as(out, err_name(err->code), err->message);
+}
+
+static void put_error_object(struct buf *out, struct slice error)
+{
+    struct json json = json_to(out);
+    json_begin(&json, '{');
+    json_key(&json, "error");
+    json_raw(&json, error);
     json_end(&json, '}');
 }
 
@@ -86,15 +100,26 @@ static enum MHD_Result reply_error_object(struct MHD_Connection *connection,
                                           unsigned status, struct slice error)
 {
     struct buf out = {0};
-    struct json json = json_to(&out);
-    json_begin(&json, '{');
-    json_key(&json, "error");
-    json_raw(&json, error);
-    json_end(&json, '}');
+    put_error_object(&out, error);
     enum MHD_Result done =
         reply_bytes(connection, status, TYPE_JSON, buf_slice(&out));
     buf_free(&out);
     return done;
+}
+
+enum MHD_Result reply_wants_key(struct MHD_Connection *connection,
+                                const char *why)
+{
+    struct buf error = {0}, out = {0};
+    put_error_as(&error, "invalid_api_key", why);
+    put_error_object(&out, buf_slice(&error));
+    struct MHD_Response *response = copy_of(buf_slice(&out));
+    if (response)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                "Bearer");
+    buf_free(&error);
+    buf_free(&out);
+    return reply(connection, MHD_HTTP_UNAUTHORIZED, TYPE_JSON, response);
 }
 
 enum MHD_Result reply_error(struct MHD_Connection *connection,

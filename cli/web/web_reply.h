@@ -24,6 +24,10 @@ enum MHD_Result reply_text(struct MHD_Connection *connection, unsigned status,
 enum MHD_Result reply_error(struct MHD_Connection *connection,
                             const struct err *err);
 
+/* Answers 401, which programs take for a wrong key, and {"error":...} with OpenAI's code. */
+enum MHD_Result reply_wants_key(struct MHD_Connection *connection,
+                                const char *why);
+
 /* Asks the daemon and answers with its result as it is. */
 enum MHD_Result reply_result(const struct web *web,
                              struct MHD_Connection *connection,

@@ -184,13 +184,14 @@ static enum MHD_Result route(const struct web *web,
 static enum MHD_Result refuse_unknown(struct MHD_Connection *connection,
                                       const char *url)
 {
-    bool program = !strncmp(url, "/v1/", 4);
+    if (!strncmp(url, "/v1/", 4))
+        return reply_wants_key(connection,
+                               "The key is the token, which stands in the "
+                               "address that `lectern web` prints: "
+                               "Authorization: Bearer TOKEN.");
     return refuse(connection, MHD_HTTP_FORBIDDEN,
-                  program ? "The key is the token, which stands in the address "
-                            "that `lectern web` prints: Authorization: Bearer "
-                            "TOKEN.\n"
-                          : "The address lacks its token: `lectern web` prints "
-                            "it whole.\n");
+                  "The address lacks its token: `lectern web` prints it "
+                  "whole.\n");
 }
 
 static enum MHD_Result let_in(const struct web *web,

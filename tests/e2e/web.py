@@ -330,8 +330,11 @@ def a_chat_that_cannot_be_answered_says_why():
             check(why in error["message"], error)
         check('data: {"error":' in chat(w, "valve", stream=True, model="lectern:none")[1], "of what had begun")
         for key in ({}, {"Authorization": "Bearer sk-1"}):
-            status, _, body = w.ask("/v1/chat/completions", "POST", "{}", token=False, **key)
-            check(status == 403 and b"Bearer TOKEN" in body, "without the token")
+            status, headers, body = w.ask("/v1/chat/completions", "POST", "{}", token=False, **key)
+            check(status == 401 and headers["WWW-Authenticate"] == "Bearer", (status, headers["WWW-Authenticate"]))
+            check("Bearer TOKEN" in json.loads(body)["error"]["message"], body)
+        for path in ("/v1", "/v1x/models", f"/{'0' * 64}/v1/models"):
+            check(w.ask(path, token=False)[0] == 403, path)
 
 
 @test
@@ -402,3 +405,8 @@ def openais_own_client_is_served():
             check(False, "there is such a model")
         except openai.NotFoundError as error:
             check("lectern" in error.message, error)
+        try:
+            openai.OpenAI(base_url=f"http://{w.host}/v1", api_key="sk-1", max_retries=0).models.list()
+            check(False, "a wrong key is taken")
+        except openai.AuthenticationError as error:
+            check("Bearer TOKEN" in error.message, error)
