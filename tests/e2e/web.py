@@ -1,4 +1,5 @@
 """The page of `lectern web`, over HTTP: who is let in, what is answered, and what a browser that misbehaves can do."""
+import base64
 import contextlib
 import http.client
 import json
@@ -6,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -342,8 +344,8 @@ def texts_become_vectors():
     with house() as h:
         h.copy_model()
         with web(h) as w:
-            def vectors(texts, code=200):
-                status, _, said = w.ask("/v1/embeddings", "POST", json.dumps({"model": "lectern", "input": texts}))
+            def vectors(texts, code=200, **more):
+                status, _, said = w.ask("/v1/embeddings", "POST", json.dumps({"model": "lectern", "input": texts, **more}))
                 check(status == code, (status, said))
                 return json.loads(said)
             several = vectors(["a pump", "a valve", "a pump"])
@@ -351,6 +353,12 @@ def texts_become_vectors():
             check([one["index"] for one in several["data"]] == [0, 1, 2] and several["usage"]["total_tokens"] > 3, several)
             check(first == third != second and abs(sum(x * x for x in first) - 1) < 1e-4, "of length 1, equal for equal texts")
             check(vectors("a pump")["data"][0]["embedding"] == first, "one text")
+            check(vectors("a pump", encoding_format="float")["data"][0]["embedding"] == first, "as numbers")
+            packed = base64.b64decode(vectors("a pump", encoding_format="base64")["data"][0]["embedding"], validate=True)
+            unpacked = struct.unpack(f"<{len(first)}f", packed)
+            check(all(abs(a - b) < 1e-6 for a, b in zip(unpacked, first)), "as base64, which OpenAI's client for JavaScript asks for")
+            for wrong in ("int8", 7):
+                check("encoding_format" in vectors("a pump", 400, encoding_format=wrong)["error"]["message"], wrong)
             for texts, code, why in ((7, 400, "input"), ([7], 400, "texts"), ([""], 400, "without words"),
                                      ("pump " * 9000, 413, "tokens"), (["x"] * 257, 413, "256")):
                 check(why in vectors(texts, code)["error"]["message"], texts)
