@@ -1,7 +1,9 @@
 /* Verbs that change which manuals there are, or have them updated. */
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/config.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/verbs/result.h"
 #include "indexer/index.h"
@@ -47,6 +49,34 @@ static int ignore_list(const struct call *call, struct buf *ret,
     return 0;
 }
 
+/* What follows a place in the path of a folder, of itself ""; NULL: it is elsewhere. */
+static const char *behind(const char *place, const char *folder)
+{
+    char room[PATH_MAX], *real = realpath(place, room);
+    size_t size = real ? strlen(real) : 0;
+    bool within = size && !strncmp(folder, real, size) &&
+                  (!folder[size] || folder[size] == '/');
+    return within ? folder + size : NULL;
+}
+
+/* What lies in the store is the daemon's, but for what is unpacked there, a folder for
+ * each manual. */
+static int check_not_ours(const struct call *call, const char *folder,
+                          struct err *err)
+{
+    const char *store = config_text(call->daemon->config, CONFIG_STORE);
+    struct buf unpacked = {0};
+    config_put_unpacked(call->daemon->config, &unpacked);
+    const char *copy = behind(unpacked.data, folder);
+    bool ours = behind(store, folder) && !(copy && copy[0]);
+    buf_free(&unpacked);
+    return ours ? err_set(err, ERR_USAGE,
+                          "%s is of the store %s, which Lectern keeps for "
+                          "itself: name a manual's folder elsewhere",
+                          folder, store)
+                : 0;
+}
+
 /* `ret_manual` NULL: only whether it could be added. */
 static int add(const struct call *call, struct manual *ret_manual,
                struct err *err)
@@ -66,7 +96,9 @@ static int add(const struct call *call, struct manual *ret_manual,
         .name = name[0] ? name : NULL,
         .keeps_links = !cJSON_IsBool(links),
         .moves = json_get_bool(call->params, "moves", false)};
-    int code = ignore_list(call, &ignore, err);
+    int code = check_not_ours(call, asked.folder.path, err);
+    if (!code)
+        code = ignore_list(call, &ignore, err);
     if (cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(call->params, "ignore")))
         asked.ignore = ignore.data;
     if (!code && ret_manual)

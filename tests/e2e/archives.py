@@ -3,6 +3,7 @@ import concurrent.futures
 import contextlib
 import io
 import os
+import shutil
 import sqlite3
 import stat
 import struct
@@ -68,6 +69,23 @@ def a_book_or_javadoc_in_one_file_is_an_archive():
         check(h.json("ask", "what is vented")["citations"][0]["file"] == "OEBPS/z.xhtml", "asked")
         h.run("add", archive(h, "pump-1.0-javadoc.jar", {"META-INF/MANIFEST.MF": "", "index.html": page("Impeller", "<p>Turns.</p>")}), "--wait")
         check(h.manual("pump-1.0-javadoc")["files"] == 1, h.manual("pump-1.0-javadoc"))
+
+
+@test
+def the_stores_own_folder_is_no_manual():
+    """What is unpacked there would be found twice; a copy's folder itself may be named again."""
+    with house() as h:
+        h.run("add", archive(h, "book.zip", PUMPS), "--wait")
+        os.makedirs(os.path.join(h.store, "mine"))
+        h.write("store-beside/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        shutil.copy(os.path.join(h.path, "store-beside/a.html"), os.path.join(h.store, "mine"))
+        os.symlink(h.store, os.path.join(h.path, "link"))
+        for folder in (h.store, f"{h.store}/", f"{h.store}/manuals", f"{h.store}/mine", os.path.join(h.path, "link/mine")):
+            said = h.run("add", folder, "--wait", code=2).stderr
+            check("store" in said and h.store in said, said)
+        h.run("add", f"{h.store}/manuals/book", "--wait")
+        h.run("add", os.path.join(h.path, "store-beside"), "--wait")
+        check([m["name"] for m in h.json("ls")["manuals"]] == ["book", "store-beside"], h.json("ls"))
 
 
 @test
