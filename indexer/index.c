@@ -62,7 +62,7 @@ static void count_up(struct update *u)
         manual->files += u->files[i].state == FILE_INDEXED;
         manual->not_followed += u->files[i].state == FILE_NOT_FOLLOWED;
     }
-    manual->indexed_at = (int64_t)time(NULL);
+    manual->indexed_at = u->started_ns / 1000000000;
     if (!u->outline)
         return;
     manual->nodes = u->outline->count;

@@ -121,13 +121,33 @@ static int collect_results(struct update *u, struct reading *r, bool look,
 
 /* ---- Which ---- */
 
+/* What a file that documents may include holds now; zero: it is not known.  One that was
+ * only touched is no reason to read all documents again. */
+static struct hash128 content_now(const struct update *u, size_t i, bool read)
+{
+    const struct file *file = &u->files[i];
+    struct hash128 content = {0};
+    struct buf path = {0}, bytes = {0};
+    if (file->state != FILE_INDEXED)
+        return content;
+    if (!read)
+        return file->content;
+    if (!u->known[i] || source_format(file->path) != PARSER_LATEX)
+        return content;
+    file_join(&path, u->root.path, file->path);
+    if (!source_read(&u->root, path.data, &bytes, NULL))
+        content = hash_bytes(bytes.data, bytes.size);
+    buf_free(&path);
+    buf_free(&bytes);
+    return content;
+}
+
 /* The documents whose included files are others than they were. */
 static void find_outdated(struct update *u, bool *read)
 {
     struct hash128 *content = mem_alloc(u->scan.count * sizeof *content);
     for (size_t i = 0; i < u->scan.count; i++)
-        if (!read[i] && u->files[i].state == FILE_INDEXED)
-            content[i] = u->files[i].content;
+        content[i] = content_now(u, i, read[i]);
     for (size_t i = 0; i < u->scan.count; i++) {
         const struct file *file = &u->files[i];
         if (file->inputs[0] &&

@@ -15,6 +15,13 @@ static bool same_stat(const struct file *old, const struct scan_file *now)
            old->inode == now->inode;
 }
 
+/* Whoever writes to a file may set its time stamp back, as rsync and reproducible
+ * builds do, but not when that was done. */
+static bool was_untouched(const struct update *u, const struct scan_file *now)
+{
+    return now->changed_at < u->manual.indexed_at;
+}
+
 static bool was_unread(const struct file *old)
 {
     return old->state == FILE_FAILED && !old->content.low && !old->content.high;
@@ -79,7 +86,8 @@ bool update_look_up(struct update *u, struct store_txn *txn, size_t i)
         u->options->force || (u->options->retry && old->state == FILE_FAILED);
     u->has_tree[i] = is_current(txn, old);
     u->known[i] = u->has_tree[i] && !again;
-    u->keep_record[i] = u->known[i] && same_stat(old, now);
+    u->keep_record[i] =
+        u->known[i] && same_stat(old, now) && was_untouched(u, now);
     return !u->keep_record[i] || was_unread(old);
 }
 

@@ -116,6 +116,7 @@ static void add_file(struct walk *walk, const char *path, const struct stat *st,
     file->mtime_ns =
         (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
     file->inode = st->st_ino;
+    file->changed_at = st->st_ctim.tv_sec;
 }
 
 static int read_folder(struct walk *walk, int fd, const char *path)

@@ -14,8 +14,9 @@ struct scan_file {
     uint64_t size;
     int64_t mtime_ns;
     uint64_t inode;
-    char *failure;     /* why it cannot be looked at; NULL: it can */
-    bool not_followed; /* `failure` is that of a link that is not followed */
+    int64_t changed_at; /* its inode did, in seconds since 1970 */
+    char *failure;      /* why it cannot be looked at; NULL: it can */
+    bool not_followed;  /* `failure` is that of a link that is not followed */
 };
 
 struct scan {

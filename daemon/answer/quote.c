@@ -274,8 +274,10 @@ bool quote_is_fresh(const struct view *view, uint32_t file)
     bool same = fresh && (uint64_t)st.st_size == record->size &&
                 st.st_ino == record->inode &&
                 (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
-                    record->mtime_ns;
-    /* Touched or replaced, or it was when it was indexed: its bytes decide. */
+                    record->mtime_ns &&
+                st.st_ctim.tv_sec < view->manual.indexed_at;
+    /* Touched or replaced, be its time stamp set back, or it was when it was indexed: its
+     * bytes decide. */
     if (fresh && !same) {
         struct buf bytes = {0};
         struct source_root root = index_root(&view->manual);

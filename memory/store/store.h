@@ -102,7 +102,8 @@ struct manual {
                             here (memory/pack) */
     char *ignore;        /* globs, one a line; "" */
     bool all_links;      /* links are followed out of its folder */
-    int64_t indexed_at;  /* seconds since 1970; 0: never */
+    int64_t
+        indexed_at; /* seconds since 1970, when its files were looked at; 0: never */
     /* Totals of the generation. */
     uint64_t files, failed, not_followed, nodes, words;
 };

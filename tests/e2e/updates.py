@@ -105,6 +105,41 @@ def touched_and_replaced_files_are_judged_by_their_bytes():
 
 
 @test
+def a_file_whose_time_stamp_is_set_back_is_read_again():
+    """As rsync, cp -p and reproducible builds do: the same size, time stamp and inode."""
+    def edit(path, before, after):
+        state = os.stat(path)
+        with open(path, "r+") as file:
+            text = file.read()
+            check(before in text, text)
+            file.seek(0)
+            file.write(text.replace(before, after))
+        os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+        now = os.stat(path)
+        check((now.st_size, now.st_mtime_ns, now.st_ino) == (state.st_size, state.st_mtime_ns, state.st_ino), "the same")
+
+    with house() as h:
+        path = h.write("m/a.html", page("Pumps", "<p>The pump opens at 5 bar.</p>"))
+        h.write("t/d.tex", "\\documentclass{article}\\begin{document}\\section{Valves}\\input{part}\\end{document}")
+        part = h.write("t/part.tex", "The valve closes at 6 bar.")
+        for name, file in (("m", path), ("t", part)):
+            os.utime(file, (1000000000, 1000000000))
+            h.json("add", os.path.join(h.path, name), "-c", name, "--wait")
+        edit(path, "5 bar", "7 bar")
+        edit(part, "6 bar", "8 bar")
+        check(h.json("search", "pump opens")["results"][0]["fresh"] is False, "it is as it was read")
+        for name, question, now in (("m", "at what does the pump open", "7 bar"), ("t", "at what does the valve close", "8 bar")):
+            check(h.json("update", "-c", name, "--wait")["parsed"] == 1, name)
+            check(now in h.json("ask", question, "-c", name, "--strict")["answer"], question)
+        for name, file in (("m", path), ("t", part)):
+            os.chmod(file, 0o640)
+            for _ in range(2):
+                report = h.json("update", "-c", name, "--wait")
+                check((report["parsed"], report["changed"]) == (0, False), (name, report))
+        check(h.json("ask", "at what does the pump open", "--strict")["fresh"], "of other rights")
+
+
+@test
 def an_empty_folder_forgets_nothing():
     with house() as h:
         h.write("m/a.html", page("A", "<p>aardvark</p>"))

@@ -228,7 +228,10 @@ int __wrap_stat(const char *path, struct stat *ret);
 int __wrap_stat(const char *path, struct stat *ret)
 {
     outside_call();
-    return __real_stat(path, ret);
+    int failed = __real_stat(path, ret);
+    if (!failed) /* when an inode changed is not scripted, and tells nothing */
+        ret->st_ctim = (struct timespec){0};
+    return failed;
 }
 
 /* Whether it is a manual's, and the daemon cannot have it. */
