@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "base/json.h"
 #include "cli/client.h"
 
 int relay_open(struct relay *relay, const struct web *web, int browser,
@@ -35,6 +36,23 @@ static bool read_line(struct slice line, enum relay_kind *ret_kind,
            client_member(line, "params", ret_value);
 }
 
+/* An error without an id is of all that is asked: the daemon takes no more clients. */
+static bool is_turned_away(struct slice line)
+{
+    struct slice id;
+    return client_member(line, "id", &id) && slice_is(id, "null");
+}
+
+static int turn_away(struct slice error, struct err *err)
+{
+    cJSON *object = NULL;
+    json_parse(error, &object, NULL);
+    int code = err_set(err, ERR_UNREACHABLE, "%s",
+                       json_get_text(object, "message", "the daemon is busy"));
+    cJSON_Delete(object);
+    return code;
+}
+
 int relay_next(struct relay *relay, enum relay_kind *ret_kind,
                struct slice *ret_value, struct err *err)
 {
@@ -42,7 +60,9 @@ int relay_next(struct relay *relay, enum relay_kind *ret_kind,
     for (;;) {
         while (connection_next(&relay->connection, &line))
             if (read_line(line, ret_kind, ret_value))
-                return 0;
+                return *ret_kind == RELAY_ERROR && is_turned_away(line)
+                           ? turn_away(*ret_value, err)
+                           : 0;
         struct pollfd fds[] = {{.fd = relay->connection.fd, .events = POLLIN},
                                {.fd = relay->browser, .events = POLLRDHUP}};
         if (poll(fds, 2, -1) < 0 && errno != EINTR)

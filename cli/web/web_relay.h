@@ -23,7 +23,7 @@ int relay_open(struct relay *relay, const struct web *web, int browser,
                const char *method, struct slice params, struct err *err);
 
 /* Waits for what comes next; *ret_value is valid until the next call.  An error is
- * that the daemon went away: ERR_UNREACHABLE. */
+ * that the daemon went away, or takes no more clients: ERR_UNREACHABLE. */
 int relay_next(struct relay *relay, enum relay_kind *ret_kind,
                struct slice *ret_value, struct err *err);
 

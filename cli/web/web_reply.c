@@ -68,7 +68,9 @@ static unsigned status_of(int code)
     case ERR_USAGE: return MHD_HTTP_BAD_REQUEST;
     case ERR_LIMIT: return MHD_HTTP_CONTENT_TOO_LARGE;
     case ERR_MODEL: return MHD_HTTP_NOT_IMPLEMENTED;
-    case ERR_UNREACHABLE: return MHD_HTTP_SERVICE_UNAVAILABLE;
+    case ERR_UNREACHABLE:
+    case ERR_CANCELLED: /* it is being stopped */
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
     default: return MHD_HTTP_INTERNAL_SERVER_ERROR;
     }
 }

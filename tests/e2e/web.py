@@ -211,6 +211,33 @@ def broken_clients_disturb_nobody():
 
 
 @test
+def a_daemon_that_takes_no_more_is_asked_again_later():
+    """503, which programs try again, and not 413, which says that the request is too large."""
+    with house() as h, web(h) as w:
+        add_pumps(h)
+        with contextlib.ExitStack() as clients:
+            for _ in range(64):
+                clients.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX))).connect(h.socket)
+            error = w.verb("search", 503, query="valve")["error"]
+            check(error["code"] == "unreachable" and "64 clients" in error["message"], error)
+            check("64 clients" in json.loads(chat(w, "valve", 503)[1])["error"]["message"], "in OpenAI's form")
+            status, _, said = w.ask("/api/ask", "POST", '{"query":"valve"}')
+            check(status == 200 and "64 clients" in lines_of(said)[-1]["error"]["message"], said)
+        h.until(lambda: w.ask("/api/search", "POST", '{"query":"valve"}')[0] == 200, "when they have gone")
+    with house() as h, stand_in(h) as listening, web(h, own=False) as w:
+        def stop():
+            daemon, _ = listening.accept()
+            with daemon, daemon.makefile("rb") as lines:
+                error = {"code": -10, "message": "stopping", "data": {"code": "cancelled", "message": "the daemon is stopping"}}
+                asked = json.loads(lines.readline())
+                daemon.sendall(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}).encode() + b"\n")
+        daemon = threading.Thread(target=stop)
+        daemon.start()
+        check("stopping" in w.verb("search", 503, query="valve")["error"]["message"], "one that is being stopped")
+        daemon.join()
+
+
+@test
 def what_a_browser_gave_up_is_cancelled():
     with house() as h:
         with stand_in(h) as listening, web(h, own=False) as w:
