@@ -120,7 +120,8 @@ static void put_model(struct buf *out, const cJSON *model)
     buf_printf(
         out, " parameters, %s, %s on %s", json_get_text(model, "family", ""),
         json_get_text(model, "type", ""), json_get_text(model, "backend", ""));
-    if (!json_get_bool(model, "writes", true))
+    if (!json_get_bool(model, "writes", true) &&
+        !json_get_bool(model, "scores", false))
         buf_put_text(out, ", makes memories but no answers");
 }
 
@@ -204,6 +205,18 @@ static void check_models(struct exam *exam, const struct cli *cli,
                 "they are passages");
 }
 
+/* It has none unless somebody has said so. */
+static void check_reranker(struct exam *exam, const struct cli *cli,
+                           const cJSON *status)
+{
+    const char *configured = config_model(&cli->config, ROLE_RERANKING);
+    const cJSON *model =
+        cJSON_GetObjectItemCaseSensitive(status, "rerank_model");
+    if (configured[0] || model)
+        check_model(add_check(exam, "reranking"), configured, model,
+                    "the order stays as it was found");
+}
+
 /* Manuals whose last update failed: their folder is gone, say. */
 static void check_manuals(struct exam *exam, const cJSON *status)
 {
@@ -274,6 +287,7 @@ static void check_daemon(struct exam *exam, struct cli *cli)
         check_store_of_daemon(check, cli, status);
     }
     check_models(exam, cli, status);
+    check_reranker(exam, cli, status);
     if (status)
         check_device(exam, status);
     if (status)

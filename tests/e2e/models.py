@@ -49,6 +49,20 @@ def doctor_looks_at_the_model_in_use():
 
 
 @test
+def doctor_looks_at_the_reranker():
+    with house() as h:
+        check("reranking" not in h.run("doctor").stdout, "none is configured")
+        h.run("daemon", "--stop")
+        h.configure(rerank_model=f"{h.path}/none-there.gguf")
+        said = h.run("doctor", code=5).stdout
+        check("FAIL  reranking" in said and "none-there.gguf" in said, said)
+        h.run("daemon", "--stop")
+        h.configure(rerank_model=os.path.abspath(os.path.join(GOLDEN, "gguf/bert-rerank.gguf")))
+        said = re.search("ok    reranking .*", h.run("doctor").stdout)[0]
+        check("parameters" in said and "memories" not in said, said)
+
+
+@test
 def the_device_is_said():
     """Whichever this machine has: what is used, and why, is the same everywhere."""
     with house() as h:
