@@ -165,18 +165,6 @@ uint32_t vectors_rows_of(const struct vectors *vectors, uint32_t node)
                : vectors->first_row[entry + 1] - vectors->first_row[entry];
 }
 
-uint32_t vectors_first_row(const struct vectors *vectors, uint32_t node)
-{
-    uint32_t entry = vectors->entry_of[node];
-    return entry == TREE_NONE ? 0 : vectors->first_row[entry];
-}
-
-const struct hash128 *vectors_name(const struct vectors *vectors, uint32_t row)
-{
-    const struct vector_table *table = &vectors->table;
-    return table->row_names ? &table->names[table->row_names[row]] : NULL;
-}
-
 const uint64_t *vectors_hashes(const struct vectors *vectors)
 {
     return vectors->hashes;

@@ -103,11 +103,8 @@ size_t vectors_segments(const struct vectors *vectors);
 size_t vectors_kept(const struct vectors *vectors);
 const float *vectors_key(const struct vectors *vectors, uint32_t row);
 uint32_t vectors_node(const struct vectors *vectors, uint32_t row);
-/* How many of the rows are the node's, and the first of them. */
+/* How many of the rows are the node's. */
 uint32_t vectors_rows_of(const struct vectors *vectors, uint32_t node);
-uint32_t vectors_first_row(const struct vectors *vectors, uint32_t node);
-/* The memory that the row's key is; NULL: it is none. */
-const struct hash128 *vectors_name(const struct vectors *vectors, uint32_t row);
 /* [vectors_segments] hashes of the keys: equal keys, equal hash. */
 const uint64_t *vectors_hashes(const struct vectors *vectors);
 
