@@ -270,3 +270,9 @@ bool file_is_same_place(const char *a, const char *b)
     free(real_b);
     return same;
 }
+
+bool file_is_gone(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}

@@ -64,6 +64,9 @@ void file_remove_folder(const char *path);
 /* Whether both paths lead to one place; of what is not there, whether they are equal. */
 bool file_is_same_place(const char *a, const char *b);
 
+/* Whether nothing is there: not of what cannot be looked at, as on a disk that fails. */
+bool file_is_gone(const char *path);
+
 /* Whether it can be the name of a file or a folder right in another one that shows it:
  * with no "/", and not hidden. */
 bool file_is_name(const char *name);

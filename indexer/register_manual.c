@@ -1,9 +1,9 @@
 /* Registering a folder as a manual. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/folder_name.h"
 #include "indexer/index.h"
 #include "indexer/scan.h"
@@ -81,12 +81,6 @@ static int check_folder(const struct source_root *folder, const char *ignore,
                            root);
 }
 
-static bool is_gone(const char *folder)
-{
-    struct stat st;
-    return stat(folder, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
-}
-
 /* The manual that a folder is given to: the one that has it, or one of that name whose
  * own is gone or never was here. */
 static struct manual *find_old(const struct taken *taken,
@@ -97,8 +91,8 @@ static struct manual *find_old(const struct taken *taken,
         asked->name ? find_by(taken, asked->name, NULL) : NULL;
     if (old || !named)
         return old;
-    return asked->moves || !named->root[0] || is_gone(named->root) ? named
-                                                                   : NULL;
+    return asked->moves || !named->root[0] || file_is_gone(named->root) ? named
+                                                                        : NULL;
 }
 
 static int check_free(const struct taken *taken,
@@ -117,7 +111,7 @@ static int check_free(const struct taken *taken,
     return err_set(err, ERR_USAGE,
                    "the name %s is taken by %s%s: choose another with -c",
                    asked->name, holder->root,
-                   is_gone(holder->root) ? ", which is gone" : "");
+                   file_is_gone(holder->root) ? ", which is gone" : "");
 }
 
 static void put_text(char **field, const char *text)

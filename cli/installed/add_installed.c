@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/installed/doc_base.h"
 #include "cli/output/output.h"
@@ -174,7 +175,7 @@ static int remove_gone(struct cli *cli, const struct offer *offer,
         struct buf params = {0}, result = {0};
         struct json json = json_to(&params);
         if (code || strncmp(folder, PACKAGED, strlen(PACKAGED)) != 0 ||
-            access(folder, F_OK) == 0)
+            !file_is_gone(folder))
             continue;
         json_begin(&json, '{');
         json_field_text(&json, "manual", name);

@@ -1,7 +1,5 @@
 /* What there is, and what goes on. */
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/config.h"
@@ -149,14 +147,6 @@ static void check_damage(const struct snapshot *snapshot,
         snapshot_check(snapshot, manual->name, err);
 }
 
-/* Also before an update has failed for it. */
-static bool is_gone(const char *folder)
-{
-    struct stat st;
-    return folder[0] && stat(folder, &st) < 0 &&
-           (errno == ENOENT || errno == ENOTDIR);
-}
-
 static void put_manual(struct json *json, const struct manual *manual,
                        const struct job_state *state, const struct view *view,
                        const struct wanted *wanted)
@@ -164,7 +154,8 @@ static void put_manual(struct json *json, const struct manual *manual,
     json_begin(json, '{');
     json_field_text(json, "name", manual->name);
     json_field_text(json, "root", manual->root);
-    if (is_gone(manual->root))
+    /* Also before an update has failed for it. */
+    if (manual->root[0] && file_is_gone(manual->root))
         json_field_bool(json, "gone", true);
     json_field_int(json, "generation", (int64_t)manual->generation);
     json_field_int(json, "files", (int64_t)(manual->files + manual->failed));

@@ -226,6 +226,29 @@ static void files_are_read_and_refused(void **state)
     unit_folder_remove(folder);
 }
 
+static void what_cannot_be_looked_at_is_not_gone(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/lectern-gone-XXXXXX";
+    struct buf loop = {0}, none = {0}, below = {0};
+    assert_non_null(mkdtemp(folder));
+    file_join(&loop, folder, "loop");
+    file_join(&none, folder, "none");
+    file_join(&below, folder, "file");
+    assert_int_equal(symlink("loop", loop.data), 0);
+    assert_int_equal(file_write(below.data, slice_of("x"), NULL), 0);
+    assert_false(file_is_gone(folder));
+    assert_false(file_is_gone(below.data));
+    assert_false(file_is_gone(loop.data));
+    assert_true(file_is_gone(none.data));
+    buf_put_text(&below, "/none");
+    assert_true(file_is_gone(below.data));
+    file_remove_folder(folder);
+    buf_free(&loop);
+    buf_free(&none);
+    buf_free(&below);
+}
+
 static void arithmetic_is_checked(void **state)
 {
     (void)state;
@@ -310,6 +333,7 @@ int main(void)
         cmocka_unit_test(json_refuses),
         cmocka_unit_test(json_texts_hold_no_zero),
         cmocka_unit_test(files_are_read_and_refused),
+        cmocka_unit_test(what_cannot_be_looked_at_is_not_gone),
         cmocka_unit_test(arithmetic_is_checked),
         cmocka_unit_test(links_are_resolved),
         cmocka_unit_test(log_lines_have_a_date),
