@@ -1,6 +1,7 @@
 #include "cli/web/web_gate.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { HTTP_PORT = 80 };
 
@@ -52,7 +53,7 @@ const char *gate_path(const struct web *web, struct MHD_Connection *connection,
 {
     static const char bearer[] = "Bearer ";
     const char *given = header_of(connection, MHD_HTTP_HEADER_AUTHORIZATION);
-    if (given && !strncmp(given, bearer, sizeof bearer - 1)) {
+    if (given && !strncasecmp(given, bearer, sizeof bearer - 1)) {
         given += sizeof bearer - 1;
         return is_token(web, given, strlen(given)) ? path : NULL;
     }

@@ -152,7 +152,8 @@ def nobody_else_is_let_in():
             check(w.ask("/", Host=name, Origin=f"http://{name}")[0] == 200, name)
         check(w.raw(f"GET /{w.token}/ HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 4"), "no Host")
         check(w.ask("/", token=False, Authorization=f"Bearer {wrong}")[0] == 403, "a wrong header")
-        check(w.ask("/", token=False, Authorization=f"Bearer {w.token}")[0] == 200, "the token in a header")
+        for scheme in ("Bearer", "bearer", "BEARER"):  # RFC 9110: in any letter case
+            check(w.ask("/", token=False, Authorization=f"{scheme} {w.token}")[0] == 200, "the token in a header")
 
 
 @test
