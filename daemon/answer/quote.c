@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -262,6 +263,41 @@ void quote_free(struct quote *quote)
     buf_free(&quote->made);
 }
 
+static int64_t nanoseconds(struct timespec at)
+{
+    return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+}
+
+static bool was_untouched(const struct view *view, const struct file *record,
+                          const struct stat *st)
+{
+    return (uint64_t)st->st_size == record->size &&
+           st->st_ino == record->inode &&
+           nanoseconds(st->st_mtim) == record->mtime_ns &&
+           st->st_ctim.tv_sec < view->manual.indexed_at;
+}
+
+/* Whether its bytes are those of the record.  They are read once for each change of the
+ * inode, but for one so young that another may come within the clock's tick. */
+static bool has_bytes(const struct view *view, uint32_t file, const char *path,
+                      const struct stat *st)
+{
+    enum { TICK = 2 }; /* seconds */
+    const int64_t changed = nanoseconds(st->st_ctim);
+    if (view->checked && atomic_load(&view->checked[file]) == changed)
+        return true;
+    const time_t now = time(NULL);
+    struct buf bytes = {0};
+    struct source_root root = index_root(&view->manual);
+    bool same = !source_read(&root, path, &bytes, NULL) &&
+                hash_equal(hash_bytes(bytes.data, bytes.size),
+                           view->files[file].content);
+    buf_free(&bytes);
+    if (same && view->checked && st->st_ctim.tv_sec + TICK < now)
+        atomic_store(&view->checked[file], changed);
+    return same;
+}
+
 bool quote_is_fresh(const struct view *view, uint32_t file)
 {
     struct stat st;
@@ -270,21 +306,11 @@ bool quote_is_fresh(const struct view *view, uint32_t file)
     if (quote_is_away(view))
         return false;
     file_join(&path, view->manual.root, record->path);
-    bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode);
-    bool same = fresh && (uint64_t)st.st_size == record->size &&
-                st.st_ino == record->inode &&
-                (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
-                    record->mtime_ns &&
-                st.st_ctim.tv_sec < view->manual.indexed_at;
     /* Touched or replaced, be its time stamp set back, or it was when it was indexed: its
      * bytes decide. */
-    if (fresh && !same) {
-        struct buf bytes = {0};
-        struct source_root root = index_root(&view->manual);
-        fresh = !source_read(&root, path.data, &bytes, NULL) &&
-                hash_equal(hash_bytes(bytes.data, bytes.size), record->content);
-        buf_free(&bytes);
-    }
+    bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode) &&
+                 (was_untouched(view, record, &st) ||
+                  has_bytes(view, file, path.data, &st));
     buf_free(&path);
     return fresh;
 }

@@ -16,9 +16,13 @@
 /* A manual's generation. */
 struct view {
     struct manual manual;
-    struct tree *outline;  /* files: paths relative to manual.root */
-    struct file *files;    /* [outline->file_count], in the same order:
+    struct tree *outline; /* files: paths relative to manual.root */
+    struct file *files;   /* [outline->file_count], in the same order:
                                  outline file i is files[i] */
+    _Atomic int64_t
+        *checked; /* [outline->file_count]: when the inode changed of a file
+                                 whose bytes were looked at and are the record's, in
+                                 nanoseconds since 1970; 0: they were not */
     struct view_run *runs; /* [run_count], by ascending id */
     size_t run_count;
     struct view_anchor *anchors; /* [anchor_count], by hash, then node */

@@ -17,6 +17,7 @@ static void free_generation(struct view *view)
         for (uint32_t i = 0; i < view->outline->file_count; i++)
             file_free(&view->files[i]);
     free(view->files);
+    free(view->checked);
     free(view->runs);
     free(view->anchors);
     free(view->nodes);
@@ -213,6 +214,7 @@ static int match_files(struct view *view, struct file *files, size_t count,
 {
     const struct tree *outline = view->outline;
     view->files = mem_alloc(outline->file_count * sizeof *view->files);
+    view->checked = mem_alloc(outline->file_count * sizeof *view->checked);
     uint32_t at = 0;
     for (size_t i = 0; i < count; i++) {
         if (at < outline->file_count &&

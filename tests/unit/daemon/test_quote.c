@@ -363,6 +363,33 @@ static void fresh_files_are_those_that_were_indexed(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* A file that was changed when it was indexed, and not since, is read once. */
+static void fresh_files_are_read_once(void **state)
+{
+    struct bench *b = *state;
+    static char name[] = "tests/golden/README.md";
+    char *root = b->view.manual.root;
+    struct stat st;
+    struct buf bytes = {0};
+    _Atomic int64_t checked = 0;
+    assert_int_equal(stat(name, &st), 0);
+    assert_int_equal(file_read(name, 1 << 20, &bytes, NULL), 0);
+    b->file = (struct file){.path = name,
+                            .content = hash_bytes(bytes.data, bytes.size)};
+    b->view.manual.root = ".";
+    b->view.checked = &checked;
+    assert_true(quote_is_fresh(&b->view, 0));
+    assert_int_equal(checked, (int64_t)st.st_ctim.tv_sec * 1000000000 +
+                                  st.st_ctim.tv_nsec);
+    b->file.content.low++; /* that is not looked at */
+    assert_true(quote_is_fresh(&b->view, 0));
+    checked++; /* changed since */
+    assert_false(quote_is_fresh(&b->view, 0));
+    b->view.manual.root = root;
+    b->view.checked = NULL;
+    buf_free(&bytes);
+}
+
 #define WITH_FILES(name)                                                       \
     cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
@@ -380,6 +407,7 @@ int main(void)
         WITH_FILES(a_file_is_gone),
         WITH_FILES(files_that_are_away_are_quoted_from_the_store),
         WITH_FILES(fresh_files_are_those_that_were_indexed),
+        WITH_FILES(fresh_files_are_read_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
