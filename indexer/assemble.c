@@ -101,22 +101,24 @@ static void drop_repeated(struct assembly *assembly, struct node *made,
     made->own = tree_hash_kept(node->own, made->boilerplate, count);
 }
 
-/* The node that heads the page: not a banner above its only section.  Where other
- * pages stand below it, only one that most pages have is none of its own. */
+/* The node that heads the page: not a banner above its only section, nor above several of
+ * which the first, with the banner, is what the <title> says.  Where other pages stand
+ * below it, only one that most pages have is none of its own. */
 static uint32_t head_of(const struct assembly *assembly, uint32_t page)
 {
     const struct tree *summary = assembly->pieces[page].skeleton;
     const struct node *top = &summary->nodes[0];
-    if (summary->count < 2 || summary->nodes[1].end != summary->count ||
+    if (summary->count < 2 || summary->nodes[1].entry ||
         !repeated_is_all(&assembly->blocks, top))
         return 0;
     uint64_t hash = repeated_hash(top->title);
-    bool banner =
-        repeated_has(&assembly->books, hash) ||
-        (repeated_has(&assembly->banners, hash) &&
-         repeated_is_banner(summary, top->title, summary->nodes[1].title));
+    bool only = summary->nodes[1].end == summary->count;
+    bool said =
+        repeated_has(&assembly->banners, hash) &&
+        repeated_is_banner(summary, top->title, summary->nodes[1].title);
+    bool banner = said || (only && repeated_has(&assembly->books, hash));
     return (banner && assembly->places[page].child == TREE_NONE) ||
-           repeated_has(&assembly->titles, hash);
+           ((only || said) && repeated_has(&assembly->titles, hash));
 }
 
 /* The file of the outline that is file `file` of the page's tree. */
@@ -155,9 +157,10 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
         struct slice title = node->title;
         if (n == head && !title.size)
             title = slice_of(assembly->pieces[page].path);
-        uint32_t index = tree_add_node(
-            outline, n > head ? first + node->parent - head : parent,
-            node->level, title, node->anchor);
+        uint32_t above = node->parent > head ? node->parent - head : 0;
+        uint32_t index =
+            tree_add_node(outline, n > head ? first + above : parent,
+                          node->level, title, node->anchor);
         copy_places(assembly, page, node, index);
         struct node *made = &outline->nodes[index];
         made->entry = node->entry;

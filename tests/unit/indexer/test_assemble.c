@@ -338,6 +338,44 @@ static void banners_of_few_pages_are_dropped(void **state)
         tree_free(pieces[i].skeleton);
 }
 
+/* Of several sections below such a banner the first is the page, where the <title> says so. */
+static void banners_above_several_sections_are_dropped(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"Works :: Pump", "Works :: Valve",
+                                         "Works :: Host", "Works"};
+    static const char *const names[] = {"Pump", "Valve", "Host", "Port"};
+    struct piece pieces[4] = {0};
+    char paths[4][8];
+    struct tree *outline;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct tree *tree = tree_new(false);
+        tree->page.title = slice_of(titles[i]);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of("Works"), slice_of("w"));
+        tree_add_node(tree, 0, 1, slice_of(names[i]), slice_of(""));
+        tree_add_node(tree, 1, 2, slice_of("Use"), slice_of(""));
+        tree_add_node(tree, 0, 1, slice_of("Care"), slice_of(""));
+        tree_add_node(tree, 3, 2, slice_of("Oil"), slice_of(""));
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        snprintf(paths[i], sizeof paths[i], "%u.html", i);
+        pieces[i] = (struct piece){.path = paths[i],
+                                   .skeleton = assemble_skeleton(tree)};
+        tree_free(tree);
+    }
+    assert_int_equal(assemble("M", pieces, 4, true, &outline, NULL), 0);
+    struct buf out = {0};
+    shape(outline, 0, &out);
+    assert_string_equal(out.data, "M(Pump(Use,Care(Oil)),Valve(Use,Care(Oil)),"
+                                  "Host(Use,Care(Oil)),"
+                                  "Works(Port(Use),Care(Oil)))");
+    assert_true(slice_is(outline->nodes[1].anchors[0], "w"));
+    buf_free(&out);
+    tree_free(outline);
+    for (uint32_t i = 0; i < 4; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 /* What eight pages have as their <title> and above their section is the name of a book. */
 static void names_of_books_are_dropped(void **state)
 {
@@ -851,6 +889,7 @@ int main(void)
         cmocka_unit_test(equal_pages_stand_once),
         cmocka_unit_test(what_most_pages_say_is_dropped),
         cmocka_unit_test(banners_of_few_pages_are_dropped),
+        cmocka_unit_test(banners_above_several_sections_are_dropped),
         cmocka_unit_test(names_of_books_are_dropped),
         cmocka_unit_test(the_whole_once_more_is_left_out),
         cmocka_unit_test(the_whole_twice_more_is_left_out),
