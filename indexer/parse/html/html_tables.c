@@ -210,7 +210,7 @@ bool tables_table(struct walk *w, const xmlNode *table)
         walk_within(w, table, (struct context){.kind = BLOCK_DEFINITION});
         return true;
     }
-    if (!is_layout(w, table) && entries_table(w, table))
+    if (entries_table(w, table))
         return true;
     int reading = is_layout(w, table) ? IN_BLOCKS : reading_of(table);
     if (reading == IN_PAIRS) {

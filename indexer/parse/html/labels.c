@@ -462,6 +462,23 @@ bool labels_is_called(const xmlNode *element, const xmlNode *holder)
     return is;
 }
 
+/* "pressure" of "pressure <number>". */
+static bool begins(const char *anchor, struct slice label)
+{
+    size_t end = 0;
+    while (end < label.size && label.data[end] != ' ')
+        end++;
+    return equals(anchor, (struct slice){label.data, end});
+}
+
+bool labels_begins_as(const xmlNode *element, const xmlNode *anchor)
+{
+    struct buf text = label_text(element);
+    bool is = text.size && is_called(anchor, buf_slice(&text), begins);
+    buf_free(&text);
+    return is;
+}
+
 bool labels_is_named(const xmlNode *element, const xmlNode *holder)
 {
     struct buf text = label_text(element);

@@ -43,6 +43,9 @@ const xmlNode *labels_next(const struct labels *labels, const xmlNode *label);
 /* Is the anchor of `holder` called just as the element reads, signs and case aside? */
 bool labels_is_called(const xmlNode *element, const xmlNode *holder);
 
+/* Is the anchor called as the first word that the element reads? */
+bool labels_begins_as(const xmlNode *element, const xmlNode *anchor);
+
 /* Has the element an anchor that is called as it reads: in it, right above, or as the
  * id of `holder`? */
 bool labels_is_named(const xmlNode *element, const xmlNode *holder);

@@ -6,6 +6,7 @@
 #include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/docgens.h"
+#include "indexer/parse/html/labels.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
 
@@ -429,6 +430,17 @@ static bool is_ocaml(const xmlNode *element)
     return false;
 }
 
+/* Snd's manual: <pre><em id="makepump">make-pump</em> pressure</pre>, what it defines. */
+static bool is_definition(const xmlNode *code)
+{
+    const xmlNode *first = dom_element_from(code->children);
+    const xmlNode *before = first ? first->prev : NULL;
+    int tag = first ? dom_tag(first) : GUMBO_TAG_LAST;
+    return (tag == GUMBO_TAG_EM || tag == GUMBO_TAG_DFN) &&
+           (!before || text_is_blank(dom_text(before)->text)) &&
+           labels_is_called(first, first);
+}
+
 /* stex, of Chez Scheme's manuals: the first of several forms, a line each. */
 static bool is_stex(const xmlNode *form)
 {
@@ -448,7 +460,7 @@ bool reference_is_heading(const xmlNode *element)
         docgens_is_heading(element))
         return true;
     if (tag == GUMBO_TAG_PRE)
-        return is_ocaml(element);
+        return is_ocaml(element) || is_definition(element);
     if (tag == GUMBO_TAG_P) /* Scribble */
         return element->properties && classes_has(element, "RForeground") &&
                holds_anchor(element, GUMBO_TAG_A, "(");

@@ -60,18 +60,41 @@ static bool may_name(const xmlNode *node)
     }
 }
 
+/* Is it an anchor without text? */
+static bool is_anchor(const xmlNode *node)
+{
+    return node && dom_tag(node) == GUMBO_TAG_A &&
+           !dom_holds(node, DOM_HOLDS_TEXT);
+}
+
 /* The item's first anchor: its own, or that of an element without text at its
  * beginning. */
 static const xmlNode *anchor_of(const xmlNode *item)
 {
     if (dom_attribute(item, "id"))
         return item;
-    const xmlNode *first = item->children;
-    while (first && !dom_is_element(first))
-        first = first->next;
-    bool anchor = first && dom_tag(first) == GUMBO_TAG_A &&
-                  !dom_holds(first, DOM_HOLDS_TEXT);
-    return anchor ? first : NULL;
+    const xmlNode *first = dom_element_from(item->children);
+    return is_anchor(first) ? first : NULL;
+}
+
+/* Does the item begin with anchors and, in bold, a name that one of them is called as,
+ * and what goes with it: "pressure <number>"?  pod2html's do. */
+static const xmlNode *name_behind(const xmlNode *anchor,
+                                  const xmlNode **ret_anchor)
+{
+    const xmlNode *name = dom_element_from(anchor->next);
+    while (is_anchor(name))
+        name = dom_element_from(name->next);
+    int tag = name ? dom_tag(name) : GUMBO_TAG_LAST;
+    if (tag != GUMBO_TAG_B && tag != GUMBO_TAG_STRONG)
+        return NULL;
+    for (const xmlNode *at = anchor; at != name;
+         at = dom_element_from(at->next))
+        if (labels_begins_as(name, at)) {
+            *ret_anchor = at;
+            return name;
+        }
+    return NULL;
 }
 
 const xmlNode *reference_item(const xmlNode *item, const xmlNode **ret_anchor)
@@ -85,7 +108,7 @@ const xmlNode *reference_item(const xmlNode *item, const xmlNode **ret_anchor)
             *ret_anchor = anchor;
             return at;
         }
-    return NULL;
+    return is_anchor(anchor) ? name_behind(anchor, ret_anchor) : NULL;
 }
 
 bool reference_is_items(const xmlNode *list)

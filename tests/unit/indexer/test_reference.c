@@ -213,6 +213,10 @@ static void test_named_rows(void **state)
                 "Op10", "Op10");
     expect_many("<table>", "<tr id=op@><td>op@<td><p>" MUCH "<pre>x</pre>",
                 "</table>", "op10", "op10");
+    expect_many("<table>", /* a table in a cell does not make it a layout */
+                "<tr id=op@><td>op@<td><p>" MUCH
+                "<table><tr><td>a<td>b</table>",
+                "</table>", "op10", "op10");
     expect_none(9, "<table>", "<tr><td>Op@<td>" MUCH, "</table>");
     expect_none(9, "<table>", "<tr><td><a name=Op@></a>Op@<td>" WORDS,
                 "</table>");
@@ -228,11 +232,29 @@ static void test_named_items(void **state)
                 "<li><a name=sqlitefcntl@></a>\nThe <a "
                 "href='#x'>SQLITE_FCNTL_@</a> opcode. " MUCH "</li>",
                 "</ul>", "SQLITE_FCNTL_10", "sqlitefcntl10");
+    expect_many("<ul>", /* pod2html's */
+                "<li><a name=item_y@></a><a name=y@></a><b>Y@ <i>number</i></b>"
+                "<p>" MUCH "</li>",
+                "</ul>", "Y10 number", "y10");
     expect_none(9, "<ul>", "<li><a name=x@></a>The <b>y@</b> is. " MUCH,
+                "</ul>");
+    expect_none(9, "<ul>", "<li><a name=x@></a><b>y@ <i>x</i></b> " MUCH,
                 "</ul>");
     expect_none(9, "<ul>", "<li>The <b>y@</b> is. " MUCH, "</ul>");
     expect_none(7, "<ul>", "<li id=y@>The <b>y@</b> is. " MUCH, "</ul>");
     expect_none(9, "<ul>", "<li id=y@>The <b>y@</b> is. " WORDS, "</ul>");
+}
+
+/* Snd's manual: the code that says how it is called names it, too. */
+static void test_defined_in_code(void **state)
+{
+    (void)state;
+    expect("<h1>Pumps</h1><p>a<pre>\n<em class=def id=makepump>make-pump</em> "
+           "pressure\n</pre><p>Makes one.<pre>(<em>x</em>)</pre><pre><em "
+           "id=stop>stop-pump</em> p</pre><p>b",
+           "# Pumps\nparagraph: a\n#* make-pump pressure {makepump}\n"
+           "code: make-pump pressure\nparagraph: Makes one.\n"
+           "code: (x)\ncode: stop-pump p\nparagraph: b\n");
 }
 
 /* What an anchor is called like: the end of a name, the number of a question, a
@@ -761,6 +783,7 @@ int main(void)
         TEST(test_anchors_above_terms),
         TEST(test_named_rows),
         TEST(test_named_items),
+        TEST(test_defined_in_code),
         TEST(test_labels_by_other_names),
         TEST(test_definitions_stay),
         TEST(test_labels),
