@@ -42,7 +42,7 @@ static bool is_besides(const char *path)
         "package-frame",     "package-tree",
         "package-use",       NULL};
     return navigation_is_named(path, names) || strstr(path, "class-use/") ||
-           strstr(path, "src-html/");
+           strstr(path, "index-files/") || strstr(path, "src-html/");
 }
 
 static bool begins_with(const char *name, const char *const *starts)

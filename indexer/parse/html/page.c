@@ -433,6 +433,23 @@ static bool is_described_index(const struct page_facts *facts)
            MAX_DESCRIBED * facts->linked >= facts->text;
 }
 
+/* One letter's page of an index on several: "M-Index: The Works" above a bar of letters
+ * and "M". */
+static bool is_index_of_letter(const struct page_facts *facts)
+{
+    static const char behind[] = "-Index";
+    struct slice title = facts->title;
+    size_t size = 0;
+    if (title.size)
+        text_decode(title.data, title.size, 0, &size);
+    struct slice rest = {title.data + size, title.size - size};
+    return facts->letters >= MIN_LETTERS &&
+           slice_starts(rest, slice_of(behind)) &&
+           slice_equal(facts->first_heading,
+                       (struct slice){title.data, size}) &&
+           MAX_DESCRIBED * facts->linked >= facts->text;
+}
+
 int page_role(const struct page_facts *facts)
 {
     if (facts->keywords)
@@ -451,7 +468,8 @@ int page_role(const struct page_facts *facts)
     bool lettered =
         facts->letters >= MIN_LETTERS && 2 * facts->linked >= facts->text;
     lettered |= is_described_index(facts);
-    if ((facts->index_parts || lettered) && title_is(facts, is_index_title))
+    if (((facts->index_parts || lettered) && title_is(facts, is_index_title)) ||
+        is_index_of_letter(facts))
         return PAGE_INDEX;
     return PAGE_CONTENT;
 }

@@ -355,7 +355,7 @@ bool reference_is_list(const xmlNode *list, bool within)
 {
     static const char *const never[] = {
         "toc",  "field-list", "footnote", "citation", "bib", "thebibliography",
-        "tags", "indextable", NULL};
+        "tags", "indextable", "indexdiv", NULL};
     static const char *const glossary[] = {"glossary", "glosslist", NULL};
     const xmlNode *term = first_term(list);
     if (!term || has_any_class(list, never) ||

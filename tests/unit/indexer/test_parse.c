@@ -552,6 +552,12 @@ static void test_roles(void **state)
                 "<a href=#c>C</a><a href=#d>D</a><a href=#e>E</a>"
                 "<p><a href=x>apple and pear</a>",
                 PAGE_INDEX, 1);
+    expect_page("<title>P-Index: Works</title><a href=a>A</a> <a href=b>B</a> "
+                "<a href=c>C</a> <a href=o>O</a> <a href=p>P</a><h2>P</h2><dl>"
+                "<dt><a href=x>pipes</a>, of iron<dt><a href=y>pumps</a></dl>",
+                PAGE_INDEX, 1);
+    expect_page("<title>P-Index: Works</title><p>What P-Index means.",
+                PAGE_CONTENT, 1);
     expect_page("<title>Index</title><h1>Index</h1><p>Indexes are structures "
                 "that make searches fast.",
                 PAGE_CONTENT, 1);
