@@ -51,13 +51,26 @@ static const xmlNode *heading_behind(const xmlNode *element)
 
 /* ---- The manual's name ---- */
 
+/* Is the box what a site prints at the head of each page: <header>, "mobile-header"? */
+static bool is_header(const xmlNode *box)
+{
+    static const char end[] = "-header";
+    const char *rest =
+        dom_tag(box) == GUMBO_TAG_DIV ? dom_attribute(box, "class") : NULL;
+    for (struct slice word; rest && (word = classes_next(&rest)).size;)
+        if (word.size >= sizeof end &&
+            !memcmp(word.data + word.size - (sizeof end - 1), end,
+                    sizeof end - 1))
+            return true;
+    return dom_tag(box) == GUMBO_TAG_HEADER;
+}
+
 bool bars_is_banner(const xmlNode *heading)
 {
     const xmlNode *text, *link = NULL;
     int left = MAX_NODES;
-    const xmlNode *own = dom_tag(heading->parent) == GUMBO_TAG_HEADER
-                             ? heading_behind(heading)
-                             : NULL;
+    const xmlNode *own =
+        is_header(heading->parent) ? heading_behind(heading) : NULL;
     if (!own || dom_tag(own) > dom_tag(heading))
         return false;
     for (text = next_text(heading, heading, &left); text;
@@ -67,7 +80,8 @@ bool bars_is_banner(const xmlNode *heading)
             return false;
         link = around;
     }
-    return link && left && contents_leads_on(dom_attribute(link, "href"));
+    const char *url = link && left ? dom_attribute(link, "href") : "#";
+    return contents_leads_on(url) || !strcmp(url, "/");
 }
 
 /* ---- Neighbours ---- */
@@ -324,10 +338,11 @@ static bool is_called_menu(const xmlNode *box)
 {
     static const char *const ids[] = {"menu", "leftmenu", "sidemenu",
                                       "sidebar"};
-    const char *id =
-        dom_tag(box) == GUMBO_TAG_DIV || rules_is_list(dom_tag(box))
-            ? dom_attribute(box, "id")
-            : NULL;
+    const char *id = dom_tag(box) == GUMBO_TAG_DIV ||
+                             dom_tag(box) == GUMBO_TAG_ASIDE ||
+                             rules_is_list(dom_tag(box))
+                         ? dom_attribute(box, "id")
+                         : NULL;
     for (size_t i = 0; id && i < sizeof ids / sizeof *ids; i++)
         if (!strcasecmp(id, ids[i]))
             return !is_section(box);
@@ -342,7 +357,7 @@ bool bars_is_menu(const xmlNode *element)
     if (!is_called_menu(element))
         return false;
     for (const xmlNode *at = dom_next(element, element, false); at;
-         at = dom_next(at, element, false)) {
+         at = dom_next(at, element, dom_tag(at) == GUMBO_TAG_SELECT)) {
         if (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "href"))
             links++;
         sphinx |= dom_is_element(at) && classes_has(at, "sphinxsidebar");

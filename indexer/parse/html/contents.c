@@ -664,7 +664,26 @@ static uint64_t text_in(const xmlNode *top)
     return size;
 }
 
-/* A menu beside the text of each page, whose lists sort pages under headings. */
+/* Headings of a box and what the items of its lists link to; the number of headings. */
+static size_t read_headed_lists(struct reading *r, const xmlNode *box)
+{
+    size_t headings = 0;
+    for (const xmlNode *at = dom_next(box, box, false); at;
+         at = dom_next(at, box, false)) {
+        int tag = dom_tag(at);
+        if (tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6) {
+            headings += add_heading(r, heading_of(r, at), 0);
+            continue;
+        }
+        const xmlNode *lead = tag == GUMBO_TAG_LI ? lead_of(at) : NULL;
+        if (lead && headings && dom_tag(lead) == GUMBO_TAG_A)
+            add_menu_link(r, lead, depth_in(at, box) + 1);
+    }
+    return headings;
+}
+
+/* A menu beside the text of each page, whose lists sort pages under headings: their own, or
+ * those above them. */
 static int read_menu_by_hand(struct reading *r, const xmlNode *top)
 {
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
@@ -672,6 +691,10 @@ static int read_menu_by_hand(struct reading *r, const xmlNode *top)
             continue;
         size_t headings = read_items(r, at);
         if (headings && r->count >= 2 * headings)
+            return CONTENTS_WHOLE;
+        r->count = 0;
+        headings = read_headed_lists(r, at);
+        if (headings >= MIN_GROUPS && r->count >= 2 * headings)
             return CONTENTS_WHOLE;
         r->count = 0;
     }
@@ -715,6 +738,19 @@ static int read_guessed(struct reading *r, const xmlNode *top)
     return CONTENTS_NONE;
 }
 
+/* Are there links enough for a page that is hardly more than these?  One whose <title> ends
+ * with "Table of Contents" may say what each leads to. */
+static bool has_links(const struct page_facts *facts)
+{
+    enum { MAX_SAID = 5 }; /* times the text of its links */
+    static const char name[] = "table of contents";
+    size_t size = sizeof name - 1;
+    struct slice title = facts->title;
+    bool named = title.size >= size &&
+                 !strncasecmp(title.data + title.size - size, name, size);
+    return (named ? MAX_SAID : 2) * facts->linked >= facts->text;
+}
+
 void contents_read(const struct dom *dom, const struct page_facts *facts,
                    struct tree *tree)
 {
@@ -732,7 +768,7 @@ void contents_read(const struct dom *dom, const struct page_facts *facts,
         page->contents = read_menu_by_hand(&reading, top);
     if (!page->contents)
         page->contents = read_groups(&reading, top, facts->text);
-    if (!page->contents && 2 * facts->linked >= facts->text)
+    if (!page->contents && has_links(facts))
         page->contents = read_guessed(&reading, top);
     page->links = tree_copy_links(tree, reading.links, reading.count);
     page->link_count = (uint32_t)reading.count;

@@ -204,6 +204,23 @@ static bool is_sign(struct slice text, const xmlNode *link, const char *target)
     return false;
 }
 
+/* A link in a heading that shows an arrow, as to the top of the page. */
+static bool is_arrow(struct slice text, const xmlNode *link)
+{
+    enum { MAX_UP = 4, TOP = 0x1F51D, UPWARDS = 0x1F53C };
+    size_t size = 0;
+    uint32_t c = text.size ? text_decode(text.data, text.size, 0, &size) : 0;
+    bool arrow = (c >= 0x2190 && c <= 0x21FF) || (c >= 0x25B2 && c <= 0x25C5) ||
+                 (c >= 0x2B00 && c <= 0x2B11) || c == TOP || c == UPWARDS;
+    if (!arrow || size < text.size)
+        return false;
+    const xmlNode *at = link->parent;
+    for (int i = 0; i < MAX_UP && dom_is_element(at); i++, at = at->parent)
+        if (dom_tag(at) >= GUMBO_TAG_H1 && dom_tag(at) <= GUMBO_TAG_H6)
+            return true;
+    return false;
+}
+
 /* A link to its own place, or from a footnote back, that shows a sign and no
  * words. */
 static bool is_permalink(const xmlNode *element)
@@ -224,7 +241,8 @@ static bool is_permalink(const xmlNode *element)
         return false;
     struct buf sign = {0};
     text_fold_space(&sign, dom_text(only)->text);
-    bool found = is_sign(buf_slice(&sign), element, href + 1);
+    bool found = is_sign(buf_slice(&sign), element, href + 1) ||
+                 is_arrow(buf_slice(&sign), element);
     buf_free(&sign);
     return found;
 }

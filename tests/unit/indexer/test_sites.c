@@ -738,6 +738,47 @@ static void test_menu_by_hand(void **state)
     }
 }
 
+/* A-Frame's: the manual's name in a box called header, and a menu whose lists have headings
+ * above them. */
+static void test_aside(void **state)
+{
+    (void)state;
+    static const char page[] =
+        "<title>Pumps – Works</title><aside id=sidebar><select><option>Version "
+        "1.0 of the works, which is no link</option></select>"
+        "<h3>Use</h3><ol><li><a href=/w/a.html>The A of it</a><li><a "
+        "href=/w/b.html>The B of it</a>"
+        "</ol><h3>Care</h3><ol><li><a href=/w/c.html>The C of it</a><li><a "
+        "href=/w/d.html>The D of it</a></ol><h3>Parts</h3><ol><li><a "
+        "href=/w/e.html>The E of it</a><li><a href=/w/f.html>The F of "
+        "it</a></ol></aside><div "
+        "class=mobile-header><h1><a href=/>Works</a></h1></div><h1>Pumps</h1>"
+        "<p>a<h1>Valves</h1><p>b";
+    expect(page, "# Pumps\nparagraph: a\n## Valves\nparagraph: b\n");
+    struct tree *tree = parse(page);
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 9);
+    assert_true(slice_is(tree->page.links[0].title, "Use"));
+    assert_true(slice_is(tree->page.links[1].url, "/w/a.html"));
+    assert_int_equal(tree->page.links[1].depth, 1);
+    tree_free(tree);
+    expect("<h1>Works</h1><p>a<aside id=sidebar><h3>Note</h3><ul><li>b</ul>"
+           "</aside>",
+           "# Works\nparagraph: a\n## Note {sidebar}\nlist: - b\n");
+    expect("<div class=page-header><h1><a href=/>Works</a></h1></div><p>a",
+           "# Works\nparagraph: a\n");
+}
+
+/* Ant's manual: an arrow to the top of the page. */
+static void test_arrows_in_titles(void **state)
+{
+    (void)state;
+    expect("<h1 id=t>Tasks</h1><h2>Files <a href=#t>🔝</a></h2><p>a<h2>Unsafe "
+           "<a href=#u>⚠</a></h2><p>See <a href=#t>→</a>.",
+           "# Tasks {t}\n## Files\nparagraph: a\n## Unsafe ⚠\n"
+           "paragraph: See →.\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -766,6 +807,8 @@ int main(void)
         TEST(test_trails_of_links),
         TEST(test_names_of_manuals),
         TEST(test_indexes_that_say_more),
+        TEST(test_aside),
+        TEST(test_arrows_in_titles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
