@@ -8,6 +8,7 @@
 #include "indexer/parse/html/bars.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
+#include "indexer/parse/html/commented.h"
 #include "indexer/parse/html/docgens.h"
 #include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
@@ -313,6 +314,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_A:
             ret->pops_up |= makers_is_pop_up(at); /* fall through */
         case GUMBO_TAG_LINK: read_link(at, ret); break;
+        case GUMBO_TAG_H2: ret->lists |= commented_is_listing(at); break;
         case GUMBO_TAG_H1:
             if (rules_is_name_in_parts(at))
                 read_name(at, ret);
@@ -328,8 +330,8 @@ void page_read(struct dom *dom, struct page_facts *ret)
             ret->lists |= apis_is_listing(at) || docgens_is_listing(at);
             break;
         case GUMBO_TAG_PRE:
-            ret->lists |= apis_is_listing(at) ||
-                          docgens_is_listing(at); /* fall through */
+            ret->lists |= apis_is_listing(at) || docgens_is_listing(at) ||
+                          commented_is_listing(at); /* fall through */
         case GUMBO_TAG_CODE: ret->lists |= makers_is_listing(at); break;
         case GUMBO_TAG_DIV:
             ret->lists |= makers_is_occurrence(at) || makers_is_listing(at);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/commented.h"
 #include "indexer/parse/html/docgens.h"
 #include "indexer/parse/html/labels.h"
 #include "indexer/parse/html/makers.h"
@@ -497,6 +498,7 @@ const xmlNode *reference_name_in(const xmlNode *box)
 {
     const xmlNode *name = box->properties ? apis_name_in(box) : NULL;
     name = name ? name : docgens_name_in(box);
+    name = name ? name : commented_name_in(box);
     if (name || dom_tag(box) != GUMBO_TAG_DIV || !box->properties)
         return name;
     if (classes_has(box, "top")) /* Haddock */

@@ -6,6 +6,7 @@
 #include "indexer/parse/html/apis.h"
 #include "indexer/parse/html/bars.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/commented.h"
 #include "indexer/parse/html/controls.h"
 #include "indexer/parse/html/docgens.h"
 #include "indexer/parse/html/helps.h"
@@ -370,6 +371,7 @@ struct rule rules_of(const xmlNode *element)
     makers_apply(element, &rule);
     apis_apply(element, &rule);
     docgens_apply(element, &rule);
+    commented_apply(element, &rule);
     helps_apply(element, &rule);
     if (bars_is_neighbours(element) || bars_is_trail(element, NULL) ||
         (element->properties && bars_is_menu(element)))

@@ -1,0 +1,202 @@
+#include "indexer/parse/html/commented.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "indexer/parse/html/classes.h"
+
+static const char *attribute(const xmlNode *element, const char *name)
+{
+    const char *value =
+        element && element->properties ? dom_attribute(element, name) : NULL;
+    return value ? value : "";
+}
+
+static bool is_of(const xmlNode *element, int tag, const char *class)
+{
+    return element && dom_tag(element) == tag && element->properties &&
+           classes_has(element, class);
+}
+
+static const xmlNode *next_of(const xmlNode *element, int tag,
+                              const char *class)
+{
+    while (element && !is_of(element, tag, class))
+        element = dom_element_from(element->next);
+    return element;
+}
+
+/* ---- ApiGen: a row for each member ---- */
+
+/* Of a class's methods, properties or constants. */
+static bool is_members(const xmlNode *table)
+{
+    static const char *const kinds[] = {"methods", "properties", "constants",
+                                        "magicMethods", "magicProperties"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (is_of(table, GUMBO_TAG_TABLE, "summary") &&
+            !strcmp(attribute(table, "id"), kinds[i]))
+            return true;
+    return false;
+}
+
+/* The table of members around the element, of which it is in a row; or NULL. */
+static const xmlNode *members_around(const xmlNode *element)
+{
+    enum { MAX_UP = 12 };
+    const xmlNode *at = element->parent;
+    for (int i = 0; i < MAX_UP && dom_is_element(at); i++, at = at->parent)
+        if (dom_tag(at) == GUMBO_TAG_TABLE)
+            return is_members(at) ? at : NULL;
+    return NULL;
+}
+
+/* What is described, in the cell of its name: <div><a>#</a><code>start( )</code>... */
+static const xmlNode *name_in(const xmlNode *box)
+{
+    return is_of(box->parent, GUMBO_TAG_TD, "name") && members_around(box)
+               ? dom_find(box, GUMBO_TAG_CODE)
+               : NULL;
+}
+
+const xmlNode *commented_name_in(const xmlNode *box)
+{
+    return dom_tag(box) == GUMBO_TAG_DIV ? name_in(box) : NULL;
+}
+
+/* "Methods inherited from ..." and their names. */
+static bool is_inherited(const xmlNode *box)
+{
+    const xmlNode *heading = is_of(box, GUMBO_TAG_DIV, "panel")
+                                 ? dom_element_from(box->children)
+                                 : NULL;
+    const xmlNode *names = heading ? dom_element_from(heading->next) : NULL;
+    return is_of(names, GUMBO_TAG_P, "elementList") ||
+           is_of(box, GUMBO_TAG_TABLE, "inherited");
+}
+
+static void table_of(const xmlNode *element, struct rule *rule)
+{
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_TABLE && is_inherited(element))
+        rules_skip(rule, "contents");
+    else if (tag == GUMBO_TAG_TABLE ? !is_members(element)
+                                    : !members_around(element))
+        return;
+    else if (is_of(element, GUMBO_TAG_TD, "attributes"))
+        rules_skip(rule, "label"); /* "public" */
+    else
+        rule->part = PART_BLOCK;
+}
+
+static void apigen(const xmlNode *box, struct rule *rule)
+{
+    if (is_inherited(box))
+        rules_skip(rule, "contents");
+    else if (is_of(box, GUMBO_TAG_DIV, "short") && members_around(box) &&
+             next_of(box->next, GUMBO_TAG_DIV, "detailed"))
+        rules_skip(rule, "contents"); /* the beginning of what follows */
+    else if (is_of(box, GUMBO_TAG_DIV, "detailed") && members_around(box))
+        rule->part = PART_BLOCK; /* shown on demand */
+}
+
+static bool is_source(const xmlNode *code)
+{
+    const xmlNode *within =
+        dom_tag(code) == GUMBO_TAG_PRE ? code->parent : NULL;
+    return within && dom_tag(within) == GUMBO_TAG_DIV &&
+           !strcmp(attribute(within, "id"), "source") &&
+           dom_find(code, GUMBO_TAG_SPAN);
+}
+
+/* ---- ROBODoc ---- */
+
+static bool ends(const char *text, const char *with)
+{
+    size_t size = strlen(text), end = strlen(with);
+    return size >= end && !strcmp(text + size - end, with);
+}
+
+/* "[ Top ] [ Modules ]" */
+static bool is_robo_trail(const xmlNode *line)
+{
+    const xmlNode *sign = line->children;
+    if (!sign || dom_is_element(sign) || dom_text(sign)->text.data[0] != '[')
+        return false;
+    const xmlNode *link = dom_element_from(sign);
+    return link && dom_tag(link) == GUMBO_TAG_A &&
+           ends(attribute(link, "href"), "#robo_top_of_doc");
+}
+
+/* "A - B - C" above all names that begin so. */
+static bool is_robo_letters(const xmlNode *heading)
+{
+    enum { MIN_LETTERS = 26 };
+    int letters = 0;
+    for (const xmlNode *at = dom_element_from(heading->children); at;
+         at = dom_element_from(at->next)) {
+        const char *url = attribute(at, "href");
+        letters += url[0] == '#' && url[1] && !url[2];
+    }
+    return letters >= MIN_LETTERS;
+}
+
+/* ---- m2html: "PURPOSE", "SYNOPSIS", "DESCRIPTION" of a function ---- */
+
+static bool is_matlab_label(const xmlNode *heading)
+{
+    static const char *const names[] = {"_name", "_synopsis", "_description",
+                                        "_cross", "_subfunctions"};
+    const xmlNode *anchor = dom_element_from(heading->children);
+    const xmlNode *link = anchor ? dom_element_from(anchor->next) : NULL;
+    if (!link || strcmp(attribute(link, "href"), "#_top"))
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(attribute(anchor, "name"), names[i]))
+            return true;
+    return false;
+}
+
+/* ---- All of them ---- */
+
+void commented_apply(const xmlNode *element, struct rule *rule)
+{
+    switch (dom_tag(element)) {
+    case GUMBO_TAG_TABLE:
+    case GUMBO_TAG_TBODY:
+    case GUMBO_TAG_TR:
+    case GUMBO_TAG_TD: table_of(element, rule); break;
+    case GUMBO_TAG_DIV:
+        if (!strcmp(attribute(element, "id"), "_path"))
+            rules_skip(rule, "navigation");
+        else if (element->properties)
+            apigen(element, rule);
+        break;
+    case GUMBO_TAG_P:
+        if (is_robo_trail(element))
+            rules_skip(rule, "navigation");
+        break;
+    case GUMBO_TAG_H2:
+        if (is_matlab_label(element))
+            rule->part = PART_BLOCK;
+        break;
+    case GUMBO_TAG_H4:
+        if (dom_tag(element->parent) == GUMBO_TAG_DIV &&
+            members_around(element))
+            rule->part = PART_BLOCK; /* "Parameters" */
+        break;
+    case GUMBO_TAG_A:
+        if (dom_tag(element->parent) == GUMBO_TAG_H2 &&
+            !strcmp(attribute(element, "href"), "#_top") &&
+            dom_find(element, GUMBO_TAG_IMG))
+            rules_skip(rule, "permalink");
+        break;
+    default: break;
+    }
+}
+
+bool commented_is_listing(const xmlNode *element)
+{
+    return is_source(element) ||
+           (dom_tag(element) == GUMBO_TAG_H2 && is_robo_letters(element));
+}

@@ -1,0 +1,130 @@
+#include "tests/unit/support/parsing.h"
+
+/* References that ApiGen, ROBODoc and m2html make of comments, and pages that only list. */
+
+/* A row for each member; what is shown on demand begins as what is shown does. */
+static void test_apigen(void **state)
+{
+    (void)state;
+    expect("<h1>Class Pump</h1><p>It pumps.<h2>Methods summary</h2><table "
+           "class='summary table' id=methods><tr id=_start><td "
+           "class=attributes><code>public</code><td class=name><div><a "
+           "class=anchor href=#_start>#</a><code><a href=source-Pump.html#9>"
+           "start</a>( <var>$at</var> )</code><div class='description short'>"
+           "<p>Starts.</div><div class='description detailed hidden'><p>Starts."
+           "<p>Now.<h4>Parameters</h4><div class=list><dl><dt>$at<dd>when</dl>"
+           "</div></div></div></tr></table><div class=panel><div "
+           "class=panel-heading><h3>Methods inherited from <a href=b.html>Base"
+           "</a></h3></div><p class=elementList><code>stop()</code></div>",
+           "# Class Pump\nparagraph: It pumps.\n## Methods summary\n"
+           "##* start( $at ) {_start}\nparagraph: Starts.\n"
+           "paragraph: Now.\nparagraph: Parameters\n"
+           "definition: $at\\n  when\n");
+    expect("<h1>Parts</h1><table class=summary><tr><td class=name><div><code>a"
+           "</code></div><td>b</table>",
+           "# Parts\ntable: a\\tb\n");
+    expect_role("<h1>File Pump.php</h1><div id=source><pre><code><span "
+                "class=line>1</span></code></pre></div>",
+                PAGE_MADE);
+    expect_role("<h1>Source</h1><div id=source><pre>a</pre></div>",
+                PAGE_CONTENT);
+}
+
+static void test_robodoc(void **state)
+{
+    (void)state;
+    expect("<title>pump.c</title><a name=robo_top_of_doc></a><a name=robo1></a>"
+           "<h2>works/start [ Functions ]</h2><p>[ <a "
+           "href=#robo_top_of_doc>Top</a> ] [ <a "
+           "href=robo_functions.html#robo_top_of_doc>Functions</a> ]</p><p "
+           "class=item_name>PURPOSE</p><pre>Starts.</pre>",
+           "# works/start [ Functions ] {robo1}\n"
+           "paragraph: PURPOSE\ncode: Starts.\n");
+    struct buf page = {0};
+    for (int letters = 5; letters <= 26; letters += 21) {
+        buf_clear(&page);
+        buf_put_text(&page, "<h1>Functions</h1><h2>");
+        for (int i = 0; i < letters; i++)
+            buf_printf(&page, "<a href=#%c>%c</a> - ", 'A' + i, 'A' + i);
+        buf_put_text(&page, "</h2><h2>A</h2><p>What begins so.");
+        expect_role(page.data, letters == 26 ? PAGE_MADE : PAGE_CONTENT);
+    }
+    buf_free(&page);
+}
+
+/* "PURPOSE" and such are labels, and no sections; a picture leads to the top. */
+static void test_m2html(void **state)
+{
+    (void)state;
+    static const char up[] = "<a href=#_top><img alt='^' src=up.png></a>";
+    struct buf page = {0};
+    buf_printf(&page,
+               "<title>Description of start</title><a name=_top></a><div "
+               "id=_path><a href=i.html>Home</a> &gt; start.m</div><h1>start"
+               "</h1><h2><a name=_name></a>PURPOSE %s</h2><p>Starts.<h2><a "
+               "name=_synopsis></a>SYNOPSIS %s</h2><p>start(p)<h2><a "
+               "name=other></a>Care %s</h2><p>a",
+               up, up, up);
+    expect(page.data, "# start {_top}\nparagraph: PURPOSE\n"
+                      "paragraph: Starts.\nparagraph: SYNOPSIS\n"
+                      "paragraph: start(p)\n## Care {other}\n"
+                      "paragraph: a\n");
+    buf_free(&page);
+}
+
+/* A page that calls itself contents, and says what each page is for. */
+static void test_said_contents(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"Works - Table of Contents", "Works"};
+    for (int i = 0; i < 2; i++) {
+        struct buf page = {0};
+        buf_printf(&page,
+                   "<title>%s</title><h1>The Works</h1><dl><dt><a "
+                   "href=a.html>Air</a><dd>lets the air out of it<dt><a "
+                   "href=b.html>Base</a><dd>what all stands on<dt><a "
+                   "href=c.html>Care</a><dd>oil, mostly<dt><a "
+                   "href=d.html>Drain</a><dd>where water goes<dt><a "
+                   "href=e.html>End</a><dd>the last of it</dl>",
+                   titles[i]);
+        struct tree *tree = parse(page.data);
+        assert_int_equal(tree->page.contents,
+                         i ? CONTENTS_NONE : CONTENTS_GUESS);
+        assert_int_equal(tree->page.link_count, i ? 0 : 5);
+        tree_free(tree);
+        buf_free(&page);
+    }
+}
+
+/* Long lists of an index are no entries: DocBook's. */
+static void test_index_lists(void **state)
+{
+    (void)state;
+    struct buf page = {0};
+    buf_put_text(&page, "<title>Index</title><div class=index><h1>Index</h1>"
+                        "<div class=indexdiv><h3>A</h3><dl>");
+    for (int i = 0; i < 12; i++) {
+        buf_printf(&page, "<dt>pump %d<dd><dl>", i);
+        for (int k = 0; k < 20; k++)
+            buf_printf(&page,
+                       "<dt>care of it, <a href=x.html#p%d>The Care of all "
+                       "Pumps</a>",
+                       k);
+        buf_put_text(&page, "</dl>");
+    }
+    buf_put_text(&page, "</dl></div></div>");
+    struct tree *tree = parse(page.data);
+    assert_int_equal(tree->page.role, PAGE_INDEX);
+    assert_int_equal(tree->count, 2);
+    tree_free(tree);
+    buf_free(&page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_apigen),        TEST(test_robodoc),     TEST(test_m2html),
+        TEST(test_said_contents), TEST(test_index_lists),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
