@@ -250,20 +250,25 @@ static bool is_linked(const struct labels *labels, const xmlNode *element,
 
 /* ---- A label ---- */
 
-/* The text of the element, white space folded; empty: it has too much. */
-static struct buf label_text(const xmlNode *element)
+/* The text of the element, of so many nodes and bytes, white space folded; empty: it has
+ * more. */
+static struct buf text_within(const xmlNode *element, int nodes, size_t bytes)
 {
     struct buf raw = {0}, words = {0};
-    int left = MAX_LOOK;
     for (const xmlNode *at = dom_next(element, element, false);
-         at && left && raw.size <= MAX_LABEL;
-         at = dom_next(at, element, false), left--)
+         at && nodes && raw.size <= bytes;
+         at = dom_next(at, element, false), nodes--)
         if (!dom_is_element(at))
             buf_put_slice(&raw, dom_text(at)->text);
-    if (left && raw.size <= MAX_LABEL)
+    if (nodes && raw.size <= bytes)
         text_fold_space(&words, buf_slice(&raw));
     buf_free(&raw);
     return words;
+}
+
+static struct buf label_text(const xmlNode *element)
+{
+    return text_within(element, MAX_LOOK, MAX_LABEL);
 }
 
 /* What no reader sees may still name what is below it (SQLite's pragmas). */
@@ -481,7 +486,8 @@ bool labels_begins_as(const xmlNode *element, const xmlNode *anchor)
 
 bool labels_is_named(const xmlNode *element, const xmlNode *holder)
 {
-    struct buf text = label_text(element);
+    enum { MAX_NODES = 96, MAX_BYTES = 1000 }; /* several names, a line each */
+    struct buf text = text_within(element, MAX_NODES, MAX_BYTES);
     bool is = text.size && (has_anchor(element, buf_slice(&text), resembles) ||
                             is_called(holder, buf_slice(&text), resembles));
     buf_free(&text);

@@ -213,6 +213,15 @@ static void test_named_rows(void **state)
                 "Op10", "Op10");
     expect_many("<table>", "<tr id=op@><td>op@<td><p>" MUCH "<pre>x</pre>",
                 "</table>", "op10", "op10");
+    expect_many("<table>", /* several names, of which the first tells */
+                "<tr "
+                "id=op@><td>op@<br>n1<br>n2<br>n3<br>n4<br>n5<br>n6<br>n7<br>"
+                "n8<br>n9<br>n10<br>n11<br>n12<br>n13<br>n14<br>n15<br>n16<br>"
+                "n17<br>n18<br>n19<td>" MUCH,
+                "</table>",
+                "op10 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11 n12 n13 n14 n15 n16 "
+                "n17 n18 n19",
+                "op10");
     expect_many("<table>", /* a table in a cell does not make it a layout */
                 "<tr id=op@><td>op@<td><p>" MUCH
                 "<table><tr><td>a<td>b</table>",
