@@ -258,6 +258,17 @@ static const char *const horizontal[] = {"hbox", NULL};
 static const char *const registers[] = {"copy", "box", "vsplit", NULL};
 static const char *const copying[] = {"copy", NULL};
 static const char *const opening[] = {"bgroup", NULL};
+static const char *const setting[] = {"box",    "copy",    "unhbox", "unhcopy",
+                                      "unvbox", "unvcopy", NULL};
+
+static void put_tokens_of(const struct tex *tex, uint32_t name,
+                          struct tokens *ret)
+{
+    struct meaning meaning = tex->symbols[name].meaning;
+    if (meaning.kind == MEANING_MACRO)
+        tokens_add_all(ret, meaning.macro->body.items,
+                       meaning.macro->body.count);
+}
 
 /* \setbox0\copy1: what is in one is in the other. */
 static void copy_register(struct document *d, uint32_t name, bool empties)
@@ -276,11 +287,24 @@ static void copy_register(struct document *d, uint32_t name, bool empties)
     put_in(d, name, content);
 }
 
-/* The {..} that follows is kept as tokens. */
+/* The {..} that follows is kept as tokens.  A box that it sets is there as what it has
+ * now: \setbox0\hbox{\unhcopy0 x} adds to it. */
 static void keep_tokens(struct document *d, uint32_t name)
 {
+    struct tex *tex = &d->tex;
     struct macro macro = {0};
-    tex_read_argument(&d->tex, &macro.body);
+    struct tokens list = {0};
+    struct token token, end = {.cat = CAT_STOP, .file = UINT16_MAX};
+    unsigned abandoned = tex->abandon_count;
+    tex_read_argument(tex, &list);
+    tokens_add(&list, end);
+    tex_push(tex, list);
+    while (tex->abandon_count == abandoned &&
+           (token = tex_next(tex)).cat != CAT_STOP && token.cat != CAT_NONE)
+        if (is_one_of(tex, token, setting))
+            put_tokens_of(tex, read_register(tex), &macro.body);
+        else
+            tokens_add(&macro.body, token);
     d->tex.global = true;
     define_macro(&d->tex, name, macro);
     put_in(d, name, NULL);

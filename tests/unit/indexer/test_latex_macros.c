@@ -56,6 +56,20 @@ static void test_plain_headings(void **state)
            "paragraph: (A)x");
 }
 
+/* A line that is gathered in a box, sign by sign. */
+static void test_boxes_that_grow(void **state)
+{
+    (void)state;
+    expect("\\newbox\\line\\newbox\\trial\\setbox\\line=\\hbox{A:}"
+           "\\def\\m#1{\\setbox\\trial=\\hbox{\\unhcopy\\line\\ #1}"
+           "\\ifdim\\wd\\trial>\\hsize\\box\\line\\else"
+           "\\setbox\\line=\\hbox{\\unhbox\\trial}\\fi}\\m{b}\\m{c}\\m{d}"
+           "\\box\\line. "
+           "\\setbox0=\\hbox{x}\\setbox1=\\hbox{\\copy0y}\\setbox0=\\hbox{z}"
+           "\\copy1",
+           "paragraph: A: b c d. xy");
+}
+
 /* What plain TeX says of fonts and files, which names more than one token. */
 static void test_plain_fonts(void **state)
 {
@@ -631,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_glossaries),
         cmocka_unit_test(test_plain_headings),
         cmocka_unit_test(test_plain_fonts),
+        cmocka_unit_test(test_boxes_that_grow),
         cmocka_unit_test(test_signs_by_code),
         cmocka_unit_test(test_bare_accents),
         cmocka_unit_test(test_obeyed_lines),
