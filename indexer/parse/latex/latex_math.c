@@ -124,13 +124,16 @@ static bool takes_picture(struct document *d, struct formula *f,
     return true;
 }
 
-/* A macro's choice by the arguments that it was given, \IfNoValueTF and its kin. */
+/* A macro's choice by the arguments that it was given, \IfNoValueTF and its kin, or by
+ * what follows it. */
 static bool is_choice(const struct tex *tex, struct token token)
 {
     if (token.cat != CAT_NAME || !(token.flags & TOKEN_MADE) ||
         tex_meaning(tex, token)->kind != MEANING_EXPANDS)
         return false;
     struct slice name = tex->symbols[token.value].name;
+    if (slice_is(name, "@ifnextchar") || slice_is(name, "@ifstar"))
+        return true;
     return name.size > 7 && (!memcmp(name.data, "IfNoVal", 7) ||
                              !memcmp(name.data, "IfValue", 7) ||
                              !memcmp(name.data, "IfBoole", 7));

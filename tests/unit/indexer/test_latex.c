@@ -735,6 +735,16 @@ static void test_formula_choices(void **state)
     expect("\\NewDocumentCommand\\l{m o}{\\ensuremath{\\mathbf{#1}"
            "\\IfNoValueTF{#2}{}{_{#2}}}}\\l{K} \\l{S}[5]",
            "paragraph: $\\mathbf{K}$ $\\mathbf{S}_{5}$");
+    /* A formula in a box of a macro ends none; what does may choose by what follows. */
+    expect("\\newcommand\\ct[2]{#1\\mathbin{\\raisebox{1ex}{$\\cdot$}}#2}"
+           "$\\ct{a}{b}$",
+           "paragraph: $\\ct{a}{b}$");
+    expect("\\makeatletter\\def\\x{\\@ifnextchar a{b$}{c$}}\\makeatother"
+           "$q\\x d",
+           "paragraph: $qc$d");
+    expect("\\makeatletter\\newcommand\\sm[1]{(#1)\\@ifnextchar\\bgroup{\\sm}"
+           "{.}}\\makeatother\\sm{a}{b} c",
+           "paragraph: (a)(b).c");
 }
 
 /* What is saved in a \vbox stands where the box is set, with what it has of blocks and

@@ -38,12 +38,22 @@ void define_parameters(struct tex *tex, struct tokens *body)
     body->count = kept;
 }
 
+/* Whole formulas within braces are of a box. */
 static bool may_end_math(const struct tex *tex, const struct tokens *body)
 {
+    size_t braces = 0;
+    uint64_t opened = 0; /* formulas, by the braces around */
     for (size_t i = 0; i < body->count; i++) {
         struct token token = body->items[i];
-        if (token.cat == CAT_MATH)
+        uint64_t here = (uint64_t)1 << (braces & 63);
+        if (token.cat == CAT_MATH && !braces)
             return true;
+        if (token.cat == CAT_MATH)
+            opened ^= here;
+        if (token.cat == CAT_END && (opened & here))
+            return true;
+        braces += token.cat == CAT_BEGIN;
+        braces -= token.cat == CAT_END && braces;
         if (token.cat != CAT_NAME)
             continue;
         const struct symbol *symbol = &tex->symbols[token.value];

@@ -143,6 +143,15 @@ static void run_ifundefined(struct tex *tex, const struct command *command,
     expand_choose(tex, none == (command->value != 0));
 }
 
+/* \bgroup is a brace by another name. */
+static bool is_wanted(const struct tex *tex, struct token wanted,
+                      struct token token)
+{
+    if (token.cat == CAT_BEGIN && wanted.cat == CAT_NAME)
+        return slice_is(tex->symbols[wanted.value].name, "bgroup");
+    return token.cat == wanted.cat && token.value == wanted.value;
+}
+
 static void run_ifnextchar(struct tex *tex, const struct command *command,
                            struct token call)
 {
@@ -154,7 +163,7 @@ static void run_ifnextchar(struct tex *tex, const struct command *command,
     tex_read_argument(tex, &one);
     tex_read_argument(tex, &two);
     struct token token = tex_next_solid(tex);
-    bool same = token.cat == wanted.cat && token.value == wanted.value;
+    bool same = is_wanted(tex, wanted, token);
     if (!same || !command->value)
         tex_unread(tex, token);
     tokens_free(same ? &two : &one);
