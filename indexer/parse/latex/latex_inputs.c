@@ -334,23 +334,32 @@ static void put_folder_of(const struct document *d, struct slice name,
         ret->size--;
 }
 
+bool inputs_open_subfile(struct document *d, struct slice name,
+                         struct token call)
+{
+    struct tex *tex = &d->tex;
+    struct buf folder = {0};
+    uint16_t file;
+    bool opened = name.size && inputs_fetch_named(d, name, ".tex", call, &file);
+    if (opened) {
+        put_folder_of(d, name, tex->files[file].path, &folder);
+        opened = push_folder(d, buf_slice(&folder));
+    }
+    if (opened) {
+        tex_push_file(tex, file);
+        enter_body(tex);
+    }
+    buf_free(&folder);
+    return opened;
+}
+
 static void run_subfile(struct tex *tex, const struct command *command,
                         struct token call)
 {
-    struct document *d = document_of(tex);
-    struct buf folder = {0}, name = {0};
-    uint16_t file;
+    struct buf name = {0};
     (void)command;
     tex_read_text(tex, &name);
-    if (name.size &&
-        inputs_fetch_named(d, buf_slice(&name), ".tex", call, &file)) {
-        put_folder_of(d, buf_slice(&name), tex->files[file].path, &folder);
-        if (push_folder(d, buf_slice(&folder))) {
-            tex_push_file(tex, file);
-            enter_body(tex);
-        }
-    }
-    buf_free(&folder);
+    inputs_open_subfile(document_of(tex), buf_slice(&name), call);
     buf_free(&name);
 }
 

@@ -258,13 +258,14 @@ struct document {
     bool expl;                   /* \ExplSyntaxOn */
     bool packaged;               /* a package was read */
     enum caution caution;
-    bool is_document;    /* has a \documentclass */
-    bool begun;          /* \begin{document} */
-    bool chaptered;      /* its class has chapters */
-    bool classed;        /* its class is known */
-    bool slides;         /* of beamer */
-    bool unnumbered;     /* \frontmatter, \backmatter */
-    bool all_unnumbered; /* memoir: and what is in its chapters */
+    bool is_document;     /* has a \documentclass */
+    bool chapters_follow; /* ximera: an activity is one */
+    bool begun;           /* \begin{document} */
+    bool chaptered;       /* its class has chapters */
+    bool classed;         /* its class is known */
+    bool slides;          /* of beamer */
+    bool unnumbered;      /* \frontmatter, \backmatter */
+    bool all_unnumbered;  /* memoir: and what is in its chapters */
     bool appendix;
     bool documented;      /* a .dtx file is read as documentation */
     bool self_documented; /* the document's own file was, once */
@@ -341,6 +342,7 @@ void tcolorbox_add(struct document *d); /* latex_tcolorbox.c */
 void sphinx_add(struct document *d);    /* latex_sphinx.c */
 void subfloats_add(struct document *d); /* latex_subfloats.c */
 void beamer_add(struct document *d);    /* latex_beamer.c */
+void ximera_add(struct document *d);    /* latex_ximera.c, for its classes */
 void beamer_skip_overlay(struct document *d);
 void algorithms_add(struct document *d); /* latex_algorithms.c */
 /* latex_algorithm2e.c; begins its code, if the document uses this package. */
@@ -519,6 +521,9 @@ void dtx_read(struct document *d, uint16_t file);
 /* The names (one a line) of a file that is to be read; the first that is there
  * is.  False: none is. */
 bool inputs_open(struct document *d, struct slice names, struct token call);
+/* The body of a document of its own, in which names are of its folder first. */
+bool inputs_open_subfile(struct document *d, struct slice name,
+                         struct token call);
 /* The same, but the file is not read yet. */
 bool inputs_fetch(struct document *d, struct slice names, struct token call,
                   uint16_t *ret_file);

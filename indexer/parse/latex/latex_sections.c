@@ -113,6 +113,8 @@ void sections_class(struct document *d, struct slice name)
         if (slice_is(name, articles[i]))
             d->classed = true;
     d->slides |= slice_is(name, "beamer");
+    if (slice_is(name, "ximera") || slice_is(name, "xourse"))
+        ximera_add(d);
 }
 
 /* ---- Headings ---- */

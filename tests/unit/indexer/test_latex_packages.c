@@ -601,6 +601,30 @@ static void test_other_lists(void **state)
            "list: - one\n- two\n- three\n- (4)");
 }
 
+/* Ximera: a course of activities, each a document with a title. */
+static void test_ximera(void **state)
+{
+    static const struct memory_file files[] = {
+        {"a/title.tex",
+         "\\documentclass{ximera}%\\title{no}\n\\title{Limits}"
+         "\\outcome{x}\\begin{document}\\maketitle In.\\end{document}"},
+        {"a/one.tex",
+         "\\documentclass{ximera}\\title[Dig-In:]{What {\\em is} one}"
+         "\\begin{document}\\maketitle\\label{l}One.\\end{document}"},
+        {"a/two.tex", "\\documentclass{ximera}\\begin{document}Two."
+                      "\\end{document}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentclass{xourse}\\title{Calculus}\\begin{document}"
+              "\\maketitle\\chapterstyle\\activity{a/title}\\sectionstyle"
+              "\\activity[v]{a/one.tex}\\practice{a/two}See \\ref{l}."
+              "\\end{document}",
+              files,
+              "# Chapter 1. Limits | paragraph: In. | ## 1.1 What is one | "
+              "paragraph: One. | paragraph: Two. | paragraph: See 1.1.");
+    expect("An \\activity{pastime}.", "paragraph: An pastime.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -635,6 +659,7 @@ int main(void)
         cmocka_unit_test(test_names_of_theorems),
         cmocka_unit_test(test_words_of_packages),
         cmocka_unit_test(test_numbers_of_lists),
+        cmocka_unit_test(test_ximera),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -23,6 +23,7 @@ static void commands_that_include_name_files(void **state)
     expect("\\input a.tex\nText", "a.tex\n");
     expect("\\input {a}", "a\n");
     expect("\\subfile{a}\\subfileinclude{b}", "a\nb\n");
+    expect("\\activity{../a/b.tex}\\practice[x]{c}", "b.tex\nc\n");
     expect("\\import{parts/}{a}\\subimport*{b}{ c }", "a\nb\nc\n");
     expect("\\olimport[a]{b}[c]", "b\n");
     expect("\\DocInput{a.dtx}\\tikzinput{b}", "a.dtx\nb\n");
