@@ -56,13 +56,14 @@ static const struct {
 /* Code that LaTeX documents show from files (\lstinputlisting), and what else than .tex
  * those are called that they read (\input{names.mac}). */
 static const char *const code_endings[] = {
-    ".c",   ".h",    ".cc",  ".cpp", ".hpp",  ".cs",   ".java",  ".py",
-    ".rb",  ".pl",   ".sh",  ".hs",  ".ml",   ".rs",   ".go",    ".js",
-    ".ts",  ".lua",  ".sql", ".m",   ".r",    ".jl",   ".scala", ".kt",
-    ".f90", ".lisp", ".scm", ".erl", ".lean", ".agda", ".s",     ".v",
-    ".mac", ".def",  ".inc", ".sv",  ".vhd",  ".vhdl", ".tcl",   ".ys",
-    ".awk", ".adb",  ".ads", ".pas", ".yaml", ".yml",  ".toml",  ".cxx",
-    ".hxx", ".f",    ".f95", ".f03", ".php",  ".asm",  ".cu"};
+    ".c",    ".h",    ".cc",  ".cpp", ".hpp",  ".cs",   ".java",  ".py",
+    ".rb",   ".pl",   ".sh",  ".hs",  ".ml",   ".rs",   ".go",    ".js",
+    ".ts",   ".lua",  ".sql", ".m",   ".r",    ".jl",   ".scala", ".kt",
+    ".f90",  ".lisp", ".scm", ".erl", ".lean", ".agda", ".s",     ".v",
+    ".mac",  ".def",  ".inc", ".clo", ".ldf",  ".cfg",  ".sv",    ".vhd",
+    ".vhdl", ".tcl",  ".ys",  ".awk", ".adb",  ".ads",  ".pas",   ".yaml",
+    ".yml",  ".toml", ".cxx", ".hxx", ".f",    ".f95",  ".f03",   ".php",
+    ".asm",  ".cu"};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -168,8 +168,8 @@ static struct slice description_of(struct slice text)
 /* Packages, classes and bibliographies are no text of the document. */
 static bool is_text(struct slice path)
 {
-    static const char *const ends[] = {".sty", ".cls", ".bib",
-                                       ".bbl", ".ist", ".def"};
+    static const char *const ends[] = {".sty", ".cls", ".bib", ".bbl", ".ist",
+                                       ".def", ".clo", ".ldf", ".cfg"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t size = strlen(ends[i]);
         if (path.size >= size &&

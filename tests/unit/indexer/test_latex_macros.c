@@ -274,6 +274,12 @@ static void test_conditionals(void **state)
     expect("\\newcommand\\do[1]{(#1)}\\docsvlist{a, {b,c} ,, d}"
            "\\forcsvlist{\\textbf}{e,f}",
            "paragraph: (a)(b,c)(d)ef");
+    expect(
+        "\\newcommand\\do[1]{(#1)}\\newcommand\\x{c}\\listadd\\l{a}"
+        "{\\listgadd{\\l}{b, }\\listadd\\l{no}}\\listeadd\\l{\\x}"
+        "\\renewcommand\\x{d}\\listadd\\l{}\\listcsadd{l}{\\x}\\dolistloop\\l"
+        "\\forlistloop{\\textbf}{\\l}\\forlistcsloop{\\do}{none}.",
+        "paragraph: (a)(b,)(c)(d)ab,cd.");
     /* Neither branch of what is only compared is carried out. */
     expect("\\newcommand\\a{\\def\\b{}}\\def\\b{c}\\ifstrempty{\\a}{d}{e}\\b"
            "\\ifblank{ }{f}{g}\\ifstrequal{x}{x}{h}{i}",

@@ -103,6 +103,7 @@ static void test_names(void **state)
     assert_true(source_is_code("core.vhdl")); /* what chips are described in */
     assert_true(source_is_code("synth.ys"));
     assert_true(source_is_code("settings.yaml"));
+    assert_true(source_is_code("thesis-files/options.clo"));
     assert_true(source_is_code("Filter.cxx"));
     assert_false(source_is_code("a.html"));
     assert_false(source_is_code("py"));

@@ -153,9 +153,12 @@ static void run_ifnumodd(struct tex *tex, const struct command *command,
 
 /* ---- Lists ---- */
 
-/* `handler` and, in braces, each item of the list between commas. */
+/* Between the items of a list that is a macro. */
+enum { SEPARATOR = 0x1f };
+
+/* `handler` and, in braces, each item of the list between separators. */
 static void put_items(const struct tokens *handler, const struct tokens *list,
-                      struct token call, struct tokens *ret)
+                      unsigned separator, struct token call, struct tokens *ret)
 {
     enum { MAX_MADE = 100000 };
     for (size_t at = 0, end; at < list->count && ret->count < MAX_MADE;
@@ -164,7 +167,7 @@ static void put_items(const struct tokens *handler, const struct tokens *list,
         for (end = at; end < list->count; end++) {
             depth += list->items[end].cat == CAT_BEGIN;
             depth -= list->items[end].cat == CAT_END && depth;
-            if (!depth && token_is(list->items[end], CAT_OTHER, ','))
+            if (!depth && token_is(list->items[end], CAT_OTHER, separator))
                 break;
         }
         const struct token *items = list->items + at;
@@ -183,24 +186,101 @@ static void put_items(const struct tokens *handler, const struct tokens *list,
     }
 }
 
+/* A loop's own, or \do. */
+static void read_handler(struct tex *tex, const struct command *command,
+                         struct token call, struct tokens *ret)
+{
+    if (command->text) {
+        struct token name = call;
+        name.value = tex_symbol_of(tex, command->text);
+        tokens_add(ret, name);
+    } else {
+        tex_read_argument(tex, ret);
+    }
+}
+
+static void push_items(struct tex *tex, const struct tokens *handler,
+                       const struct tokens *list, unsigned separator,
+                       struct token call)
+{
+    struct tokens made = {0};
+    put_items(handler, list, separator, call, &made);
+    tex->steps += made.count;
+    tex_push(tex, made);
+}
+
 /* \forcsvlist{handler}{a,b}; \docsvlist{a,b}: the handler is \do. */
 static void run_csvlist(struct tex *tex, const struct command *command,
                         struct token call)
 {
-    struct tokens handler = {0}, list = {0}, made = {0};
-    if (command->text) {
-        struct token name = call;
-        name.value = tex_symbol_of(tex, command->text);
-        tokens_add(&handler, name);
-    } else {
-        tex_read_argument(tex, &handler);
-    }
+    struct tokens handler = {0}, list = {0};
+    read_handler(tex, command, call, &handler);
     tex_read_argument(tex, &list);
-    put_items(&handler, &list, call, &made);
-    tex->steps += made.count;
-    tex_push(tex, made);
+    push_items(tex, &handler, &list, ',', call);
     tokens_free(&handler);
     tokens_free(&list);
+}
+
+enum { LIST_BY_NAME = 1, LIST_GLOBAL = 2, LIST_EXPANDED = 4 };
+
+/* \name, {\name}; LIST_BY_NAME: {name} */
+static bool read_list(struct tex *tex, const struct command *command,
+                      struct token *ret)
+{
+    if (!(command->value & LIST_BY_NAME))
+        return tex_read_name(tex, ret);
+    struct buf name = {0};
+    tex_read_text(tex, &name);
+    *ret = (struct token){.cat = CAT_NAME,
+                          .value = tex_symbol(tex, buf_slice(&name))};
+    buf_free(&name);
+    return true;
+}
+
+/* \listadd\list{item}, \listcsadd{list}{item} */
+static void run_listadd(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct token name;
+    struct tokens item = {0};
+    struct macro macro = {0};
+    (void)call;
+    bool named = read_list(tex, command, &name);
+    struct token begin = tex_next_solid(tex);
+    if (command->value & LIST_EXPANDED && begin.cat == CAT_BEGIN) {
+        tex_read_expanded(tex, &item);
+    } else {
+        tex_unread(tex, begin);
+        tex_read_argument(tex, &item);
+    }
+    if (named && item.count) {
+        struct meaning meaning = tex->symbols[name.value].meaning;
+        if (meaning.kind == MEANING_MACRO)
+            tokens_add_all(&macro.body, meaning.macro->body.items,
+                           meaning.macro->body.count);
+        tokens_add_all(&macro.body, item.items, item.count);
+        tokens_add(&macro.body,
+                   (struct token){.cat = CAT_OTHER, .value = SEPARATOR});
+        tex->global = (command->value & LIST_GLOBAL) != 0;
+        define_macro(tex, name.value, macro);
+        tokens_free(&macro.body);
+    }
+    tokens_free(&item);
+}
+
+/* \forlistloop{handler}\list; \dolistloop\list: the handler is \do. */
+static void run_listloop(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct token name;
+    struct tokens handler = {0};
+    read_handler(tex, command, call, &handler);
+    if (read_list(tex, command, &name)) {
+        struct meaning meaning = tex->symbols[name.value].meaning;
+        if (meaning.kind == MEANING_MACRO)
+            push_items(tex, &handler, &meaning.macro->body, SEPARATOR, call);
+    }
+    tokens_free(&handler);
 }
 
 /* \undef\name, \csundef{name} */
@@ -227,6 +307,15 @@ static const struct command commands[] = {
     {"toggletrue", run_toggle, NULL, 1, NULL},
     {"togglefalse", run_toggle, NULL, 0, NULL},
     {"settoggle", run_settoggle, NULL, 0, NULL},
+    {"listadd", run_listadd, NULL, 0, NULL},
+    {"listeadd", run_listadd, NULL, LIST_EXPANDED, NULL},
+    {"listgadd", run_listadd, NULL, LIST_GLOBAL, NULL},
+    {"listxadd", run_listadd, NULL, LIST_GLOBAL | LIST_EXPANDED, NULL},
+    {"listcsadd", run_listadd, NULL, LIST_BY_NAME, NULL},
+    {"listcseadd", run_listadd, NULL, LIST_BY_NAME | LIST_EXPANDED, NULL},
+    {"listcsgadd", run_listadd, NULL, LIST_BY_NAME | LIST_GLOBAL, NULL},
+    {"listcsxadd", run_listadd, NULL,
+     LIST_BY_NAME | LIST_GLOBAL | LIST_EXPANDED, NULL},
 };
 
 static const struct command expanding[] = {
@@ -254,6 +343,10 @@ static const struct command expanding[] = {
     {"ifdimless", run_compare, NULL, 1, "<"},
     {"docsvlist", run_csvlist, NULL, 0, "do"},
     {"forcsvlist", run_csvlist, NULL, 0, NULL},
+    {"dolistloop", run_listloop, NULL, 0, "do"},
+    {"dolistcsloop", run_listloop, NULL, LIST_BY_NAME, "do"},
+    {"forlistloop", run_listloop, NULL, 0, NULL},
+    {"forlistcsloop", run_listloop, NULL, LIST_BY_NAME, NULL},
 };
 
 void etoolbox_add(struct tex *tex)
