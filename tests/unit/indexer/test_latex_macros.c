@@ -280,6 +280,12 @@ static void test_conditionals(void **state)
         "\\renewcommand\\x{d}\\listadd\\l{}\\listcsadd{l}{\\x}\\dolistloop\\l"
         "\\forlistloop{\\textbf}{\\l}\\forlistcsloop{\\do}{none}.",
         "paragraph: (a)(b,)(c)(d)ab,cd.");
+    expect("\\ifthenelse{\\isundefined\\x}{a}{b}\\ifthenelse{"
+           "\\isundefined\\section}"
+           "{c}{d}"
+           "\\ifthenelse{\\isodd "
+           "3}{e}{f}\\ifthenelse{}{g}{h}\\ifthenelse{?}{i}{j}.",
+           "paragraph: adehj.");
     /* Neither branch of what is only compared is carried out. */
     expect("\\newcommand\\a{\\def\\b{}}\\def\\b{c}\\ifstrempty{\\a}{d}{e}\\b"
            "\\ifblank{ }{f}{g}\\ifstrequal{x}{x}{h}{i}",

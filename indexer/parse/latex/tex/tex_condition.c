@@ -404,6 +404,14 @@ static void read_two(struct tex *tex, struct buf *a, struct buf *b)
     tex_read_text(tex, b);
 }
 
+/* Not the end of the tests. */
+static void skip_token(struct tex *tex)
+{
+    struct token token = tex_next(tex);
+    if (token.cat == CAT_STOP)
+        tex_unread(tex, token);
+}
+
 /* One test of \ifthenelse at the head of the input. */
 static bool read_test(struct tex *tex)
 {
@@ -429,8 +437,11 @@ static bool read_test(struct tex *tex)
     } else if (slice_is(name, "lengthtest")) {
         tex_read_text(tex, &a);
     } else {
+        uint64_t before = tex->steps;
         tex_unread(tex, token);
         result = compare(tex, false);
+        if (tex->steps - before < 3) /* nothing was read */
+            skip_token(tex);
     }
     buf_free(&a);
     buf_free(&b);
@@ -456,13 +467,10 @@ static bool read_tests(struct tex *tex)
         } else if (slice_is(name, "OR") || slice_is(name, "or")) {
             join = '|';
         } else if (!slice_is(name, "(") && !slice_is(name, ")")) {
-            uint64_t before = tex->steps;
             tex_unread(tex, token);
             bool one = read_test(tex) != negate;
             result = join == '&' ? result && one : result || one;
             negate = false;
-            if (tex->steps - before < 4) /* nothing was read */
-                tex_next(tex);
         }
     }
 }
