@@ -23,6 +23,27 @@ const char *text_sign(const struct command *command)
         name, run_sign, NULL, 0, text                                          \
     }
 
+/* Words whose definitions say how they are set, and are left alone. */
+static const struct command names_of_tex[] = {
+    SIGN("TeX", "TeX"),
+    SIGN("LaTeX", "LaTeX"),
+    SIGN("LaTeXe", "LaTeX2ε"),
+    SIGN("BibTeX", "BibTeX"),
+    SIGN("XeTeX", "XeTeX"),
+    SIGN("XeLaTeX", "XeLaTeX"),
+    SIGN("LuaTeX", "LuaTeX"),
+    SIGN("LuaLaTeX", "LuaLaTeX"),
+    SIGN("pdfTeX", "pdfTeX"),
+    SIGN("ConTeXt", "ConTeXt"),
+    SIGN("KOMAScript", "KOMA-Script"),
+    SIGN("eTeX", "eTeX"),
+    SIGN("AmS", "AmS"),
+    SIGN("AmSTeX", "AmSTeX"),
+    SIGN("METAFONT", "METAFONT"),
+    SIGN("METAPOST", "METAPOST"),
+    SIGN("SliTeX", "SliTeX"),
+};
+
 static const struct command signs[] = {
     SIGN("$", "$"),
     SIGN("&", "&"),
@@ -51,23 +72,6 @@ static const struct command signs[] = {
     SIGN("}", "}"),
     SIGN("lbrace", "{"),
     SIGN("rbrace", "}"),
-    SIGN("TeX", "TeX"),
-    SIGN("LaTeX", "LaTeX"),
-    SIGN("LaTeXe", "LaTeX2ε"),
-    SIGN("BibTeX", "BibTeX"),
-    SIGN("XeTeX", "XeTeX"),
-    SIGN("XeLaTeX", "XeLaTeX"),
-    SIGN("LuaTeX", "LuaTeX"),
-    SIGN("LuaLaTeX", "LuaLaTeX"),
-    SIGN("pdfTeX", "pdfTeX"),
-    SIGN("ConTeXt", "ConTeXt"),
-    SIGN("KOMAScript", "KOMA-Script"),
-    SIGN("eTeX", "eTeX"),
-    SIGN("AmS", "AmS"),
-    SIGN("AmSTeX", "AmSTeX"),
-    SIGN("METAFONT", "METAFONT"),
-    SIGN("METAPOST", "METAPOST"),
-    SIGN("SliTeX", "SliTeX"),
     SIGN("MF", "METAFONT"),
     SIGN("ss", "ß"),
     SIGN("SS", "SS"),
@@ -458,6 +462,9 @@ void text_add(struct document *d)
         accent_commands[i] =
             (struct command){accents[i].name, run_accent, NULL, (int)i, NULL};
     tex_add_commands(&d->tex, accent_commands, count, MEANING_COMMAND, false);
+    tex_add_commands(&d->tex, names_of_tex,
+                     sizeof names_of_tex / sizeof *names_of_tex,
+                     MEANING_COMMAND, true);
     tex_add_commands(&d->tex, signs, sizeof signs / sizeof *signs,
                      MEANING_COMMAND, false);
     tex_add_commands(&d->tex, quantities,

@@ -264,6 +264,11 @@ static void test_words_of_packages(void **state)
            "paragraph: central unit (CPU), CPUs");
     expect("a \\faGithub{} b\\ding{51}\\ding{108}\\ding{172}",
            "paragraph: a b✓●①");
+    expect("a\\bookmark[level=2,dest=example.0]{Example 0}b", "paragraph: ab");
+    expect(
+        "\\DeclareRobustCommand\\LaTeX{L\\kern-.3em{\\setbox0\\hbox{T}A}\\TeX}"
+        "\\def\\pLaTeX{p\\LaTeX}\\pLaTeX",
+        "paragraph: pLaTeX");
 }
 
 /* enumitem: where a list begins to count. */
