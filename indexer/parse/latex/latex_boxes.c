@@ -211,8 +211,8 @@ static void run_use(struct tex *tex, const struct command *command,
     tokens_free(&box);
 }
 
-/* The 0 of \box0, or the name of \copy\name. */
-static uint32_t read_register(struct tex *tex)
+/* The 0 of \box0, or the name of \copy\name, is added to `ret`. */
+static uint32_t read_register_of(struct tex *tex, struct tokens *ret)
 {
     struct tokens box = {0};
     struct token token = tex_next_solid(tex);
@@ -227,6 +227,15 @@ static uint32_t read_register(struct tex *tex)
     else if (token.cat != CAT_SPACE) /* which ends a number */
         tex_unread(tex, token);
     uint32_t symbol = box_symbol(tex, &box);
+    tokens_add_all(ret, box.items, box.count);
+    tokens_free(&box);
+    return symbol;
+}
+
+static uint32_t read_register(struct tex *tex)
+{
+    struct tokens box = {0};
+    uint32_t symbol = read_register_of(tex, &box);
     tokens_free(&box);
     return symbol;
 }
@@ -261,13 +270,22 @@ static const char *const opening[] = {"bgroup", NULL};
 static const char *const setting[] = {"box",    "copy",    "unhbox", "unhcopy",
                                       "unvbox", "unvcopy", NULL};
 
-static void put_tokens_of(const struct tex *tex, uint32_t name,
-                          struct tokens *ret)
+/* What the box that follows has, if that is tokens. */
+static void put_box_of(struct tex *tex, struct token call, struct tokens *ret)
 {
-    struct meaning meaning = tex->symbols[name].meaning;
-    if (meaning.kind == MEANING_MACRO)
+    struct tokens box = {0};
+    struct token space = {.cat = CAT_SPACE, .value = ' '};
+    struct meaning meaning = tex->symbols[read_register_of(tex, &box)].meaning;
+    if (meaning.kind == MEANING_MACRO) {
         tokens_add_all(ret, meaning.macro->body.items,
                        meaning.macro->body.count);
+    } else {
+        tokens_add(ret, call);
+        tokens_add_all(ret, box.items, box.count);
+        if (box.count && box.items[0].cat != CAT_NAME)
+            tokens_add(ret, space); /* ends the number */
+    }
+    tokens_free(&box);
 }
 
 /* \setbox0\copy1: what is in one is in the other. */
@@ -302,7 +320,7 @@ static void keep_tokens(struct document *d, uint32_t name)
     while (tex->abandon_count == abandoned &&
            (token = tex_next(tex)).cat != CAT_STOP && token.cat != CAT_NONE)
         if (is_one_of(tex, token, setting))
-            put_tokens_of(tex, read_register(tex), &macro.body);
+            put_box_of(tex, token, &macro.body);
         else
             tokens_add(&macro.body, token);
     d->tex.global = true;

@@ -68,6 +68,8 @@ static void test_boxes_that_grow(void **state)
            "\\setbox0=\\hbox{x}\\setbox1=\\hbox{\\copy0y}\\setbox0=\\hbox{z}"
            "\\copy1",
            "paragraph: A: b c d. xy");
+    expect("A\\setbox2=\\vbox{in}B\\setbox3=\\hbox{\\box2 1}\\par C\\box3",
+           "paragraph: AB | paragraph: Cin1");
 }
 
 /* What plain TeX says of fonts and files, which names more than one token. */
