@@ -82,7 +82,7 @@ static bool lower_word(struct buf *out, struct slice text)
     bool capitals = true;
     size_t letters = 0;
     buf_clear(out);
-    buf_reserve(out, text.size);
+    buf_reserve(out, 3 * text.size); /* a small letter may be the longer one */
     for (size_t at = 0, step; at < text.size; at += step, letters++) {
         uint32_t c = text_decode(text.data, text.size, at, &step);
         capitals &= text_is_upper(c);

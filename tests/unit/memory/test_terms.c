@@ -38,6 +38,28 @@ static void words_become_stems(void **state)
         "deliveri filter =config_flow config flow");
 }
 
+/* U+023A has two bytes, its small letter three: what stands behind many of them has its
+ * room. */
+static void small_letters_may_be_longer(void **state)
+{
+    enum { COUNT = 20000 };
+    struct buf text = {0}, word = {0};
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        buf_put_text(&text, "\xC8\xBA");
+    for (int i = 0; i < COUNT; i++)
+        buf_put_byte(&text, 'a');
+    for (int i = 0; i < TERM_MAX / 3; i++)
+        buf_put_text(&word, "\xE2\xB1\xA5");
+    struct buf before = {0};
+    buf_put_slice(&before, buf_slice(&text));
+    assert_terms(text.data, word.data);
+    assert_string_equal(text.data, before.data);
+    buf_free(&before);
+    buf_free(&word);
+    buf_free(&text);
+}
+
 static void identifiers_stay_whole_and_in_parts(void **state)
 {
     (void)state;
@@ -522,6 +544,7 @@ int main(void)
         cmocka_unit_test(entries_are_called_by_their_names),
         cmocka_unit_test(a_name_has_all_its_marks_or_none),
         cmocka_unit_test(words_become_stems),
+        cmocka_unit_test(small_letters_may_be_longer),
         cmocka_unit_test(identifiers_stay_whole_and_in_parts),
         cmocka_unit_test(operators_are_terms),
         cmocka_unit_test(many_brackets_cost_little),
