@@ -227,7 +227,7 @@ static bool is_prose(struct slice title, struct slice text)
         letters++;
     return (isupper((unsigned char)text.data[0]) || text.data[0] == '"' ||
             (name.size && slice_starts(text, name))) &&
-           text.data[letters] != ':';
+           (letters == text.size || text.data[letters] != ':');
 }
 
 static bool begins(struct slice text, const char *const *words, size_t count)

@@ -141,6 +141,20 @@ static void what_is_not_sure_is_left_out(void **state)
     assert_int_equal(piece(&card, CARD_ABOUT, 0).size, 0);
 }
 
+/* What stands in memory behind a text is none of it. */
+static void a_text_ends_where_it_does(void **state)
+{
+    static const char text[] = "Donaudampfschifffahrt: what lies behind.";
+    struct block blocks[] = {
+        {.kind = BLOCK_PARAGRAPH, .text = {text, strcspn(text, ":")}},
+        {.kind = BLOCK_PARAGRAPH, .text = slice_of("The default is 20.")}};
+    const struct node node = {.blocks = blocks, .block_count = 2};
+    struct card card;
+    (void)state;
+    assert_true(card_read(slice_of("max_tiles"), &node, &card));
+    assert_piece(&card, CARD_ABOUT, 0, "Donaudampfschifffahrt");
+}
+
 static void items_tell(void **state)
 {
     (void)state;
@@ -218,6 +232,7 @@ int main(void)
         cmocka_unit_test(titles_of_one_name_are_rivals),
         cmocka_unit_test(sentences_tell),
         cmocka_unit_test(what_is_not_sure_is_left_out),
+        cmocka_unit_test(a_text_ends_where_it_does),
         cmocka_unit_test(items_tell),
         cmocka_unit_test(tables_tell),
         cmocka_unit_test(what_values_are_listed_is_told),
