@@ -240,6 +240,14 @@ static void describe_section(const struct routing *routing,
               1.0 / item->by[ROUTE_BY_DENSE].rank);
 }
 
+/* What lies behind the first ones, as a share of the best; rules may leave that nothing. */
+static double margin_of(const struct fused *fused, size_t count)
+{
+    return count > FIRST && fused[0].score > 0
+               ? (fused[0].score - fused[FIRST].score) / fused[0].score
+               : USUAL_MARGIN;
+}
+
 static size_t sections_asked(const struct routing *routing)
 {
     size_t sections = 0;
@@ -255,9 +263,7 @@ void give_confidence(struct routing *routing, const struct fused *fused,
     double *features = result->features;
     note_forms(routing, fused, count);
     double most = lexical_bound(describe_question(&routing->query, features));
-    features[CONFIDENCE_MARGIN] =
-        count > FIRST ? (fused[0].score - fused[FIRST].score) / fused[0].score
-                      : USUAL_MARGIN;
+    features[CONFIDENCE_MARGIN] = margin_of(fused, count);
     features[CONFIDENCE_MEMORIES] = result->dense.rows > 0;
     for (size_t i = 0; i < count && i < FIRST && most > 0; i++)
         describe_section(routing, &fused[i], most, features);

@@ -916,6 +916,30 @@ static void confidence_is_in_what_is_found(void **state)
     close_house(&house);
 }
 
+static const struct section pointers[] = {
+    {TREE_NONE, "Pointers", "", NONE, NONE}, {0, "See also", "spring", -2, -2},
+    {0, "See also", "spring", -2, -2},       {0, "See also", "spring", -2, -2},
+    {0, "See also", "spring", -2, -2},
+};
+
+/* They lose as much as the best can have. */
+static void pointers_alone_have_a_confidence(void **state)
+{
+    struct house house;
+    (void)state;
+    open_house(&house);
+    add_manual(&house, "pointers", pointers, COUNT(pointers));
+    open_snapshot(&house);
+    struct route_request request = request_of("spring", ROUTE_LEXICAL);
+    struct route_result result = routed(&house, &request);
+    assert_int_equal(result.count, COUNT(pointers) - 1);
+    assert_true(result.features[CONFIDENCE_MARGIN] >= 0 &&
+                result.features[CONFIDENCE_MARGIN] <= 1);
+    assert_true(result.confidence > 0 && result.confidence < 1);
+    route_result_free(&result);
+    close_house(&house);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -928,6 +952,7 @@ int main(void)
         cmocka_unit_test(memories_count_less_where_words_find_all),
         cmocka_unit_test(explained_hits_add_up),
         cmocka_unit_test(confidence_is_in_what_is_found),
+        cmocka_unit_test(pointers_alone_have_a_confidence),
         cmocka_unit_test(only_what_is_asked_for_is_found),
         cmocka_unit_test(threads_find_what_one_finds),
         cmocka_unit_test(what_stands_beside_the_matter_is_behind),
