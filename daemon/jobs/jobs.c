@@ -18,7 +18,8 @@
  * 1. Everything that is not said to be one thread's is read and written under
  *    `lock`; index_update, memories_update, library_refresh and store_collect run
  *    without it.
- * 2. A running job is freed by nobody but jobs_forget, after its end.
+ * 2. A running job is freed by nobody but jobs_forget, after its end, or the index
+ *    thread, at its end, if its manual is in the store no more.
  * 3. Who waits with ticket T is answered when no job of those meant has a
  *    ticket <= T. */
 #include "daemon/jobs/jobs.h"
@@ -71,6 +72,16 @@ struct job *jobs_find(const struct jobs *jobs, uint32_t manual)
     while (job && job->manual != manual)
         job = job->next;
     return job;
+}
+
+static void job_free(struct jobs *jobs, struct job *job)
+{
+    struct job **at = &jobs->all;
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    free(job->name);
+    free(job);
 }
 
 void jobs_enqueue(struct jobs *jobs, struct job *job)
@@ -275,6 +286,20 @@ void jobs_begin(struct jobs *jobs, struct job *job, int phase)
     atomic_store(&jobs->cancel, false);
 }
 
+/* Asked for as it was removed? */
+static bool is_gone(struct store *store, uint32_t manual)
+{
+    struct store_txn *txn;
+    struct manual record;
+    if (store_check(store, false, NULL) || store_read(store, &txn, NULL))
+        return false;
+    int code = store_get_manual(txn, manual, &record, NULL);
+    store_end(txn);
+    if (!code)
+        manual_free(&record);
+    return code == ERR_NOT_FOUND;
+}
+
 static void run(struct jobs *jobs, struct job *job)
 {
     struct index_options options = jobs->options.index;
@@ -291,6 +316,10 @@ static void run(struct jobs *jobs, struct job *job)
     pthread_mutex_unlock(&jobs->lock);
     int code = update_manual(jobs, job->manual, &options, &report, &err);
     code = jobs_why_ended(jobs, code, &err);
+    bool gone =
+        code == ERR_NOT_FOUND && is_gone(jobs->options.store, job->manual);
+    if (gone)
+        code = ERR_CANCELLED; /* there is nothing to try again */
     if (store_saw_damage(jobs->options.store))
         jobs_mend(jobs);
     pthread_mutex_lock(&jobs->lock);
@@ -307,8 +336,11 @@ static void run(struct jobs *jobs, struct job *job)
         job->memory_at = 0;
     }
     pthread_cond_broadcast(&jobs->changed);
-    if (!job->forgotten)
-        jobs_settle(jobs);
+    if (job->forgotten)
+        return;
+    if (gone)
+        job_free(jobs, job);
+    jobs_settle(jobs);
 }
 
 static void collect(struct jobs *jobs)
@@ -387,16 +419,6 @@ int jobs_start(struct jobs *jobs, struct err *err)
 }
 
 /* ---- From other threads ---- */
-
-static void job_free(struct jobs *jobs, struct job *job)
-{
-    struct job **at = &jobs->all;
-    while (*at != job)
-        at = &(*at)->next;
-    *at = job->next;
-    free(job->name);
-    free(job);
-}
 
 int jobs_forget(struct jobs *jobs, uint32_t manual, struct err *err)
 {
