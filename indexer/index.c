@@ -210,6 +210,7 @@ int index_update(struct store *store, uint32_t manual,
         return code;
     code = store_get_manual(txn, manual, &u.manual, err);
     u.root = index_root(&u.manual);
+    u.root.except = store_folder(store);
     store_end(txn);
     if (!u.skeletons)
         u.skeletons = skeletons_new(0);

@@ -17,7 +17,8 @@
  * and it is not updated. */
 static inline struct source_root index_root(const struct manual *manual)
 {
-    return (struct source_root){manual->root, manual->all_links};
+    return (struct source_root){.path = manual->root,
+                                .all_links = manual->all_links};
 }
 
 struct index_options {

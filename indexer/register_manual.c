@@ -173,7 +173,8 @@ int index_check(struct store *store, const struct registering *asked,
     store_end(txn);
     if (code)
         return code;
-    const struct source_root folder = index_root(&manual);
+    struct source_root folder = index_root(&manual);
+    folder.except = store_folder(store);
     code = check_folder(&folder, manual.ignore, err);
     manual_free(&manual);
     return code;

@@ -302,6 +302,14 @@ static void sort_files(struct scan *scan)
     scan->by_end_folded = ordered(scan, by_end_folded);
 }
 
+/* As if it had been met before. */
+static void pass_over(struct walk *walk, const char *folder)
+{
+    struct stat st;
+    if (folder && !stat(folder, &st))
+        seen_before(walk, st.st_dev, st.st_ino);
+}
+
 /* What is there under its own name first, then what links add, in an order
  * that does not depend on the file system's. */
 static void walk_all(struct walk *walk)
@@ -345,6 +353,7 @@ int scan_visited(const struct source_root *root, const char *ignore,
     struct stat st;
     if (fstat(fd, &st) == 0)
         seen_before(&walk, st.st_dev, st.st_ino);
+    pass_over(&walk, root->except);
     int code = 0;
     if (read_folder(&walk, fd, "") < 0)
         code = err_errno(err, ERR_IO, "cannot read the folder %s", root->path);

@@ -32,7 +32,8 @@ struct scan {
  * by path or by name.  A file or folder met twice (by links) counts once, under
  * its own path where it has one.  Links are followed to what is within the root
  * (source_is_within); others, where they are named as files that are read or lead
- * to folders, are listed as not followed.  ERR_IO: the root cannot be read. */
+ * to folders, are listed as not followed; root->except is passed over.  ERR_IO: the
+ * root cannot be read. */
 int scan_folder(const struct source_root *root, const char *ignore,
                 struct scan *ret_scan, struct err *err);
 void scan_free(struct scan *scan);

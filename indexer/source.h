@@ -30,8 +30,9 @@ bool source_is_gzipped(const char *path); /* a .gz file */
  * both the folder and what the link leads to were installed with the system
  * (source_is_installed).  To a folder that holds the manual's own it never is. */
 struct source_root {
-    const char *path; /* absolute */
-    bool all_links;   /* links are followed wherever they lead */
+    const char *path;   /* absolute */
+    bool all_links;     /* links are followed wherever they lead */
+    const char *except; /* a folder that no scan goes into; NULL: none */
 };
 
 /* Why a file is not read. */

@@ -177,6 +177,11 @@ void store_close(struct store *store)
     free(store);
 }
 
+const char *store_folder(const struct store *store)
+{
+    return store->folder;
+}
+
 static int take_number(struct store_txn *txn, const char *name, uint64_t count,
                        uint64_t *ret_first, struct err *err)
 {

@@ -38,6 +38,7 @@ struct store_options {
 int store_open(const struct store_options *options, struct store **ret_store,
                struct err *err);
 void store_close(struct store *store);
+const char *store_folder(const struct store *store);
 void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map);
 
 /* ERR_STORE when a part of the file could not be read since it was opened: what

@@ -86,6 +86,8 @@ def the_stores_own_folder_is_no_manual():
         h.run("add", f"{h.store}/manuals/book", "--wait")
         h.run("add", os.path.join(h.path, "store-beside"), "--wait")
         check([m["name"] for m in h.json("ls")["manuals"]] == ["book", "store-beside"], h.json("ls"))
+        h.run("add", h.path, "-c", "above", "--yes", "--wait")
+        check(h.manual("above")["files"] == 1, "a folder above it is added without it")
 
 
 @test

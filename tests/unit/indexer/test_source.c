@@ -127,7 +127,7 @@ static bool all_links;
 
 static void expect_scan(const char *ignore, const char *shown)
 {
-    struct source_root root = {folder, all_links};
+    struct source_root root = {.path = folder, .all_links = all_links};
     struct scan scan;
     struct buf out = {0};
     assert_int_equal(scan_folder(&root, ignore, &scan, NULL), 0);
@@ -157,6 +157,30 @@ static void test_scan(void **state)
     buf_free(&packed_docbook);
     expect_scan("", "a.html\nb.html.gz\nc.xml\nd.xml.gz\nh.xml\n");
     expect_scan("*.gz\nc*\nh*", "a.html\n");
+}
+
+/* As the store in a folder above it, by whatever path; not what is below it. */
+static void test_a_folder_is_passed_over(void **state)
+{
+    (void)state;
+    char *below = mem_strdup(path_of("sub"));
+    struct source_root root = {.path = folder, .except = below}, within = root;
+    struct scan scan;
+    assert_int_equal(mkdir(below, 0755), 0);
+    assert_int_equal(mkdir(path_of("sub/deep"), 0755), 0);
+    write_file("sub/a.html", slice_of("x"));
+    write_file("sub/deep/b.html", slice_of("x"));
+    write_file("c.html", slice_of("x"));
+    assert_int_equal(symlink("sub", path_of("another")), 0);
+    assert_int_equal(scan_folder(&root, "", &scan, NULL), 0);
+    assert_int_equal(scan.count, 1);
+    assert_string_equal(scan.files[0].path, "c.html");
+    scan_free(&scan);
+    within.path = path_of("sub/deep");
+    assert_int_equal(scan_folder(&within, "", &scan, NULL), 0);
+    assert_int_equal(scan.count, 1);
+    scan_free(&scan);
+    free(below);
 }
 
 static void test_links(void **state)
@@ -215,7 +239,7 @@ static void test_what_is_opened_decides(void **state)
 {
     (void)state;
     struct buf other = {0}, secret = {0}, bytes = {0};
-    struct source_root root = {folder, false};
+    struct source_root root = {.path = folder};
     struct err err = {0};
     buf_printf(&other, "%s-other", folder);
     assert_int_equal(mkdir(other.data, 0755), 0);
@@ -246,7 +270,7 @@ static void test_what_is_opened_decides(void **state)
 static void test_what_the_system_installed(void **state)
 {
     (void)state;
-    struct source_root system = {"/usr/share", false}, own = {folder, false};
+    struct source_root system = {.path = "/usr/share"}, own = {.path = folder};
     assert_true(source_is_within(&system, "/usr/lib/os-release"));
     assert_false(source_is_within(&system, "/etc/passwd"));
     assert_false(source_is_within(&system, "/usrx"));
@@ -276,7 +300,7 @@ static bool opens(struct inputs *inputs, const char *name, struct buf *reason)
 static void test_inputs_are_found_whatever_their_capital_letters(void **state)
 {
     (void)state;
-    struct source_root root = {folder, false};
+    struct source_root root = {.path = folder};
     struct scan scan;
     struct buf path = {0};
     assert_int_equal(mkdir(path_of("text"), 0755), 0);
@@ -310,7 +334,7 @@ static void test_inputs_are_found_whatever_their_capital_letters(void **state)
 static void test_inputs_that_are_built_are_their_sources(void **state)
 {
     (void)state;
-    struct source_root root = {folder, false};
+    struct source_root root = {.path = folder};
     struct scan scan;
     struct buf path = {0};
     assert_int_equal(mkdir(path_of("book"), 0755), 0);
@@ -340,7 +364,7 @@ static void test_inputs_that_are_built_are_their_sources(void **state)
 static void test_inputs_are_unpacked_up_to_a_limit(void **state)
 {
     (void)state;
-    struct source_root root = {folder, false};
+    struct source_root root = {.path = folder};
     struct scan scan;
     struct buf spaces = {0}, path = {0};
     buf_reserve(&spaces, PARSER_MAX_BYTES);
@@ -406,7 +430,7 @@ static void test_files_are_found_by_their_ends(void **state)
     (void)state;
     static const char *const parts[] = {"a",     "b",        "ab",   "a.tex",
                                         "B.tex", "b.tex.gz", "c.tex"};
-    struct source_root root = {folder, false};
+    struct source_root root = {.path = folder};
     struct scan scan;
     for (int i = 0; i < 3; i++) {
         assert_int_equal(mkdir(path_of(parts[i]), 0755), 0);
@@ -544,7 +568,7 @@ static void test_zip_bomb(void **state)
 static void test_inputs_are_read_once(void **state)
 {
     (void)state;
-    struct source_root root = {folder, false};
+    struct source_root root = {.path = folder};
     struct scan scan;
     struct buf bytes = packed(slice_of("first")), path = {0};
     struct slice read = {0};
@@ -791,6 +815,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(test_names),
         FOLDER_TEST(test_scan),
+        FOLDER_TEST(test_a_folder_is_passed_over),
         FOLDER_TEST(test_links),
         FOLDER_TEST(test_no_permission),
         FOLDER_TEST(test_links_outside),

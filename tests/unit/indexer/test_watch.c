@@ -34,7 +34,8 @@ static const struct source_root *root_at(const struct bed *bed,
                                          const char *name)
 {
     static struct source_root root;
-    root = (struct source_root){at(bed, name), bed->follows};
+    root =
+        (struct source_root){.path = at(bed, name), .all_links = bed->follows};
     return &root;
 }
 
