@@ -19,6 +19,7 @@ struct reading {
     operators_known *known;
     void *context;
     struct query_operators *operators;
+    size_t asked; /* options that `known` was asked for */
     struct buf words,
         outside;  /* outside: what is neither quoted nor excluded */
     bool message; /* "error:" or "named[812]:" is outside */
@@ -226,9 +227,11 @@ static bool is_plain(struct slice word)
     return letters >= MIN_EXCLUDED;
 }
 
-static bool is_option(const struct reading *reading, struct slice dashed)
+static bool is_option(struct reading *reading, struct slice dashed)
 {
     struct buf term = {0};
+    if (reading->asked++ >= OPERATORS_MAX_ASKED)
+        return true;
     buf_put_byte(&term, '=');
     for (size_t at = 0, step; at < dashed.size; at += step)
         text_encode(&term, text_lower(text_decode(dashed.data, dashed.size, at,
@@ -239,7 +242,7 @@ static bool is_option(const struct reading *reading, struct slice dashed)
     return known;
 }
 
-static bool excludes(const struct reading *reading, const struct piece *piece)
+static bool excludes(struct reading *reading, const struct piece *piece)
 {
     if (!piece->dashed)
         return false;

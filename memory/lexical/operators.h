@@ -18,7 +18,10 @@
 
 #include "base/buf.h"
 
-enum { OPERATORS_MAX = 8 }; /* those beyond are words */
+enum {
+    OPERATORS_MAX = 8,       /* those beyond are words */
+    OPERATORS_MAX_ASKED = 64 /* dashed words that may be options: likewise */
+};
 
 struct query_operator {
     char *text;   /* without quotes and dash */

@@ -185,6 +185,32 @@ static void phrases_stand_as_they_are(void **state)
     assert_false(holds("x", ""));
 }
 
+static bool count(void *context, struct slice term, struct slice written)
+{
+    size_t *asked = context;
+    (void)term;
+    (void)written;
+    return ++*asked;
+}
+
+/* To ask may mean to read sections. */
+static void only_so_many_options_are_asked_for(void **state)
+{
+    struct query_operators operators;
+    struct buf query = {0};
+    size_t asked = 0;
+    (void)state;
+    buf_put_text(&query, "find");
+    for (int i = 0; i < 1000; i++)
+        buf_put_text(&query, " -exec");
+    operators_read(query.data, count, &asked, &operators);
+    assert_int_equal(asked, OPERATORS_MAX_ASKED);
+    assert_int_equal(operators.count, 0);
+    assert_string_equal(operators.words, query.data);
+    operators_free(&operators);
+    buf_free(&query);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +222,7 @@ int main(void)
         cmocka_unit_test(sentences_are_told_from_keywords),
         cmocka_unit_test(words_that_join_exclude_no_less),
         cmocka_unit_test(only_so_many_are_kept),
+        cmocka_unit_test(only_so_many_options_are_asked_for),
         cmocka_unit_test(phrases_stand_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
