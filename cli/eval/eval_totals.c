@@ -126,14 +126,14 @@ static struct score verified_share(const struct trials *trials,
 {
     size_t count = trials->questions->count;
     double *parts = mem_alloc((count + 1) * sizeof *parts);
-    double *subtrees = mem_alloc((count + 1) * sizeof *subtrees);
+    double *wholes = mem_alloc((count + 1) * sizeof *wholes);
     for (size_t i = 0; i < count; i++) {
         parts[i] = trial->replies[i].verified;
-        subtrees[i] = trial->replies[i].citations;
+        wholes[i] = trial->replies[i].citations;
     }
-    struct score score = score_of_ratio(parts, subtrees, count);
+    struct score score = score_of_ratio(parts, wholes, count);
     free(parts);
-    free(subtrees);
+    free(wholes);
     return score;
 }
 

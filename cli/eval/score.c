@@ -40,8 +40,8 @@ double score_quantile(double *values, size_t count, double share)
 
 /* Values of a resample, drawn with replacement. */
 struct sample {
-    const double *parts, *subtrees; /* [count]; wholes NULL: 1 each */
-    double *drawn;                  /* [count], of parts; NULL: not kept */
+    const double *parts, *wholes; /* [count]; wholes NULL: 1 each */
+    double *drawn;                /* [count], of parts; NULL: not kept */
     size_t count;
 };
 
@@ -51,7 +51,7 @@ static double draw_ratio(const struct sample *sample, uint64_t *state)
     for (size_t i = 0; i < sample->count; i++) {
         size_t at = state ? next_random(state) % sample->count : i;
         part += sample->parts[at];
-        whole += sample->subtrees ? sample->subtrees[at] : 1;
+        whole += sample->wholes ? sample->wholes[at] : 1;
         if (sample->drawn)
             sample->drawn[i] = sample->parts[at];
     }
@@ -94,15 +94,14 @@ struct score score_of(const double *values, size_t count)
     return bootstrap(&sample, -1);
 }
 
-struct score score_of_ratio(const double *parts, const double *subtrees,
+struct score score_of_ratio(const double *parts, const double *wholes,
                             size_t count)
 {
     const double none = (double)NAN;
-    struct sample sample = {
-        .parts = parts, .subtrees = subtrees, .count = count};
+    struct sample sample = {.parts = parts, .wholes = wholes, .count = count};
     double whole = 0;
     for (size_t i = 0; i < count; i++)
-        whole += subtrees[i];
+        whole += wholes[i];
     return whole > 0 ? bootstrap(&sample, -1)
                      : (struct score){none, none, none, 0};
 }

@@ -17,9 +17,9 @@ enum { SCORE_RESAMPLES = 1000 };
 /* The seed is fixed: the same values give the same interval. */
 struct score score_of(const double *values, size_t count);
 
-/* Scores the sum of `parts` over the sum of `subtrees`, pairs drawn together: a
+/* Scores the sum of `parts` over the sum of `wholes`, pairs drawn together: a
  * share of what each question has several of. */
-struct score score_of_ratio(const double *parts, const double *subtrees,
+struct score score_of_ratio(const double *parts, const double *wholes,
                             size_t count);
 
 /* Scores the value below which `share` of the values lie. */
