@@ -1,5 +1,6 @@
 #include "indexer/navigation/navigation.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -30,6 +31,15 @@ static bool is_index(const struct navigation *p, uint32_t piece)
     return alone;
 }
 
+/* "index-files/index-1.html"; a folder may be called so for what it is about. */
+static bool is_letter_of_index(const char *path)
+{
+    static const char file[] = "index-files/index-";
+    const char *at = strstr(path, file);
+    return at && (at == path || at[-1] == '/') &&
+           isdigit((unsigned char)at[sizeof file - 1]);
+}
+
 /* What javadoc makes besides the pages of packages and classes. */
 static bool is_besides(const char *path)
 {
@@ -42,7 +52,7 @@ static bool is_besides(const char *path)
         "package-frame",     "package-tree",
         "package-use",       NULL};
     return navigation_is_named(path, names) || strstr(path, "class-use/") ||
-           strstr(path, "index-files/") || strstr(path, "src-html/");
+           is_letter_of_index(path) || strstr(path, "src-html/");
 }
 
 static bool begins_with(const char *name, const char *const *starts)

@@ -228,6 +228,8 @@ static void javadoc_keeps_packages_and_classes(void **state)
     static const struct page_of pages[] = {
         {"index.html", "Overview", "", "", 0, CONTENTS_BELOW,
          "org/b/package-summary.html org/package-summary.html"},
+        {"index-files/index-1.html", "A-Index", "", "", 0, 0, ""},
+        {"index-files/layout.html", "Layout of indexes", "", "", 0, 0, ""},
         {"org/A.html", "A", "", "", 0, 0, ""},
         {"org/B.html", "B", "", "", 0, 0, ""},
         {"org/b/C.html", "C", "", "", 0, 0, ""},
@@ -239,7 +241,8 @@ static void javadoc_keeps_packages_and_classes(void **state)
         {"org/package-tree.html", "Tree", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(Overview(Notes,org.b(Notes,C(Notes)),"
-                        "org(Notes,B(Notes),A(Notes))))");
+                        "org(Notes,B(Notes),A(Notes))),"
+                        "Layout of indexes(Notes))");
 }
 
 static void equal_pages_stand_once(void **state)
