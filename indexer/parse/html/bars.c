@@ -65,6 +65,16 @@ static bool is_header(const xmlNode *box)
     return dom_tag(box) == GUMBO_TAG_HEADER;
 }
 
+/* To the site, or to the first page of a folder: a card has a link to its page, too. */
+static bool leads_home(const char *url)
+{
+    const char *name = strrchr(url, '/');
+    name = name ? name + 1 : url;
+    return !strcmp(url, "/") ||
+           (contents_leads_on(url) &&
+            (!name[strspn(name, ".")] || !strncasecmp(name, "index.", 6)));
+}
+
 bool bars_is_banner(const xmlNode *heading)
 {
     const xmlNode *text, *link = NULL;
@@ -81,7 +91,8 @@ bool bars_is_banner(const xmlNode *heading)
         link = around;
     }
     const char *url = link && left ? dom_attribute(link, "href") : "#";
-    return contents_leads_on(url) || !strcmp(url, "/");
+    return leads_home(url) || (dom_tag(heading->parent) == GUMBO_TAG_HEADER &&
+                               contents_leads_on(url));
 }
 
 /* ---- Neighbours ---- */

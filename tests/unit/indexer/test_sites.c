@@ -767,6 +767,12 @@ static void test_aside(void **state)
            "# Works\nparagraph: a\n## Note {sidebar}\nlist: - b\n");
     expect("<div class=page-header><h1><a href=/>Works</a></h1></div><p>a",
            "# Works\nparagraph: a\n");
+    /* Bootstrap's cards. */
+    expect("<h1>Works</h1><p>a<div class=card-header><h3><a href=use.html>Use"
+           "</a></h3></div><p>b<div class=card-header><h3><a href=care.html>"
+           "Care</a></h3></div><p>c",
+           "# Works\nparagraph: a\n## Use\nparagraph: b\n## Care\n"
+           "paragraph: c\n");
 }
 
 /* Ant's manual: an arrow to the top of the page. */
