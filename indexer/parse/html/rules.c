@@ -205,7 +205,18 @@ static bool is_sign(struct slice text, const xmlNode *link, const char *target)
     return false;
 }
 
-/* A link in a heading that shows an arrow, as to the top of the page. */
+/* Is there text in the heading besides what the link shows? */
+static bool is_besides_text(const xmlNode *link, const xmlNode *heading)
+{
+    int left = 64; /* nodes of a title */
+    for (const xmlNode *at = dom_next(heading, heading, false); at && left--;
+         at = dom_next(at, heading, at == link))
+        if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text))
+            return true;
+    return false;
+}
+
+/* A link in a heading that shows an arrow, as to the top of the page, and is not all of it. */
 static bool is_arrow(struct slice text, const xmlNode *link)
 {
     enum { MAX_UP = 4, TOP = 0x1F51D, UPWARDS = 0x1F53C };
@@ -218,7 +229,7 @@ static bool is_arrow(struct slice text, const xmlNode *link)
     const xmlNode *at = link->parent;
     for (int i = 0; i < MAX_UP && dom_is_element(at); i++, at = at->parent)
         if (dom_tag(at) >= GUMBO_TAG_H1 && dom_tag(at) <= GUMBO_TAG_H6)
-            return true;
+            return is_besides_text(link, at);
     return false;
 }
 

@@ -783,6 +783,11 @@ static void test_arrows_in_titles(void **state)
            "<a href=#u>⚠</a></h2><p>See <a href=#t>→</a>.",
            "# Tasks {t}\n## Files\nparagraph: a\n## Unsafe ⚠\n"
            "paragraph: See →.\n");
+    /* What is about an arrow is called so. */
+    expect("<h1>Signs</h1><p>a<h2 id=to><a href=#to>→</a></h2><p>b<h2 "
+           "id=of><b><a href=#of>←</a></b></h2><p>c",
+           "# Signs\nparagraph: a\n## → {to}\nparagraph: b\n## ← {of}\n"
+           "paragraph: c\n");
 }
 
 int main(void)
