@@ -28,6 +28,16 @@ static const xmlNode *next_of(const xmlNode *element, int tag,
 
 /* ---- ApiGen: a row for each member ---- */
 
+/* Is one of the first cells a name's? */
+static bool has_names(const xmlNode *table)
+{
+    int left = 96; /* nodes of a row's first cells */
+    const xmlNode *at = dom_next(table, table, false);
+    while (at && left-- && !is_of(at, GUMBO_TAG_TD, "name"))
+        at = dom_next(at, table, false);
+    return is_of(at, GUMBO_TAG_TD, "name");
+}
+
 /* Of a class's methods, properties or constants. */
 static bool is_members(const xmlNode *table)
 {
@@ -36,7 +46,7 @@ static bool is_members(const xmlNode *table)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (is_of(table, GUMBO_TAG_TABLE, "summary") &&
             !strcmp(attribute(table, "id"), kinds[i]))
-            return true;
+            return has_names(table);
     return false;
 }
 
@@ -72,7 +82,8 @@ static bool is_inherited(const xmlNode *box)
                                  : NULL;
     const xmlNode *names = heading ? dom_element_from(heading->next) : NULL;
     return is_of(names, GUMBO_TAG_P, "elementList") ||
-           is_of(box, GUMBO_TAG_TABLE, "inherited");
+           (is_of(box, GUMBO_TAG_TABLE, "inherited") &&
+            classes_has(box, "summary"));
 }
 
 static void table_of(const xmlNode *element, struct rule *rule)
@@ -100,13 +111,19 @@ static void apigen(const xmlNode *box, struct rule *rule)
         rule->part = PART_BLOCK; /* shown on demand */
 }
 
+/* Lines of code, each marked as one, in a box of their own.  A section may be called "Source"
+ * and have code in colours. */
 static bool is_source(const xmlNode *code)
 {
     const xmlNode *within =
         dom_tag(code) == GUMBO_TAG_PRE ? code->parent : NULL;
-    return within && dom_tag(within) == GUMBO_TAG_DIV &&
-           !strcmp(attribute(within, "id"), "source") &&
-           dom_find(code, GUMBO_TAG_SPAN);
+    if (!within || dom_tag(within) != GUMBO_TAG_DIV ||
+        strcmp(attribute(within, "id"), "source") != 0 ||
+        dom_tag(dom_element_from(within->children)) != GUMBO_TAG_PRE)
+        return false;
+    const xmlNode *lines = dom_element_from(code->children);
+    return lines && dom_tag(lines) == GUMBO_TAG_CODE &&
+           is_of(dom_element_from(lines->children), GUMBO_TAG_SPAN, "l");
 }
 
 /* ---- ROBODoc ---- */
@@ -128,7 +145,7 @@ static bool is_robo_trail(const xmlNode *line)
            ends(attribute(link, "href"), "#robo_top_of_doc");
 }
 
-/* "A - B - C" above all names that begin so. */
+/* "A - B - C" above all names that begin so, which are links.  A glossary has text there. */
 static bool is_robo_letters(const xmlNode *heading)
 {
     enum { MIN_LETTERS = 26 };
@@ -138,7 +155,9 @@ static bool is_robo_letters(const xmlNode *heading)
         const char *url = attribute(at, "href");
         letters += url[0] == '#' && url[1] && !url[2];
     }
-    return letters >= MIN_LETTERS;
+    const xmlNode *first = dom_element_from(heading->next);
+    return letters >= MIN_LETTERS && first &&
+           is_of(dom_element_from(first->next), GUMBO_TAG_A, "indexitem");
 }
 
 /* ---- m2html: "PURPOSE", "SYNOPSIS", "DESCRIPTION" of a function ---- */
@@ -157,6 +176,20 @@ static bool is_matlab_label(const xmlNode *heading)
     return false;
 }
 
+/* "Home > start.m" */
+static bool is_matlab_trail(const xmlNode *box)
+{
+    const xmlNode *first =
+        strcmp(attribute(box, "id"), "_path") ? NULL : box->children;
+    while (first && !dom_is_element(first) &&
+           text_is_blank(dom_text(first)->text))
+        first = first->next;
+    return first && dom_tag(first) == GUMBO_TAG_A &&
+           !dom_holds(box, DOM_HOLDS_HEADING | DOM_HOLDS_PARAGRAPH |
+                               DOM_HOLDS_LIST | DOM_HOLDS_CODE |
+                               DOM_HOLDS_TABLE);
+}
+
 /* ---- All of them ---- */
 
 void commented_apply(const xmlNode *element, struct rule *rule)
@@ -167,7 +200,7 @@ void commented_apply(const xmlNode *element, struct rule *rule)
     case GUMBO_TAG_TR:
     case GUMBO_TAG_TD: table_of(element, rule); break;
     case GUMBO_TAG_DIV:
-        if (!strcmp(attribute(element, "id"), "_path"))
+        if (is_matlab_trail(element))
             rules_skip(rule, "navigation");
         else if (element->properties)
             apigen(element, rule);
@@ -188,7 +221,8 @@ void commented_apply(const xmlNode *element, struct rule *rule)
     case GUMBO_TAG_A:
         if (dom_tag(element->parent) == GUMBO_TAG_H2 &&
             !strcmp(attribute(element, "href"), "#_top") &&
-            dom_find(element, GUMBO_TAG_IMG))
+            dom_find(element, GUMBO_TAG_IMG) &&
+            !dom_holds(element, DOM_HOLDS_TEXT))
             rules_skip(rule, "permalink");
         break;
     default: break;

@@ -24,7 +24,7 @@ static void test_apigen(void **state)
            "</code></div><td>b</table>",
            "# Parts\ntable: a\\tb\n");
     expect_role("<h1>File Pump.php</h1><div id=source><pre><code><span "
-                "class=line>1</span></code></pre></div>",
+                "class=l>1</span></code></pre></div>",
                 PAGE_MADE);
     expect_role("<h1>Source</h1><div id=source><pre>a</pre></div>",
                 PAGE_CONTENT);
@@ -41,13 +41,16 @@ static void test_robodoc(void **state)
            "# works/start [ Functions ] {robo1}\n"
            "paragraph: PURPOSE\ncode: Starts.\n");
     struct buf page = {0};
-    for (int letters = 5; letters <= 26; letters += 21) {
+    static const char *const below[] = {
+        "<a class=indexitem href=a.html#robo1>air</a>", "<p>What begins so."};
+    for (int i = 0; i < 3; i++) {
+        int letters = i < 2 ? 26 : 5;
         buf_clear(&page);
         buf_put_text(&page, "<h1>Functions</h1><h2>");
-        for (int i = 0; i < letters; i++)
-            buf_printf(&page, "<a href=#%c>%c</a> - ", 'A' + i, 'A' + i);
-        buf_put_text(&page, "</h2><h2>A</h2><p>What begins so.");
-        expect_role(page.data, letters == 26 ? PAGE_MADE : PAGE_CONTENT);
+        for (int k = 0; k < letters; k++)
+            buf_printf(&page, "<a href=#%c>%c</a> - ", 'A' + k, 'A' + k);
+        buf_printf(&page, "</h2><h2>A</h2>%s", below[i & 1]);
+        expect_role(page.data, i ? PAGE_CONTENT : PAGE_MADE);
     }
     buf_free(&page);
 }
@@ -70,6 +73,34 @@ static void test_m2html(void **state)
                       "paragraph: start(p)\n## Care {other}\n"
                       "paragraph: a\n");
     buf_free(&page);
+}
+
+/* The same names on pages that others made. */
+static void test_others(void **state)
+{
+    (void)state;
+    expect("<h1>Url</h1><p>a<div id=_path><h3>_path</h3><p>Kept.</div>",
+           "# Url\nparagraph: a\n## _path {_path}\nparagraph: Kept.\n");
+    expect("<h1>Url</h1><p>a<div id=_path>Where <a href=b>it</a> is.</div>",
+           "# Url\nparagraph: a\nparagraph: Where it is.\n");
+    expect("<h1>Pumps</h1><p>a<h2><a href=#_top><img src=u.png> Use</a></h2>"
+           "<p>b",
+           "# Pumps\nparagraph: a\n## Use\nparagraph: b\n");
+    expect("<h1>Themes</h1><p>a<table class=inherited><tr><td>size<td>of the "
+           "page<tr><td>color<td>of all</table>",
+           "# Themes\nparagraph: a\ntable: size\\tof the page\\n"
+           "color\\tof all\n");
+    expect("<h1>Pumps</h1><p>a<table class=summary id=methods><tr><td>start<td "
+           "class=attributes>slow<tr><td>stop<td class=attributes>fast</table>",
+           "# Pumps\nparagraph: a\ntable: start\\tslow\\nstop\\tfast\n");
+    /* docutils' section with code in colours, and one in which each line is marked */
+    expect_role("<h1>Build</h1><p>a<div class=section id=source><h2>Source</h2>"
+                "<pre class='code python'><span class=keyword>import</span> a"
+                "</pre></div><h2>Use</h2><p>b",
+                PAGE_CONTENT);
+    expect_role("<h1>Build</h1><p>a<div id=source><p>b<pre><code><span class=l>"
+                "import a</span></code></pre></div>",
+                PAGE_CONTENT);
 }
 
 /* A page that calls itself contents, and says what each page is for. */
@@ -124,7 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_apigen),        TEST(test_robodoc),     TEST(test_m2html),
-        TEST(test_said_contents), TEST(test_index_lists),
+        TEST(test_said_contents), TEST(test_index_lists), TEST(test_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
