@@ -296,7 +296,8 @@ static void run_import(struct tex *tex, const struct command *command,
     buf_free(&name);
 }
 
-/* \subfile: a document of its own, of which the body is read. */
+/* \subfile: a document of its own, of which the body is read.  What is looked through
+ * counts as steps. */
 static void end_subfile(struct tex *tex)
 {
     tex->stopped = false;
@@ -310,6 +311,7 @@ static void enter_body(struct tex *tex)
     static const char begin[] = "\\begin{document}", end[] = "\\end{document}";
     const char *from = memmem(text.data, text.size, begin, sizeof begin - 1);
     const char *to = memmem(text.data, text.size, end, sizeof end - 1);
+    tex->steps += text.size / 8;
     if (from)
         input->at = (size_t)(from - text.data) + sizeof begin - 1;
     if (to && (size_t)(to - text.data) >= input->at)

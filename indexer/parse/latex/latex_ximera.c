@@ -14,26 +14,37 @@ static size_t end_of_group(struct slice text, size_t at)
     return 0;
 }
 
+/* What stands behind \title in a line, before a comment; NULL: there is none. */
+static const char *behind_title(const char *line, const char *end)
+{
+    static const char title[] = "\\title";
+    const char *note = memchr(line, '%', (size_t)(end - line));
+    end = note ? note : end;
+    while (
+        (line = memmem(line, (size_t)(end - line), title, sizeof title - 1))) {
+        line += sizeof title - 1;
+        if (line < end && (*line == '{' || *line == '['))
+            return line;
+    }
+    return NULL;
+}
+
 /* Where the argument of \title stands before `end`, the document's body. */
 static bool find_title(struct slice text, size_t end, size_t *ret_from,
                        size_t *ret_to)
 {
-    static const char title[] = "\\title";
-    const char *at = text.data;
-    while ((at = memmem(at, (size_t)(text.data + end - at), title,
-                        sizeof title - 1))) {
-        size_t from = (size_t)(at - text.data);
-        const char *line = memrchr(text.data, '\n', from);
-        line = line ? line : text.data;
-        at += sizeof title - 1;
-        if (memchr(line, '%', (size_t)(text.data + from - line)) ||
-            at == text.data + end || (*at != '{' && *at != '['))
-            continue;
-        *ret_from = (size_t)(at - text.data);
-        *ret_to = end_of_group(text, *ret_from);
-        return *ret_to && *ret_to <= end;
+    const char *at = text.data, *stop = text.data + end, *found = NULL;
+    while (at < stop && !found) {
+        const char *next = memchr(at, '\n', (size_t)(stop - at));
+        next = next ? next : stop;
+        found = behind_title(at, next);
+        at = next + (next < stop);
     }
-    return false;
+    if (!found)
+        return false;
+    *ret_from = (size_t)(found - text.data);
+    *ret_to = end_of_group((struct slice){text.data, end}, *ret_from);
+    return *ret_to != 0;
 }
 
 /* \activity[options]{file}, whose title stands before its body. */

@@ -630,6 +630,31 @@ static void test_ximera(void **state)
     expect("An \\activity{pastime}.", "paragraph: An pastime.");
 }
 
+/* What says nothing before its body is passed over once for each time it is read. */
+static void test_long_activities(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    buf_put_text(&text, "\\documentclass{ximera}");
+    for (int i = 0; i < 60000; i++)
+        buf_put_text(&text, "\\title");
+    buf_put_text(&text, "\n\\title{T}\\begin{document}a\\end{document}");
+    buf_put_byte(&text, '\0');
+    struct memory_file files[] = {{"a.tex", text.data}, {NULL, NULL}};
+    struct buf course = {0};
+    buf_put_text(&course, "\\documentclass{xourse}\\begin{document}");
+    for (int i = 0; i < 40; i++)
+        buf_put_text(&course, "\\activity{a}");
+    buf_put_text(&course, "\\end{document}");
+    double start = unit_seconds();
+    struct tree *tree = parse(course.data, files, NULL);
+    assert_int_equal(tree->count, 41);
+    assert_true(unit_seconds() - start < 5);
+    tree_free(tree);
+    buf_free(&course);
+    buf_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -665,6 +690,7 @@ int main(void)
         cmocka_unit_test(test_words_of_packages),
         cmocka_unit_test(test_numbers_of_lists),
         cmocka_unit_test(test_ximera),
+        cmocka_unit_test(test_long_activities),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
