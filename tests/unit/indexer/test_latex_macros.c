@@ -652,6 +652,32 @@ static void test_glossaries(void **state)
               "paragraph: After.");
 }
 
+/* A list that is added to one by one stays whole, and so does a macro. */
+static void test_long_lists(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    static const char *const adding[] = {"\\listadd\\lst{a}",
+                                         "\\appto\\lst{\\x}"};
+    static const char *const using[] = {"\\forlistloop{\\y}\\lst", "\\lst"};
+    for (int i = 0; i < 2; i++) {
+        struct buf text = {0};
+        buf_put_text(&text,
+                     "\\newcount\\n\\def\\x{\\advance\\n 1 }\\def\\y#1{\\x}");
+        for (int k = 0; k < MANY; k++)
+            buf_put_text(&text, adding[i]);
+        buf_printf(&text, "\\let\\alt\\lst{%s}%s%s \\the\\n.", adding[i],
+                   adding[i], using[i]);
+        expect(text.data, "paragraph: 20001.");
+        buf_free(&text);
+    }
+    expect(
+        "\\listadd\\lst{a}\\let\\alt\\lst{\\listadd\\lst{b}}\\listadd\\lst{c}"
+        "\\listadd\\alt{d}\\forlistloop{\\textbf}\\lst:\\forlistloop{\\textbf}"
+        "\\alt",
+        "paragraph: ac:ad");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -660,6 +686,7 @@ int main(void)
         cmocka_unit_test(test_plain_headings),
         cmocka_unit_test(test_plain_fonts),
         cmocka_unit_test(test_boxes_that_grow),
+        cmocka_unit_test(test_long_lists),
         cmocka_unit_test(test_signs_by_code),
         cmocka_unit_test(test_bare_accents),
         cmocka_unit_test(test_obeyed_lines),

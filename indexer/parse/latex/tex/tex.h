@@ -36,7 +36,7 @@ struct macro {
     struct argument *arguments; /* [argument_count]; none: by the pattern */
     uint32_t argument_count;
     struct tokens pattern; /* with CAT_MATCH */
-    struct tokens body;    /* with CAT_MATCH */
+    struct tokens body;    /* with CAT_MATCH; capacity: define_append's room */
     bool ends_math;        /* its body may end a formula */
 };
 
@@ -370,6 +370,8 @@ void counters_add(struct tex *tex);  /* tex_counters.c */
 /* Reads its arguments and pushes its body. */
 void macro_call(struct tex *tex, struct token call, const struct macro *macro);
 void define_macro(struct tex *tex, uint32_t symbol, struct macro macro);
+/* Adds to the end of a macro's body; what is none becomes one. */
+void define_append(struct tex *tex, uint32_t symbol, const struct tokens *code);
 /* #1 in the list as CAT_MATCH. */
 void define_parameters(struct tex *tex, struct tokens *body);
 /* A copy of the list that lives as long as `tex`. */

@@ -10,14 +10,17 @@ static void add(struct tex *tex, uint32_t symbol, struct tokens *code, int how)
     struct meaning meaning = tex->symbols[symbol].meaning;
     struct macro macro = {0};
     struct tokens body = {0};
+    tex->global = how & GLOBAL;
+    if (!(how & PREPEND)) {
+        define_append(tex, symbol, code);
+        return;
+    }
     if (meaning.kind == MEANING_MACRO)
         macro = *meaning.macro;
-    const struct tokens *first = how & PREPEND ? code : &macro.body,
-                        *then = how & PREPEND ? &macro.body : code;
-    tokens_add_all(&body, first->items, first->count);
-    tokens_add_all(&body, then->items, then->count);
+    tex->steps += macro.body.count / 4;
+    tokens_add_all(&body, code->items, code->count);
+    tokens_add_all(&body, macro.body.items, macro.body.count);
     macro.body = body;
-    tex->global = how & GLOBAL;
     define_macro(tex, symbol, macro);
     tokens_free(&body);
 }

@@ -67,22 +67,76 @@ static bool may_end_math(const struct tex *tex, const struct tokens *body)
     return false;
 }
 
+/* Is there room for so many more tokens in macros?  If not, it is told. */
+static bool has_room(struct tex *tex, size_t count)
+{
+    if (tex->stored + count <= MAX_STORED)
+        return true;
+    tex_report(tex, (struct token){.file = UINT16_MAX}, "too much is defined");
+    tex_abandon(tex);
+    return false;
+}
+
 void define_macro(struct tex *tex, uint32_t symbol, struct macro macro)
 {
     bool global = tex->global;
     tex->global = false;
-    if (tex->stored + macro.body.count + macro.pattern.count > MAX_STORED) {
-        tex_report(tex, (struct token){.file = UINT16_MAX},
-                   "too much is defined");
-        tex_abandon(tex);
+    if (!has_room(tex, macro.body.count + macro.pattern.count))
         return;
-    }
     struct macro *kept = arena_alloc(&tex->arena, sizeof *kept);
     tex->stored += sizeof *kept / sizeof(struct token);
     *kept = macro;
     kept->ends_math = may_end_math(tex, &macro.body);
     kept->pattern = define_keep(tex, &macro.pattern);
     kept->body = define_keep(tex, &macro.body);
+    tex_define(tex, symbol,
+               (struct meaning){.kind = MEANING_MACRO, .macro = kept}, global);
+}
+
+/* The body moves where there is room for as much again: what is added one by one is not
+ * copied each time.  The capacity is that of the newest that has the room.  What is copied
+ * counts as steps. */
+static bool make_room(struct tex *tex, struct tokens *body, size_t count)
+{
+    struct tokens moved = {.count = body->count, .capacity = 2 * count};
+    if (tex->stored + moved.capacity > MAX_STORED)
+        moved.capacity = count;
+    if (!has_room(tex, moved.capacity))
+        return false;
+    moved.items =
+        arena_alloc(&tex->arena, moved.capacity * sizeof *moved.items);
+    if (body->count)
+        memcpy(moved.items, body->items, body->count * sizeof *body->items);
+    tex->stored += moved.capacity;
+    tex->steps += body->count / 4;
+    *body = moved;
+    return true;
+}
+
+void define_append(struct tex *tex, uint32_t symbol, const struct tokens *code)
+{
+    struct meaning meaning = tex->symbols[symbol].meaning;
+    struct macro *old = meaning.kind == MEANING_MACRO ? meaning.macro : NULL;
+    struct macro macro = old ? *old : (struct macro){0};
+    struct tokens *body = &macro.body;
+    size_t count = body->count + code->count;
+    bool global = tex->global, moves = body->capacity < count;
+    tex->global = false;
+    if (!code->count && old)
+        return;
+    if (!has_room(tex, sizeof macro / sizeof(struct token)) ||
+        (moves && !make_room(tex, body, count)))
+        return;
+    if (old && !moves)
+        old->body.capacity = 0;
+    if (code->count)
+        memcpy(body->items + body->count, code->items,
+               code->count * sizeof *code->items);
+    body->count = count;
+    macro.ends_math |= may_end_math(tex, code);
+    struct macro *kept = arena_alloc(&tex->arena, sizeof *kept);
+    *kept = macro;
+    tex->stored += sizeof *kept / sizeof(struct token);
     tex_define(tex, symbol,
                (struct meaning){.kind = MEANING_MACRO, .macro = kept}, global);
 }

@@ -243,7 +243,6 @@ static void run_listadd(struct tex *tex, const struct command *command,
 {
     struct token name;
     struct tokens item = {0};
-    struct macro macro = {0};
     (void)call;
     bool named = read_list(tex, command, &name);
     struct token begin = tex_next_solid(tex);
@@ -254,16 +253,9 @@ static void run_listadd(struct tex *tex, const struct command *command,
         tex_read_argument(tex, &item);
     }
     if (named && item.count) {
-        struct meaning meaning = tex->symbols[name.value].meaning;
-        if (meaning.kind == MEANING_MACRO)
-            tokens_add_all(&macro.body, meaning.macro->body.items,
-                           meaning.macro->body.count);
-        tokens_add_all(&macro.body, item.items, item.count);
-        tokens_add(&macro.body,
-                   (struct token){.cat = CAT_OTHER, .value = SEPARATOR});
+        tokens_add(&item, (struct token){.cat = CAT_OTHER, .value = SEPARATOR});
         tex->global = (command->value & LIST_GLOBAL) != 0;
-        define_macro(tex, name.value, macro);
-        tokens_free(&macro.body);
+        define_append(tex, name.value, &item);
     }
     tokens_free(&item);
 }
