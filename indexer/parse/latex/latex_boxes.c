@@ -270,13 +270,14 @@ static const char *const opening[] = {"bgroup", NULL};
 static const char *const setting[] = {"box",    "copy",    "unhbox", "unhcopy",
                                       "unvbox", "unvcopy", NULL};
 
-/* What the box that follows has, if that is tokens. */
+/* What the box that follows has, if that is tokens.  What is copied counts as steps. */
 static void put_box_of(struct tex *tex, struct token call, struct tokens *ret)
 {
     struct tokens box = {0};
     struct token space = {.cat = CAT_SPACE, .value = ' '};
     struct meaning meaning = tex->symbols[read_register_of(tex, &box)].meaning;
     if (meaning.kind == MEANING_MACRO) {
+        tex->steps += meaning.macro->body.count / 4;
         tokens_add_all(ret, meaning.macro->body.items,
                        meaning.macro->body.count);
     } else {
@@ -306,7 +307,7 @@ static void copy_register(struct document *d, uint32_t name, bool empties)
 }
 
 /* The {..} that follows is kept as tokens.  A box that it sets is there as what it has
- * now: \setbox0\hbox{\unhcopy0 x} adds to it. */
+ * now: \setbox0\hbox{\unhcopy0 x} adds to it.  What is more than a macro may have is none. */
 static void keep_tokens(struct document *d, uint32_t name)
 {
     struct tex *tex = &d->tex;
@@ -317,7 +318,7 @@ static void keep_tokens(struct document *d, uint32_t name)
     tex_read_argument(tex, &list);
     tokens_add(&list, end);
     tex_push(tex, list);
-    while (tex->abandon_count == abandoned &&
+    while (tex->abandon_count == abandoned && macro.body.count <= MAX_STORED &&
            (token = tex_next(tex)).cat != CAT_STOP && token.cat != CAT_NONE)
         if (is_one_of(tex, token, setting))
             put_box_of(tex, token, &macro.body);

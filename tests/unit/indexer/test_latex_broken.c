@@ -217,6 +217,44 @@ static void test_bombs(void **state)
     buf_free(&deep);
 }
 
+/* What is copied counts, however few words say so. */
+static void test_bombs_of_copies(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    static const char again[] = "\\setbox0\\hbox{\\unhcopy0\\unhcopy0}";
+    double start = unit_seconds();
+    /* A box that doubles, and one that takes it in over and over. */
+    buf_put_text(&text, "\\setbox0\\hbox{x}");
+    for (int i = 0; i < 22; i++)
+        buf_put_text(&text, again);
+    buf_put_text(&text, "\n\n\\setbox1\\hbox{");
+    for (int i = 0; i < 40; i++)
+        buf_put_text(&text, "\\copy0");
+    buf_put_text(&text, "}\n\nafter");
+    expect_report(text.data, "too much is defined");
+    buf_clear(&text);
+    buf_put_text(&text, "\\setbox0\\hbox{x}");
+    for (int i = 0; i < 20; i++)
+        buf_put_text(&text, again);
+    for (int i = 0; i < 400; i++)
+        buf_put_text(&text, "\n\n\\setbox1\\hbox{\\copy0\\copy0\\copy0}");
+    expect_report(text.data, "more steps than it is given");
+    buf_clear(&text);
+    /* A list of two long items, copied for each group that adds to it. */
+    for (int i = 0; i < 2; i++) {
+        buf_put_text(&text, "\\listadd\\l{");
+        for (int k = 0; k < 300000; k++)
+            buf_put_byte(&text, 'x');
+        buf_put_text(&text, "}");
+    }
+    for (int i = 0; i < 20000; i++)
+        buf_put_text(&text, "{\\listadd\\l{a}}\n\n");
+    expect_report(text.data, "too much is defined");
+    assert_true(unit_seconds() - start < 30);
+    buf_free(&text);
+}
+
 static void test_fragment(void **state)
 {
     struct buf out = {0};
@@ -240,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_repairs),
         cmocka_unit_test(test_expansions_within_expansions),
         cmocka_unit_test(test_bombs),
+        cmocka_unit_test(test_bombs_of_copies),
         cmocka_unit_test(test_fragment),
     };
     return cmocka_run_group_tests(tests, load, NULL);
