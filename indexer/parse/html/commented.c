@@ -18,14 +18,6 @@ static bool is_of(const xmlNode *element, int tag, const char *class)
            classes_has(element, class);
 }
 
-static const xmlNode *next_of(const xmlNode *element, int tag,
-                              const char *class)
-{
-    while (element && !is_of(element, tag, class))
-        element = dom_element_from(element->next);
-    return element;
-}
-
 /* ---- ApiGen: a row for each member ---- */
 
 /* Is one of the first cells a name's? */
@@ -105,7 +97,7 @@ static void apigen(const xmlNode *box, struct rule *rule)
     if (is_inherited(box))
         rules_skip(rule, "contents");
     else if (is_of(box, GUMBO_TAG_DIV, "short") && members_around(box) &&
-             next_of(box->next, GUMBO_TAG_DIV, "detailed"))
+             is_of(dom_element_from(box->next), GUMBO_TAG_DIV, "detailed"))
         rules_skip(rule, "contents"); /* the beginning of what follows */
     else if (is_of(box, GUMBO_TAG_DIV, "detailed") && members_around(box))
         rule->part = PART_BLOCK; /* shown on demand */

@@ -103,6 +103,19 @@ static void test_others(void **state)
                 PAGE_CONTENT);
 }
 
+/* No box looks through all those behind it. */
+static void test_many_boxes(void **state)
+{
+    (void)state;
+    struct buf page = {0};
+    buf_put_text(&page, "<h1>P</h1><table class=summary id=methods><tr><td "
+                        "class=name><div><code>a</code>");
+    for (int i = 0; i < 50000; i++)
+        buf_put_text(&page, "<div class=short>a</div>");
+    tree_free(parse_within(5, page.data));
+    buf_free(&page);
+}
+
 /* A page that calls itself contents, and says what each page is for. */
 static void test_said_contents(void **state)
 {
@@ -156,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_apigen),        TEST(test_robodoc),     TEST(test_m2html),
         TEST(test_said_contents), TEST(test_index_lists), TEST(test_others),
+        TEST(test_many_boxes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
