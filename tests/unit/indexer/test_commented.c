@@ -112,7 +112,7 @@ static void test_many_boxes(void **state)
                         "class=name><div><code>a</code>");
     for (int i = 0; i < 50000; i++)
         buf_put_text(&page, "<div class=short>a</div>");
-    tree_free(parse_within(5, page.data));
+    tree_free(parse_within(10, page.data));
     buf_free(&page);
 }
 
