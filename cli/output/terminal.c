@@ -138,7 +138,7 @@ static size_t unit_size(struct slice text, size_t at, int *ret_width)
     return end - at;
 }
 
-/* A word, without spaces, behind `spaces` of them. */
+/* A word, without spaces but those of its marks, behind `spaces` of them. */
 static void put_word(struct fill *fill, struct slice word, struct slice spaces)
 {
     int gap = (int)spaces.size;
@@ -156,14 +156,32 @@ static void put_word(struct fill *fill, struct slice word, struct slice spaces)
     }
 }
 
-/* The bytes up to the next space; escape sequences may hold some. */
+/* The bytes of a citation's " [1]" or " [1-2]" there; 0: it is none. */
+static size_t mark_size(struct slice line, size_t at)
+{
+    static const char begin[] = " [";
+    size_t end = at + sizeof begin - 1, digits = end;
+    if (line.size < end || memcmp(line.data + at, begin, sizeof begin - 1) != 0)
+        return 0;
+    while (digits < line.size &&
+           memchr("0123456789-", line.data[digits], sizeof "0123456789-" - 1))
+        digits++;
+    return digits > end && digits < line.size && line.data[digits] == ']'
+               ? digits + 1 - at
+               : 0;
+}
+
+/* The bytes up to the next space, and the marks that follow; escape sequences may hold
+ * some. */
 static size_t word_size(struct slice line, size_t at)
 {
-    size_t end = at;
+    size_t end = at, mark;
     while (end < line.size && line.data[end] != ' ') {
         size_t escape = terminal_escape_size(line, end);
         end += escape ? escape : 1;
     }
+    while (end > at && (mark = mark_size(line, end)))
+        end += mark;
     return end - at;
 }
 

@@ -25,8 +25,8 @@ void terminal_put_cut(struct buf *out, struct slice text, int columns);
 
 /* Appends one line, without a line feed at its end, broken at spaces and
  * between wide characters where it is wider than `columns` (0: never); what
- * follows a break starts with `indent`.  A word that is too wide by itself is
- * left to the terminal. */
+ * follows a break starts with `indent`.  A citation's mark, [1], stays with the word
+ * before it; a word that is too wide by itself is left to the terminal. */
 void terminal_put_line(struct buf *out, struct slice line, int columns,
                        const char *indent);
 

@@ -466,6 +466,8 @@ static void lines_fit_the_terminal(void **state)
     check_line("a_very_long_word b", 6, "a_very_long_word\n  b");
     check_line("漢字漢字 b", 6, "漢字漢\n  字 b");
     check_line("a\033]8;;x y\033\\b c", 4, "a\033]8;;x y\033\\b c");
+    check_line("one two [1] [2-3] x", 11, "one\n  two [1] [2-3]\n  x");
+    check_line("one [x] a[1]", 6, "one\n  [x]\n  a[1]");
     terminal_put_prose(&out, slice_of("one two\n  code stays\n\nthree four"),
                        5);
     assert_string_equal(out.data, "one\ntwo\n  code stays\n\nthree\nfour");
