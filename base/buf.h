@@ -31,6 +31,13 @@ static inline bool slice_starts(struct slice a, struct slice prefix)
            (!prefix.size || !memcmp(a.data, prefix.data, prefix.size));
 }
 
+static inline bool slice_ends(struct slice a, struct slice suffix)
+{
+    return a.size >= suffix.size &&
+           (!suffix.size ||
+            !memcmp(a.data + a.size - suffix.size, suffix.data, suffix.size));
+}
+
 /* By bytes, a slice before those it begins: LMDB's order of keys. */
 static inline int slice_compare(struct slice a, struct slice b)
 {

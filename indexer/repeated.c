@@ -138,14 +138,6 @@ bool repeated_is_all(const struct repeated *blocks, const struct node *node)
     return true;
 }
 
-static bool ends(struct slice text, struct slice with)
-{
-    return text.size >= with.size &&
-           slice_starts(
-               (struct slice){text.data + text.size - with.size, with.size},
-               with);
-}
-
 bool repeated_is_banner(const struct tree *skeleton, struct slice banner,
                         struct slice title)
 {
@@ -156,8 +148,8 @@ bool repeated_is_banner(const struct tree *skeleton, struct slice banner,
     struct slice page = buf_slice(&folded[0]), one = buf_slice(&folded[1]),
                  other = buf_slice(&folded[2]);
     bool found = one.size && other.size && page.size > one.size + other.size &&
-                 ((slice_starts(page, one) && ends(page, other)) ||
-                  (slice_starts(page, other) && ends(page, one)));
+                 ((slice_starts(page, one) && slice_ends(page, other)) ||
+                  (slice_starts(page, other) && slice_ends(page, one)));
     for (int i = 0; i < 3; i++)
         buf_free(&folded[i]);
     return found;

@@ -54,13 +54,11 @@ static const xmlNode *heading_behind(const xmlNode *element)
 /* Is the box what a site prints at the head of each page: <header>, "mobile-header"? */
 static bool is_header(const xmlNode *box)
 {
-    static const char end[] = "-header";
+    const struct slice end = slice_of("-header");
     const char *rest =
         dom_tag(box) == GUMBO_TAG_DIV ? dom_attribute(box, "class") : NULL;
     for (struct slice word; rest && (word = classes_next(&rest)).size;)
-        if (word.size >= sizeof end &&
-            !memcmp(word.data + word.size - (sizeof end - 1), end,
-                    sizeof end - 1))
+        if (word.size > end.size && slice_ends(word, end))
             return true;
     return dom_tag(box) == GUMBO_TAG_HEADER;
 }

@@ -120,12 +120,6 @@ static bool is_source(const xmlNode *code)
 
 /* ---- ROBODoc ---- */
 
-static bool ends(const char *text, const char *with)
-{
-    size_t size = strlen(text), end = strlen(with);
-    return size >= end && !strcmp(text + size - end, with);
-}
-
 /* "[ Top ] [ Modules ]" */
 static bool is_robo_trail(const xmlNode *line)
 {
@@ -134,7 +128,8 @@ static bool is_robo_trail(const xmlNode *line)
         return false;
     const xmlNode *link = dom_element_from(sign);
     return link && dom_tag(link) == GUMBO_TAG_A &&
-           ends(attribute(link, "href"), "#robo_top_of_doc");
+           slice_ends(slice_of(attribute(link, "href")),
+                      slice_of("#robo_top_of_doc"));
 }
 
 /* "A - B - C" above all names that begin so, which are links.  A glossary has text there. */

@@ -43,12 +43,6 @@ static void keep_letters(struct buf *out, struct slice text)
     }
 }
 
-static bool ends_with(struct slice text, struct slice end)
-{
-    return text.size >= end.size &&
-           !memcmp(text.data + text.size - end.size, end.data, end.size);
-}
-
 /* "enable_api_armor" of "SQLITE_ENABLE_API_ARMOR=<n>". */
 static bool is_ending(struct slice name, struct slice label)
 {
@@ -57,7 +51,7 @@ static bool is_ending(struct slice name, struct slice label)
     while (end < label.size && !strchr(" =(<[:,", label.data[end]))
         end++;
     keep_letters(&head, (struct slice){label.data, end});
-    bool is = name.size >= MIN_ENDING && ends_with(buf_slice(&head), name);
+    bool is = name.size >= MIN_ENDING && slice_ends(buf_slice(&head), name);
     buf_free(&head);
     return is;
 }
@@ -76,7 +70,7 @@ static bool resembles(const char *anchor, struct slice label)
               ((name.size <= words.size &&
                 !memcmp(name.data, words.data, name.size)) ||
                (name.size > first.size &&
-                ends_with(buf_slice(&name), buf_slice(&first))) ||
+                slice_ends(buf_slice(&name), buf_slice(&first))) ||
                is_ending(buf_slice(&name), label));
     buf_free(&name);
     buf_free(&words);
