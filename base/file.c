@@ -248,6 +248,11 @@ void file_join(struct buf *buf, const char *folder, const char *name)
     buf_put_text(buf, name);
 }
 
+int64_t clock_nanoseconds(struct timespec at)
+{
+    return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+}
+
 int64_t clock_ms(void)
 {
     struct timespec now;

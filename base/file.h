@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -74,6 +75,7 @@ bool file_is_name(const char *name);
 /* Appends `folder/name`. */
 void file_join(struct buf *buf, const char *folder, const char *name);
 
+int64_t clock_nanoseconds(struct timespec at);
 int64_t clock_ms(void);     /* monotonic */
 double clock_seconds(void); /* monotonic, for measuring */
 

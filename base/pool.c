@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 enum { MAX_THREADS = 1024, PIECES_A_THREAD = 4 };
@@ -206,7 +207,7 @@ static int64_t now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return clock_nanoseconds(now);
 }
 
 /* Where others want the cores, a thread loses its own within a piece, and all wait for

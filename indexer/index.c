@@ -203,7 +203,7 @@ int index_update(struct store *store, uint32_t manual,
                        .skeletons = options->skeletons};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    u.started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    u.started_ns = clock_nanoseconds(now);
     struct store_txn *txn;
     int code = store_read(store, &txn, err);
     if (code)

@@ -9,19 +9,6 @@
 
 static const int64_t RACY_NS = 2000000000;
 
-static bool same_stat(const struct file *old, const struct scan_file *now)
-{
-    return old->size == now->size && old->mtime_ns == now->mtime_ns &&
-           old->inode == now->inode;
-}
-
-/* Whoever writes to a file may set its time stamp back, as rsync and reproducible
- * builds do, but not when that was done. */
-static bool was_untouched(const struct update *u, const struct scan_file *now)
-{
-    return now->changed_at < u->manual.indexed_at;
-}
-
 static bool was_unread(const struct file *old)
 {
     return old->state == FILE_FAILED && !old->content.low && !old->content.high;
@@ -87,7 +74,7 @@ bool update_look_up(struct update *u, struct store_txn *txn, size_t i)
     u->has_tree[i] = is_current(txn, old);
     u->known[i] = u->has_tree[i] && !again;
     u->keep_record[i] =
-        u->known[i] && same_stat(old, now) && was_untouched(u, now);
+        u->known[i] && scan_is_untouched(now, old, u->manual.indexed_at);
     return !u->keep_record[i] || was_unread(old);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "indexer/inputs.h"
 #include "indexer/mentions.h"
 #include "indexer/source.h"
@@ -60,8 +61,7 @@ static bool is_stored(struct store *store, struct hash128 name)
 static bool is_as_met(const struct parsers_task *task, const struct stat *st)
 {
     return (uint64_t)st->st_size == task->size && st->st_ino == task->inode &&
-           (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec ==
-               task->mtime_ns;
+           clock_nanoseconds(st->st_mtim) == task->mtime_ns;
 }
 
 struct tree *parsers_part_tree(void)

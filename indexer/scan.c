@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "indexer/source.h"
+#include "memory/store/store.h"
 
 struct seen {
     dev_t device;
@@ -102,21 +104,30 @@ static bool leads_outside(const struct walk *walk, const char *full)
     return !source_is_within(walk->root, real);
 }
 
+struct scan_file scan_stat(const struct stat *st)
+{
+    return (struct scan_file){.size = (uint64_t)st->st_size,
+                              .mtime_ns = clock_nanoseconds(st->st_mtim),
+                              .inode = st->st_ino,
+                              .changed_at = st->st_ctim.tv_sec};
+}
+
+bool scan_is_untouched(const struct scan_file *now, const struct file *record,
+                       int64_t indexed_at)
+{
+    return record->size == now->size && record->mtime_ns == now->mtime_ns &&
+           record->inode == now->inode && now->changed_at < indexed_at;
+}
+
 static void add_file(struct walk *walk, const char *path, const struct stat *st,
                      const char *failure)
 {
     MEM_RESERVE(walk->scan.files, &walk->file_capacity, walk->scan.count + 1);
     struct scan_file *file = &walk->scan.files[walk->scan.count++];
-    *file = (struct scan_file){.path = mem_strdup(path)};
+    *file = st ? scan_stat(st) : (struct scan_file){0};
+    file->path = mem_strdup(path);
     if (failure)
         file->failure = mem_strdup(failure);
-    if (!st)
-        return;
-    file->size = (uint64_t)st->st_size;
-    file->mtime_ns =
-        (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-    file->inode = st->st_ino;
-    file->changed_at = st->st_ctim.tv_sec;
 }
 
 static int read_folder(struct walk *walk, int fd, const char *path)

@@ -5,9 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "indexer/source.h"
+
+struct file; /* memory/store/store.h */
 
 struct scan_file {
     char *path; /* relative to the root, "/" between folders */
@@ -18,6 +21,15 @@ struct scan_file {
     char *failure;      /* why it cannot be looked at; NULL: it can */
     bool not_followed;  /* `failure` is that of a link that is not followed */
 };
+
+/* What is said of a file there, but for its path. */
+struct scan_file scan_stat(const struct stat *st);
+
+/* Whether a file is as it was when its record was made, at `indexed_at` or before it: not
+ * one whose time stamp was set back, as rsync and reproducible builds do, for its inode
+ * tells when that was done. */
+bool scan_is_untouched(const struct scan_file *now, const struct file *record,
+                       int64_t indexed_at);
 
 struct scan {
     struct scan_file *files; /* [count] in byte order of their paths */

@@ -10,6 +10,7 @@
 #include "daemon/answer/latex_alignment.h"
 #include "daemon/answer/quote_drawn.h"
 #include "indexer/index.h"
+#include "indexer/scan.h"
 #include "memory/lexical/sentences.h"
 
 enum { MIN_PART = 16 }; /* bytes of a sentence that is quoted alone */
@@ -263,18 +264,11 @@ void quote_free(struct quote *quote)
     buf_free(&quote->made);
 }
 
-static int64_t nanoseconds(struct timespec at)
-{
-    return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
-}
-
-static bool was_untouched(const struct view *view, const struct file *record,
+static bool was_untouched(const struct view *view, uint32_t file,
                           const struct stat *st)
 {
-    return (uint64_t)st->st_size == record->size &&
-           st->st_ino == record->inode &&
-           nanoseconds(st->st_mtim) == record->mtime_ns &&
-           st->st_ctim.tv_sec < view->manual.indexed_at;
+    const struct scan_file now = scan_stat(st);
+    return scan_is_untouched(&now, &view->files[file], view->manual.indexed_at);
 }
 
 /* Whether its bytes are those of the record.  They are read once for each change of the
@@ -283,7 +277,7 @@ static bool has_bytes(const struct view *view, uint32_t file, const char *path,
                       const struct stat *st)
 {
     enum { TICK = 2 }; /* seconds */
-    const int64_t changed = nanoseconds(st->st_ctim);
+    const int64_t changed = clock_nanoseconds(st->st_ctim);
     if (view->checked && atomic_load(&view->checked[file]) == changed)
         return true;
     const time_t now = time(NULL);
@@ -302,14 +296,13 @@ bool quote_is_fresh(const struct view *view, uint32_t file)
 {
     struct stat st;
     struct buf path = {0};
-    const struct file *record = &view->files[file];
     if (quote_is_away(view))
         return false;
-    file_join(&path, view->manual.root, record->path);
+    file_join(&path, view->manual.root, view->files[file].path);
     /* Touched or replaced, be its time stamp set back, or it was when it was indexed: its
      * bytes decide. */
     bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode) &&
-                 (was_untouched(view, record, &st) ||
+                 (was_untouched(view, file, &st) ||
                   has_bytes(view, file, path.data, &st));
     buf_free(&path);
     return fresh;

@@ -134,9 +134,7 @@ static bool look_at(const char *path, struct hash128 name,
     if (good) {
         *ret = (struct kept_file){.name = name,
                                   .bytes = (uint64_t)stat.st_size,
-                                  .used = (int64_t)stat.st_mtim.tv_sec *
-                                              1000000000 +
-                                          stat.st_mtim.tv_nsec,
+                                  .used = clock_nanoseconds(stat.st_mtim),
                                   .sections = header.sections,
                                   .section_count = header.section_count};
         header.sections = NULL;
@@ -295,7 +293,7 @@ static int64_t next_time(struct prompt_files *files)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    int64_t ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    int64_t ns = clock_nanoseconds(now);
     files->last = ns > files->last ? ns : files->last + 1;
     return files->last;
 }
