@@ -276,6 +276,13 @@ bool file_is_same_place(const char *a, const char *b)
     return same;
 }
 
+bool file_is_below(const char *path, const char *folder)
+{
+    size_t size = strlen(folder);
+    return !strncmp(path, folder, size) &&
+           (size == 1 || path[size] == '/' || !path[size]);
+}
+
 bool file_is_gone(const char *path)
 {
     struct stat st;

@@ -65,6 +65,9 @@ void file_remove_folder(const char *path);
 /* Whether both paths lead to one place; of what is not there, whether they are equal. */
 bool file_is_same_place(const char *a, const char *b);
 
+/* Whether the path is the folder's own or leads below it; both as realpath has them. */
+bool file_is_below(const char *path, const char *folder);
+
 /* Whether nothing is there: not of what cannot be looked at, as on a disk that fails. */
 bool file_is_gone(const char *path);
 

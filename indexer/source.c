@@ -171,17 +171,10 @@ bool source_may_be_there(int number)
 
 /* ---- Where it may lie ---- */
 
-static bool is_below(const char *path, const char *folder)
-{
-    size_t size = strlen(folder);
-    return !strncmp(path, folder, size) &&
-           (size == 1 || path[size] == '/' || !path[size]);
-}
-
 bool source_is_installed(const char *real, const struct stat *st)
 {
     mode_t needed = S_IROTH | (S_ISDIR(st->st_mode) ? S_IXOTH : 0);
-    return is_below(real, SYSTEM_FOLDER) && !st->st_uid &&
+    return file_is_below(real, SYSTEM_FOLDER) && !st->st_uid &&
            (st->st_mode & needed) == needed;
 }
 
@@ -197,8 +190,8 @@ bool source_is_within(const struct source_root *root, const char *real)
 {
     char folder[PATH_MAX];
     return realpath(root->path, folder) &&
-           (is_below(real, folder) ||
-            (!is_below(folder, real) &&
+           (file_is_below(real, folder) ||
+            (!file_is_below(folder, real) &&
              (root->all_links || are_installed(folder, real))));
 }
 

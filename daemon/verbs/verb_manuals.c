@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "base/file.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/verbs/result.h"
 #include "indexer/index.h"
@@ -49,26 +50,20 @@ static int ignore_list(const struct call *call, struct buf *ret,
     return 0;
 }
 
-/* What follows a place in the path of a folder, of itself ""; NULL: it is elsewhere. */
-static const char *behind(const char *place, const char *folder)
-{
-    char room[PATH_MAX], *real = realpath(place, room);
-    size_t size = real ? strlen(real) : 0;
-    bool within = size && !strncmp(folder, real, size) &&
-                  (!folder[size] || folder[size] == '/');
-    return within ? folder + size : NULL;
-}
-
 /* What lies in the store is the daemon's, but for what is unpacked there, a folder for
  * each manual. */
 static int check_not_ours(const struct call *call, const char *folder,
                           struct err *err)
 {
     const char *store = config_text(call->daemon->config, CONFIG_STORE);
+    char real_store[PATH_MAX], real_unpacked[PATH_MAX];
     struct buf unpacked = {0};
     config_put_unpacked(call->daemon->config, &unpacked);
-    const char *copy = behind(unpacked.data, folder);
-    bool ours = behind(store, folder) && !(copy && copy[0]);
+    bool copy = realpath(unpacked.data, real_unpacked) &&
+                file_is_below(folder, real_unpacked) &&
+                strcmp(folder, real_unpacked) != 0;
+    bool ours = realpath(store, real_store) &&
+                file_is_below(folder, real_store) && !copy;
     buf_free(&unpacked);
     return ours ? err_set(err, ERR_USAGE,
                           "%s is of the store %s, which Lectern keeps for "
