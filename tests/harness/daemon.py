@@ -63,6 +63,13 @@ class Client:
         self.socket.close()
 
 
+def cpu_seconds(pid):
+    """Of a process and the parsers that it has waited for."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
 class Daemon:
     """`prefix` goes before the program, as setpriv and its arguments; `env` is added."""
 
@@ -148,10 +155,7 @@ class Daemon:
                 for name in ("VmRSS", "RssAnon", "RssFile", "VmHWM")}
 
     def cpu_seconds(self):
-        """Of the daemon and the parsers that it has waited for."""
-        with open(f"/proc/{self.pid}/stat") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.pid)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)

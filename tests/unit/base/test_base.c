@@ -229,9 +229,8 @@ static void files_are_read_and_refused(void **state)
 static void what_cannot_be_looked_at_is_not_gone(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/lectern-gone-XXXXXX";
+    const char *folder = unit_folder();
     struct buf loop = {0}, none = {0}, below = {0};
-    assert_non_null(mkdtemp(folder));
     file_join(&loop, folder, "loop");
     file_join(&none, folder, "none");
     file_join(&below, folder, "file");
@@ -243,7 +242,7 @@ static void what_cannot_be_looked_at_is_not_gone(void **state)
     assert_true(file_is_gone(none.data));
     buf_put_text(&below, "/none");
     assert_true(file_is_gone(below.data));
-    file_remove_folder(folder);
+    unit_folder_remove(folder);
     buf_free(&loop);
     buf_free(&none);
     buf_free(&below);
