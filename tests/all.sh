@@ -32,6 +32,7 @@ done
 step "build (gpu, by the stand-ins alone)" make --no-print-directory -s -j"$jobs" BUILD=gpu O=build/gpu-plain DNNL= NVCC= CFLAGS='-O0 -U_FORTIFY_SOURCE' gpu-programs
 step "registers of the device's kernels" make --no-print-directory -s -j"$jobs" gpu-resources CHECK=--check
 step "races of the device's kernels, by emulation" make --no-print-directory -s race RACE=--short
+step "mutations stand in the code" python3 tests/faults/mutations.py --check
 step "documents" python3 tests/checks/docs.py build/release
 step "manual pages (made)" make --no-print-directory -s man
 step "manual pages" python3 tests/checks/man.py build/release build/man

@@ -206,7 +206,7 @@ def speed(args, models, manual, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs=2, metavar="NAME=MODEL")
-    parser.add_argument("--build", default="build")
+    parser.add_argument("--build", default="build/release")
     parser.add_argument("--work", required=True)
     parser.add_argument("--sample", type=int, default=600)
     parser.add_argument("--answers", type=int, default=150, help="most questions of a set that are answered")

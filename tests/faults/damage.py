@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random damage to a store: it is told, or does no harm, but never a wrong or an empty answer.
 
-    damage.py [--build build] [--manual build/manuals/postgresql] [--damages 300] [--seed 1] [--rare]
+    damage.py [--build build/release] [--manual build/manuals/postgresql] [--damages 300] [--seed 1] [--rare]
 
 The manual is indexed once.  Each damage changes a copy of its store: a bit, a byte, a page of
 zeros, a page of noise, a page in another's place, or the end is cut off; with --rare a bit in or
@@ -345,7 +345,7 @@ def index(args, house):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
     parser.add_argument("--manual", default=os.path.join(ROOT, "build/manuals/postgresql"))
     parser.add_argument("--damages", type=int, default=300)
     parser.add_argument("--only", type=int, nargs="*", help="numbers of damages")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Full disks, read-only stores, permissions, clocks that jump, manuals that go while they are read.
 
-    disk_faults.py [--build build] [--preloads build/release/tests/faults] [NAME...]
+    disk_faults.py [--build build/release] [--preloads build/release/tests/faults] [NAME...]
 
 Needs root, for small file systems of its own (tmpfs) and to run a daemon as somebody else.  Each
 trial is a function below: it says what it has measured, fails, or is skipped where nothing may be
@@ -435,7 +435,7 @@ TRIALS = [index_on_a_disk_that_is_too_small, update_on_a_full_disk, memories_on_
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
     parser.add_argument("--preloads", default=os.path.join(ROOT, "build/release/tests/faults"))
     parser.add_argument("--pages", type=int, default=1500, help="of a manual that does not fit")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 256, 600, 1200], help="KiB")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """SIGKILL at random moments: nothing acknowledged is lost, nothing is damaged, and it goes on.
 
-    kills.py [--build build] [--kills 200] [--seed 1] [--every 25] [--model DIR]
+    kills.py [--build build/release] [--kills 200] [--seed 1] [--every 25] [--model DIR]
 
 A daemon watches a small manual that is edited all the time; a second one is added and removed,
 updates are forced, the store is compacted.  At a random moment the daemon is killed, or a parser of
@@ -165,7 +165,7 @@ class Trial:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
     parser.add_argument("--model", default=SMALL_MODEL)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--every", type=int, default=25, help="kills between comparisons with a fresh index")

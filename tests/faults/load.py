@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Many clients for an hour: no error, memory flat, search nearly as quick as at rest.
 
-    load.py --manual HTMLDIR [--build build] [--model model/quill] [--minutes 60] [--part 4] [--rest 25]
+    load.py --manual HTMLDIR [--build build/release] [--model model/quill] [--minutes 60] [--part 4] [--rest 25]
             [--clients 32] [--seed 1] [--house DIR] [--report FILE.json]
 
 A daemon watches a copy of the manual.  Clients, in processes of their own, each hold a connection and
@@ -454,7 +454,7 @@ def titles(node):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
     parser.add_argument("--manual", required=True)
     parser.add_argument("--model", default=os.path.join(ROOT, "model/quill"))
     parser.add_argument("--minutes", type=float, default=60)

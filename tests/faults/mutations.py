@@ -2,12 +2,13 @@
 """Mutations: the code is changed so that a rule of it no longer holds, and the test that should notice must fail.
 
     mutations.py --folder DIR [--only WORD] [--list] [--jobs 1] [--make 'NVCC=']
+    mutations.py --check
 
 DIR becomes a copy of the tracked tree and is kept: with a compiler cache each mutation takes seconds. First each test that
 is used must pass (--trust leaves that out). Each is a text
 of one file that stands there once, what it becomes, and tests in order, of which the first that fails has
-caught it. A mutation whose text is not found is an error of this table. Prints a row for each; ends with status 1 if one
-was caught by nothing.
+caught it. A mutation whose text is not found is an error of this table; --check looks for all of them, and changes nothing.
+Prints a row for each; ends with status 1 if one was caught by nothing.
 """
 import argparse
 import os
@@ -115,8 +116,8 @@ TABLE = {
          "bool known = !fstat(fd, &before);\n    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);\n    known = known && !fstat(fd, &after);",
          "bool known = !stat(path, &before);\n    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);\n    known = known && !stat(path, &after);",
          [unit("indexer/test_source")]),
-        ("when an inode changed tells nothing", "indexer/index_records.c", "return now->changed_at < u->manual.indexed_at;",
-         "(void)now;\n    return u->manual.indexed_at >= 0;", [e2e("updates")])],
+        ("when an inode changed tells nothing", "indexer/scan.c", "record->inode == now->inode && now->changed_at < indexed_at;",
+         "record->inode == now->inode && indexed_at >= 0;", [e2e("updates")])],
     "an index is what one made afresh would be": [
         ("the words of what is gone stay", "indexer/index_postings.c", "if (!kept[o])", "if (false)", [SIMULATE]),
         ("a file that is gone changes nothing", "indexer/index_scan.c", "!u->old_outline || any_gone(u) ||", "!u->old_outline ||", [SIMULATE]),
@@ -137,19 +138,18 @@ TABLE = {
          [unit("memory/test_memories")]),
         ("one is taken that another text gave", "memory/embeddings/plan.c", "    put_hash(scratch, segment->text);\n", "",
          [unit("memory/test_memories"), SIMULATE]),
-        ("a plan is taken of a section that has changed", "memory/embeddings/plan_cache.c", "found && hash_equal(found->merkle, merkle)", "found",
+        ("a plan is taken of a section that has changed", "memory/embeddings/plan_cache.c", "found && hash_equal(found->seen, seen)", "found && (seen.low | 1)",
          [unit("memory/test_memories"), SIMULATE])],
     "what is quoted stands there now": [
-        ("a text is quoted that the file has no more", "daemon/answer/quote.c", "bool found = folded.size > quote->text.size &&\n                 quote_find(buf_slice(&reading->text), places,\n                            buf_slice(&folded), &span);",
-         "bool found = folded.size > quote->text.size;\n    span = (struct span){0, 1};\n    (void)places;", [e2e("quoting"), unit("daemon/test_cite")]),
-        ("a file of another content is fresh", "daemon/answer/quote.c", "hash_equal(hash_bytes(bytes.data, bytes.size), record->content);", "true;",
+        ("a text is quoted that the file has no more", "daemon/answer/quote.c", "(quote_find(text, places, buf_slice(&folded), &span) ||",
+         "((span = (struct span){0, 1}, true) ||", [e2e("quoting"), unit("daemon/test_cite")]),
+        ("a file of another content is fresh", "daemon/answer/quote.c", "hash_equal(hash_bytes(bytes.data, bytes.size),\n                           view->files[file].content);", "file >= 0;",
          [e2e("updates quoting reading")]),
         ("a place is counted from the wrong byte", "daemon/answer/quote.c", "quote.span.from += span.from;", "", [e2e("quoting reading")])],
     "what is computed twice is the same": [
-        ("BM25 without the length of a text", "memory/lexical/lexical.c", "double tf = row[t].body / body_norm +", "double tf = row[t].body + 0 * body_norm +",
+        ("BM25 without the length of a text", "memory/lexical/lexical.c", "double tf = match->body / norms->body +", "double tf = match->body + 0 * norms->body +",
          [twice("ranking")]),
-        ("a list of vectors is not looked through", "memory/vectors/ivf.c", "    for (size_t i = 0; i < lists.count; i++) {\n        uint32_t list",
-         "    for (size_t i = lists.count > 1; i < lists.count; i++) {\n        uint32_t list", [twice("nearest")]),
+        ("a list of vectors is not looked through", "memory/vectors/ivf.c", "struct ivf_seen seen = {0};", "struct ivf_seen seen = {.lists = probes > 1};", [twice("nearest")]),
         ("a span is counted from another one", "tree/encode.c", "    *last = origin.span.to;\n}\n\nstatic void put_node", "    *last = origin.span.from;\n}\n\nstatic void put_node",
          [twice("encoding")])],
     "a pack holds what its seal says": [
@@ -191,11 +191,16 @@ def copy_tree(folder):
             os.symlink(source, f"{folder}/build/{name}")
 
 
-def change(path, old, new):
+def read_for(path, old):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     if text.count(old) != 1:
         raise SystemExit(f"{path} has {text.count(old)} times: {old}")
+    return text
+
+
+def change(path, old, new):
+    text = read_for(path, old)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text.replace(old, new))
     return text
@@ -236,7 +241,8 @@ def check_tests(args):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--folder", required=True)
+    parser.add_argument("--folder")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--trust", action="store_true")
@@ -244,6 +250,12 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--make", default="NVCC=")
     args = parser.parse_args()
+    if args.check:
+        for _, _, file, old, _, _ in wanted(args):
+            read_for(os.path.join(ROOT, file), old)
+        return 0
+    if not args.folder:
+        parser.error("--folder says where the copy is")
     args.folder = os.path.abspath(args.folder)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # so that what is changed is put back
     copy_tree(args.folder)

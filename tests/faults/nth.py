@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The n-th failure: each call of a class fails in turn, once or from then on, while a verb runs.
 
-    nth.py [--build build] [--preload build/release/tests/faults/nth.so] [--seed 1] [--most 40]
+    nth.py [--build build/release] [--preload build/release/tests/faults/nth.so] [--seed 1] [--most 40]
            (with :build/cov/tests/faults/flush.so a build that counts branches keeps its counters)
            [--verbs add,update,...] [--classes memory,open,...] [--model]
 
@@ -454,7 +454,7 @@ def run_start(args, dice, kind, forever):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
     parser.add_argument("--preload", default=os.path.join(ROOT, "build/release/tests/faults/nth.so"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most", type=int, default=40, help="numbers of calls that are tried of each")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Power cuts: the store as the disk may have it must open, be whole, and hold what was promised.
 
-    powercut.py --record build/release/tests/faults/record.so [--build build] [--seed 1] [--runs 3]
+    powercut.py --record build/release/tests/faults/record.so [--build build/release] [--seed 1] [--runs 3]
                 [--acts 30] [--random 3] [--between 100] [--most N]
 
 A daemon works on a store under a recorder that notes each write and flush in order: it indexes a
@@ -252,7 +252,7 @@ def add_archive(args, house):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
     parser.add_argument("--record", required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int, default=3)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Manuals of unusual size: many thousand files, one page of many megabytes.
 
-    size.py [--build build] [--files 100000] [--megabytes 50] [NAME...]
+    size.py [--build build/release] [--files 100000] [--megabytes 50] [NAME...]
 
 Reports times, peak memory and the daemon's state on the way; afterwards nothing may spin.
 """
@@ -123,7 +123,7 @@ def one_big_page():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
     parser.add_argument("--files", type=int, default=100000)
     parser.add_argument("--megabytes", type=int, default=50)
     parser.add_argument("names", nargs="*")

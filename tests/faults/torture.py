@@ -328,7 +328,7 @@ def fresh_view(args, house, root, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    parser.add_argument("--build", default="build")
+    parser.add_argument("--build", default="build/release")
     parser.add_argument("--manual", required=True)
     parser.add_argument("--model", default=os.path.join(here, "golden/models/memory"))
     parser.add_argument("--minutes", type=float, default=10)
