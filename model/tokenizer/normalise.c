@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "model/tokenizer/combining.h"
 #include "model/tokenizer/old_unicode.h"
 #include "model/tokenizer/utf8.h"
 
@@ -47,12 +48,10 @@ static bool is_normal(struct slice text, int options)
     return true;
 }
 
-static int put_known(int options, struct slice text, struct buf *out,
-                     struct err *err)
+static int put_ordered(int options, struct slice text, struct buf *out,
+                       struct err *err)
 {
     utf8proc_uint8_t *made;
-    if (!text.size)
-        return 0;
     utf8proc_ssize_t size = utf8proc_map((const utf8proc_uint8_t *)text.data,
                                          (utf8proc_ssize_t)text.size, &made,
                                          (utf8proc_option_t)options);
@@ -62,6 +61,20 @@ static int put_known(int options, struct slice text, struct buf *out,
     buf_put(out, made, (size_t)size);
     free(made);
     return 0;
+}
+
+static int put_known(int options, struct slice text, struct buf *out,
+                     struct err *err)
+{
+    struct buf ordered = {0};
+    if (!text.size)
+        return 0;
+    if (!combining_is_long(text, options))
+        return put_ordered(options, text, out, err);
+    combining_put(&ordered, text, options);
+    int code = put_ordered(options, buf_slice(&ordered), out, err);
+    buf_free(&ordered);
+    return code;
 }
 
 /* Text without inert characters.  Nothing that a form does reaches over a character of
