@@ -189,43 +189,52 @@ static int check_node(const struct tree *outline, uint32_t n,
                             n + 1);
 }
 
-/* The nodes of each file, as a list: next[n] is the next of the same, TREE_NONE: no
- * more. */
-struct deal {
-    uint32_t *first; /* [outline->file_count] */
-    uint32_t *next;  /* [outline->count] */
-};
-
-static struct deal deal_out(const struct tree *outline)
+struct pack_deal pack_deal_out(const struct pack *pack)
 {
-    struct deal deal = {.first =
-                            mem_alloc(outline->file_count * sizeof(uint32_t)),
-                        .next = mem_alloc(outline->count * sizeof(uint32_t))};
-    for (uint32_t f = 0; f < outline->file_count; f++)
-        deal.first[f] = TREE_NONE;
+    const struct tree *outline = pack->outline;
+    uint32_t *tree_of = mem_alloc(outline->file_count * sizeof *tree_of);
+    struct pack_deal deal = {
+        .first = mem_alloc(pack->tree_count * sizeof(uint32_t)),
+        .next = mem_alloc(outline->count * sizeof(uint32_t))};
+    uint32_t file = 0;
+    for (size_t i = 0; i < pack->file_count; i++)
+        if (pack->files[i].state == FILE_INDEXED)
+            tree_of[file++] = pack->files[i].tree - 1;
+    for (size_t i = 0; i < pack->tree_count; i++)
+        deal.first[i] = TREE_NONE;
     for (uint32_t n = outline->count; n-- > 0;) {
-        uint32_t file = outline->nodes[n].source_tree;
+        file = outline->nodes[n].source_tree;
         deal.next[n] = TREE_NONE;
         if (file == TREE_NONE)
             continue;
-        deal.next[n] = deal.first[file];
-        deal.first[file] = n;
+        deal.next[n] = deal.first[tree_of[file]];
+        deal.first[tree_of[file]] = n;
     }
+    free(tree_of);
     return deal;
+}
+
+void pack_deal_free(struct pack_deal *deal)
+{
+    free(deal->first);
+    free(deal->next);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return slice_compare(*(const struct slice *)a, *(const struct slice *)b);
 }
 
 /* A tree names files by their paths: its own is "", others are the manual's. */
 static int check_tree_files(const struct pack *pack, const struct tree *tree,
                             struct err *err)
 {
-    for (uint32_t f = 1; f < tree->file_count; f++) {
-        uint32_t i = 0;
-        while (i < pack->outline->file_count &&
-               !slice_equal(tree->files[f], pack->outline->files[i]))
-            i++;
-        if (i == pack->outline->file_count)
+    const struct tree *outline = pack->outline;
+    for (uint32_t f = 1; f < tree->file_count; f++)
+        if (!outline->file_count ||
+            !bsearch(&tree->files[f], outline->files, outline->file_count,
+                     sizeof *outline->files, by_path))
             return pack_wrong(err, "a tree is of a file that is not there");
-    }
     return tree->file_count && !tree->files[0].size
                ? 0
                : pack_wrong(err, "a tree is of no file");
@@ -252,33 +261,32 @@ static int read_tree(const struct pack *pack, size_t i, struct tree **ret,
     return code;
 }
 
-static int check_content(const struct pack *pack, uint32_t first,
-                         const struct deal *deal, size_t i, struct err *err)
+static int check_content(const struct pack *pack, const struct pack_deal *deal,
+                         size_t i, struct err *err)
 {
     struct tree *tree;
     int code = read_tree(pack, i, &tree, err);
     if (code)
         return code;
-    for (uint32_t n = first; n != TREE_NONE && !code; n = deal->next[n])
+    for (uint32_t n = deal->first[i]; n != TREE_NONE && !code;
+         n = deal->next[n])
         code = check_node(pack->outline, n, tree, err);
     tree_free(tree);
     return code;
 }
 
+/* Each is read once, however many files are of it. */
 static int check_trees(const struct pack *pack, struct err *err)
 {
-    struct deal deal = deal_out(pack->outline);
+    struct pack_deal deal = pack_deal_out(pack);
     bool *met = mem_alloc(pack->tree_count * sizeof *met);
-    uint32_t file = 0;
     int code = 0;
-    for (size_t i = 0; i < pack->file_count && !code; i++) {
-        const struct pack_file *f = &pack->files[i];
-        if (f->state != FILE_INDEXED)
-            continue;
-        met[f->tree - 1] = true;
-        code = check_content(pack, deal.first[file++], &deal,
-                             (size_t)f->tree - 1, err);
-    }
+    for (size_t i = 0; i < pack->file_count; i++)
+        if (pack->files[i].state == FILE_INDEXED)
+            met[pack->files[i].tree - 1] = true;
+    for (size_t i = 0; i < pack->tree_count && !code; i++)
+        if (met[i])
+            code = check_content(pack, &deal, i, err);
     for (size_t i = 0; i < pack->tree_count && !code; i++) {
         if (!met[i])
             code = pack_wrong(err, "it has a tree of no file");
@@ -287,8 +295,7 @@ static int check_trees(const struct pack *pack, struct err *err)
             code = pack_wrong(err, "its trees are not in order");
     }
     free(met);
-    free(deal.first);
-    free(deal.next);
+    pack_deal_free(&deal);
     return code;
 }
 

@@ -19,6 +19,16 @@ struct tree_limits pack_tree_limits(size_t size);
 /* pack_check.c: every record of a decoded pack against the others. */
 int pack_check(const struct pack *pack, struct err *err);
 
+/* The nodes of each tree, as a list: next[n] is the next of the same, TREE_NONE: no more.
+ * Several files may be of one tree. */
+struct pack_deal {
+    uint32_t *first; /* [tree_count] */
+    uint32_t *next;  /* [outline->count] */
+};
+/* Of a pack whose outline and files have been checked. */
+struct pack_deal pack_deal_out(const struct pack *pack);
+void pack_deal_free(struct pack_deal *deal);
+
 /* The body of what was gathered, with trees, files and records in their order. */
 void pack_encode(const struct pack *pack, struct buf *out);
 

@@ -15,9 +15,6 @@ struct putting {
     struct manual manual; /* as it will be */
     uint64_t first;       /* id of node 1 */
     struct lexical_delta *delta;
-    const struct pack_file **indexed; /* [outline->file_count] */
-    struct tree *tree;                /* read last */
-    uint32_t tree_file;
 };
 
 /* ---- The manual's record ---- */
@@ -144,48 +141,61 @@ static int delete_files(struct putting *p, struct err *err)
 
 /* ---- Postings ---- */
 
-static int open_tree(struct putting *p, uint32_t file, struct err *err)
+/* `kept`: what the node has of its file. */
+static int add_node(struct putting *p, uint32_t n, const struct node *kept,
+                    struct err *err)
 {
-    if (p->tree && p->tree_file == file)
-        return 0;
-    tree_free(p->tree);
-    p->tree = NULL;
-    p->tree_file = file;
-    return read_tree(&p->pack->trees[p->indexed[file]->tree - 1], &p->tree,
-                     err);
+    struct tree *outline = p->pack->outline;
+    outline->nodes[n].words = lexical_add_node(p->delta, outline, n, kept);
+    return lexical_delta_size(p->delta) < BATCH_POSTINGS
+               ? 0
+               : lexical_apply(p->txn, p->manual.id, p->manual.epoch, p->delta,
+                               err);
 }
 
 /* A node that stands in no file is found by its title. */
-static int add_node(struct putting *p, uint32_t n, struct err *err)
-{
-    struct tree *outline = p->pack->outline;
-    struct node *node = &outline->nodes[n];
-    if (node->source_tree == TREE_NONE) {
-        node->words = lexical_add_node(p->delta, outline, n, node);
-        return 0;
-    }
-    int code = open_tree(p, node->source_tree, err);
-    if (code)
-        return code;
-    struct node *kept =
-        tree_node_kept(&p->tree->nodes[node->source_node], node);
-    node->words = lexical_add_node(p->delta, outline, n, kept);
-    free(kept);
-    return 0;
-}
-
-static int put_postings(struct putting *p, struct err *err)
+static int add_bare_nodes(struct putting *p, struct err *err)
 {
     const struct tree *outline = p->pack->outline;
     int code = 0;
-    for (uint32_t n = 0; n < outline->count && !code; n++) {
-        code = add_node(p, n, err);
-        if (!code && (n + 1 == outline->count ||
-                      lexical_delta_size(p->delta) >= BATCH_POSTINGS))
-            code = lexical_apply(p->txn, p->manual.id, p->manual.epoch,
-                                 p->delta, err);
-    }
+    for (uint32_t n = 0; n < outline->count && !code; n++)
+        if (outline->nodes[n].source_tree == TREE_NONE)
+            code = add_node(p, n, &outline->nodes[n], err);
     return code;
+}
+
+/* The tree's nodes from `n` on. */
+static int add_nodes(struct putting *p, const struct pack_tree *from,
+                     const struct pack_deal *deal, uint32_t n, struct err *err)
+{
+    struct tree *tree;
+    int code = read_tree(from, &tree, err);
+    if (code)
+        return code;
+    for (; n != TREE_NONE && !code; n = deal->next[n]) {
+        const struct node *node = &p->pack->outline->nodes[n];
+        struct node *kept =
+            tree_node_kept(&tree->nodes[node->source_node], node);
+        code = add_node(p, n, kept, err);
+        free(kept);
+    }
+    tree_free(tree);
+    return code;
+}
+
+/* Tree by tree: each is read once, in whatever order the outline has its nodes. */
+static int put_postings(struct putting *p, struct err *err)
+{
+    const struct pack *pack = p->pack;
+    struct pack_deal deal = pack_deal_out(pack);
+    int code = add_bare_nodes(p, err);
+    for (size_t i = 0; i < pack->tree_count && !code; i++)
+        if (deal.first[i] != TREE_NONE)
+            code = add_nodes(p, &pack->trees[i], &deal, deal.first[i], err);
+    pack_deal_free(&deal);
+    return code ? code
+                : lexical_apply(p->txn, p->manual.id, p->manual.epoch, p->delta,
+                                err);
 }
 
 /* ---- Memories ---- */
@@ -281,16 +291,6 @@ static int put_all(struct putting *p, struct err *err)
     return code ? code : put_memories(p, err);
 }
 
-static void list_indexed(struct putting *p)
-{
-    uint32_t at = 0;
-    p->indexed =
-        mem_alloc(p->pack->outline->file_count * sizeof(struct pack_file *));
-    for (size_t i = 0; i < p->pack->file_count; i++)
-        if (p->pack->files[i].state == FILE_INDEXED)
-            p->indexed[at++] = &p->pack->files[i];
-}
-
 int pack_put(struct store *store, const struct pack *pack,
              const struct pack_place *place, struct manual *ret_manual,
              struct err *err)
@@ -304,15 +304,12 @@ int pack_put(struct store *store, const struct pack *pack,
     int code = store_write(store, &p.txn, err);
     if (!code) {
         p.delta = lexical_delta_new();
-        list_indexed(&p);
         code = put_all(&p, err);
         if (code)
             store_end(p.txn);
         else
             code = store_commit(p.txn, err);
         lexical_delta_free(p.delta);
-        tree_free(p.tree);
-        free(p.indexed);
     }
     if (code)
         manual_free(&p.manual);

@@ -568,6 +568,108 @@ static void what_is_wrong_inside_is_named(void **state)
     test_library_close(&lib);
 }
 
+/* ---- Time ---- */
+
+enum { FILES = 1000, MANY = 100000 };
+
+/* A node with a block and `more` below it. */
+static void put_long_tree(struct pack_tree *ret, struct buf *bytes,
+                          struct hash128 *ret_own, const char *title,
+                          uint32_t more)
+{
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, slice_of(""));
+    tree_add_node(tree, TREE_NONE, 1, slice_of(title), (struct slice){"", 0});
+    tree_add_block(tree, 0, BLOCK_CODE, slice_of("a page"),
+                   (struct slice){"", 0}, (struct origin){0});
+    for (uint32_t i = 0; i < more; i++)
+        tree_add_node(tree, 0, 2, slice_of("below"), (struct slice){"", 0});
+    assert_int_equal(tree_seal(tree, NULL), 0);
+    *ret_own = tree_hash_kept(tree->nodes[0].own, NULL, 0);
+    tree_encode(tree, bytes);
+    *ret = (struct pack_tree){hash_bytes(bytes->data, bytes->size),
+                              buf_slice(bytes)};
+    tree_free(tree);
+}
+
+/* Files in turn of a long tree and of a short one, a node of each; all but the first
+ * node of the long one leave its block out. */
+static struct buf body_in_turn(void)
+{
+    struct pack pack = {.name = mem_strdup("turns"), .ignore = mem_strdup("")};
+    struct pack_tree *trees = mem_alloc(2 * sizeof *trees);
+    struct buf bytes[2] = {{0}}, body = {0};
+    struct hash128 own[2];
+    char path[16];
+    put_long_tree(&trees[0], &bytes[0], &own[0], "long", MANY);
+    put_long_tree(&trees[1], &bytes[1], &own[1], "short", 0);
+    uint32_t second = hash_compare(&trees[0].name, &trees[1].name) < 0;
+    if (!second) {
+        struct pack_tree first = trees[0];
+        trees[0] = trees[1];
+        trees[1] = first;
+    }
+    pack.trees = trees;
+    pack.tree_count = 2;
+    pack.outline = tree_new(true);
+    pack.files = mem_alloc(FILES * sizeof *pack.files);
+    for (uint32_t i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "%04u.html", i);
+        tree_add_file(pack.outline, slice_of(path));
+        tree_add_node(pack.outline, i ? 0 : TREE_NONE, 1, slice_of(path),
+                      (struct slice){"", 0});
+        pack.files[pack.file_count++] =
+            (struct pack_file){.path = mem_strdup(path),
+                               .tree = 1 + (i % 2 == second),
+                               .state = FILE_INDEXED,
+                               .failure = mem_strdup(""),
+                               .reports = mem_strdup("")};
+    }
+    uint32_t dropped = 0;
+    for (uint32_t i = 0; i < FILES; i++) {
+        struct node *node = &pack.outline->nodes[i];
+        node->id = i + 1;
+        node->source_tree = i;
+        node->own = own[i % 2];
+        if (i && i % 2 == 0) {
+            node->boilerplate = &dropped;
+            node->dropped_count = 1;
+            node->own = tree_hash_kept(own[0], &dropped, 1);
+        }
+    }
+    assert_int_equal(tree_seal(pack.outline, NULL), 0);
+    pack_encode(&pack, &body);
+    pack_free(&pack);
+    buf_free(&bytes[0]);
+    buf_free(&bytes[1]);
+    return body;
+}
+
+/* A tree is decoded once, not for each file or node that is of it. */
+static void trees_of_many_files_are_read_once(void **state)
+{
+    (void)state;
+    const double max_seconds = 2;
+    struct test_library lib;
+    const struct pack_place here = {.root = ""};
+    test_library_open(&lib);
+    struct buf body = body_in_turn();
+    double start = unit_seconds();
+    struct pack pack = decode(&body);
+    double decoded = unit_seconds();
+    assert_true(decoded - start < max_seconds);
+    struct manual manual;
+    struct err err = {0};
+    if (pack_put(lib.store, &pack, &here, &manual, &err))
+        fail_msg("%s", err.message);
+    assert_true(unit_seconds() - decoded < max_seconds);
+    assert_int_equal(manual.nodes, FILES);
+    manual_free(&manual);
+    pack_free(&pack);
+    buf_free(&body);
+    test_library_close(&lib);
+}
+
 static void bytes_of_any_kind_end_well(void **state)
 {
     (void)state;
@@ -619,6 +721,7 @@ int main(void)
         cmocka_unit_test(what_does_not_decompress_is_refused),
         cmocka_unit_test(keys_are_made_kept_and_trusted),
         cmocka_unit_test(what_is_wrong_inside_is_named),
+        cmocka_unit_test(trees_of_many_files_are_read_once),
         cmocka_unit_test(bytes_of_any_kind_end_well)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
