@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/text.h"
 #include "model/chat/template_run_internal.h"
 #include "model/chat/template_strings_internal.h"
 
@@ -74,10 +75,9 @@ static struct value filter_capitalize(struct run *run, struct value subject,
  * hyphens and opening brackets, not by what str.title() takes. */
 static size_t word_end(struct slice text, size_t at)
 {
-    for (; at < text.size; at += string_step(text, at)) {
-        struct slice rest = {text.data + at, text.size - at};
-        if (strchr("-({[<", text.data[at]) || !text.data[at] ||
-            string_strip_left(rest).size < rest.size)
+    for (size_t size; at < text.size; at += size) {
+        uint32_t code = text_decode(text.data, text.size, at, &size);
+        if (strchr("-({[<", text.data[at]) || string_is_space(code))
             break;
     }
     return at;

@@ -263,12 +263,33 @@ static void stops_what_does_not_end(void **state)
     check_nested("{{ ", "", "|abs", " }}");
 }
 
+/* Blanks one after the other are looked at once each, not each with all that follow. */
+static void a_title_takes_no_longer_than_it_is(void **state)
+{
+    (void)state;
+    enum { BLANKS = 400 * 1000 };
+    const double max_seconds = 2;
+    const struct chat_input input = {.messages = NULL};
+    struct buf out = {0};
+    struct err err = {0};
+    double start = unit_seconds();
+    if (render(slice_of("{{ ('a' ~ ' ' * 1000 * 400 ~ 'b') | title }}"), &input,
+               &out, &err))
+        fail_msg("%s", err.message);
+    assert_true(unit_seconds() - start < max_seconds);
+    assert_int_equal(out.size, BLANKS + 2);
+    assert_int_equal(out.data[0], 'A');
+    assert_int_equal(out.data[BLANKS + 1], 'B');
+    buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(renders_as_jinja2),
         cmocka_unit_test(names_what_it_refuses),
         cmocka_unit_test(stops_what_does_not_end),
+        cmocka_unit_test(a_title_takes_no_longer_than_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
