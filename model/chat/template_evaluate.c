@@ -96,6 +96,7 @@ struct value get_path(struct run *run, struct value value, struct value path)
         struct slice part = {rest.data,
                              dot ? (size_t)(dot - rest.data) : rest.size};
         int64_t index = 0;
+        run_charge(run, 1 + part.size / 64);
         for (size_t i = 0; i < part.size && all_digits(part); i++)
             index = index * 10 + (part.data[i] - '0');
         value = get_item(run, value,

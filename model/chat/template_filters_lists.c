@@ -83,11 +83,13 @@ static struct value filter_sum(struct run *run, struct value subject,
 {
     struct list *list = value_iterate(run, subject);
     struct value sum = given(arguments[1]) ? arguments[1] : value_integer(0);
-    for (size_t i = 0; i < list->count && !run->failed; i++)
+    for (size_t i = 0; i < list->count && !run->failed; i++) {
+        run_charge(run, 1);
         sum = operate(run, slice_of("+"), sum,
                       given(arguments[0])
                           ? get_path(run, list->items[i], arguments[0])
                           : list->items[i]);
+    }
     return sum;
 }
 
@@ -100,6 +102,7 @@ static struct value filter_join(struct run *run, struct value subject,
                                : value_to_string(run, arguments[0]);
     struct buf text = {0};
     for (size_t i = 0; i < list->count && !run->failed; i++) {
+        run_charge(run, 1);
         if (i)
             run_put(run, &text, between);
         value_print(run, &text,
@@ -319,6 +322,7 @@ static struct value choose(struct run *run, struct value subject,
     for (size_t i = 0; i < items->count && !run->failed; i++) {
         struct value tested =
             at ? get_path(run, items->items[i], arguments[0]) : items->items[i];
+        run_charge(run, 1);
         if (test)
             tested = call_builtin(run, "test", test, tested, passed, count);
         if (value_truth(tested) == passes)

@@ -317,6 +317,7 @@ static struct value method_join(struct run *run, struct value subject,
     struct list *parts = value_iterate(run, arguments[0]);
     struct buf text = {0};
     for (size_t i = 0; i < parts->count && !run->failed; i++) {
+        run_charge(run, 1);
         if (i)
             run_put(run, &text, subject.string);
         run_put(run, &text, argument_text(run, parts->items[i], ""));

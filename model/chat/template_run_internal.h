@@ -12,11 +12,12 @@
 
 enum {
     MAX_TEMPLATE_BYTES = 1 << 20,
-    MAX_STEPS = 10 * 1000 * 1000, /* evaluations, or 64 bytes of a text */
-    MAX_TEXT_BYTES = 16 << 20,    /* of the output and of each string */
-    MAX_VALUE_BYTES = 64 << 20,   /* of all values together */
-    MAX_RUN_DEPTH = 400,          /* of evaluations and of values */
-    MAX_RANGE = 100000            /* as Jinja2's sandbox */
+    MAX_STEPS =
+        10 * 1000 * 1000,       /* evaluations, items, or 64 bytes of a text */
+    MAX_TEXT_BYTES = 16 << 20,  /* of the output and of each string */
+    MAX_VALUE_BYTES = 64 << 20, /* of all values together */
+    MAX_RUN_DEPTH = 400,        /* of evaluations and of values */
+    MAX_RANGE = 100000          /* as Jinja2's sandbox */
 };
 
 struct binding {

@@ -262,6 +262,7 @@ void list_add(struct run *run, struct list *list, struct value item)
 
 static bool are_keys(struct run *run, const struct list *list)
 {
+    run_charge(run, list->count);
     for (size_t i = 0; i < list->count && !run->failed; i++)
         if (!value_is_key(run, list->items[i]))
             return false;

@@ -248,6 +248,23 @@ static void stops_what_does_not_end(void **state)
          "{% set t = s.startswith(s) and s.strip('a') %}{% endfor %}",
          "it does not end within"},
         {"{{ ('a' * 99999).replace('', 'b' * 9999) }}", "MiB"},
+        {"{% set l = [''] * 400000 %}{% for i in range(99) %}"
+         "{% set t = ''.join(l) %}{% endfor %}",
+         "it does not end within"},
+        {"{% set l = [''] * 400000 %}{% for i in range(99) %}"
+         "{% set t = l | join %}{% endfor %}",
+         "it does not end within"},
+        {"{% set l = [0] * 400000 %}{% for i in range(99) %}"
+         "{% set t = l | sum %}{% endfor %}",
+         "it does not end within"},
+        {"{% set l = [0] * 400000 %}{% for i in range(99) %}"
+         "{% set t = l | select %}{% endfor %}",
+         "it does not end within"},
+        {"{% set l = (0,) * 400000 %}{% for i in range(99) %}"
+         "{% set t = {}.get(l) %}{% endfor %}",
+         "it does not end within"},
+        {"{{ (['x'] * 99) | map(attribute='0.' * 999 * 999 ~ '0') | list }}",
+         "it does not end within"},
         {"{{ [[1]] | tojson(indent=10 ** 12) ~ [1] * 10 ** 12 }}", "line 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
