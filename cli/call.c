@@ -304,6 +304,13 @@ void cli_tell_nowhere(struct cli *cli, const cJSON *result, bool found)
                       phrase->valuestring);
 }
 
+void cli_remark_expanded(const struct cli *cli, const cJSON *result)
+{
+    const char *words = json_get_text(result, "expanded", NULL);
+    if (words)
+        output_remark(cli, "also searched for what the model adds: %s", words);
+}
+
 void cli_tell_nothing(const struct cli *cli, const cJSON *result,
                       const char *otherwise)
 {
@@ -378,6 +385,7 @@ int cli_param_search(struct cli *cli, struct json *json, struct err *err)
     cli_param_text(json, "mode", options->mode);
     cli_param_text(json, "kind", options->kind);
     cli_param_true(json, "explain", options->explain);
+    cli_param_true(json, "expand", options->expand);
     buf_free(&query);
     return code;
 }

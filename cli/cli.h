@@ -32,6 +32,7 @@ enum option_id {
     OPTION_COUNT,
     OPTION_MODE,
     OPTION_EXPLAIN,
+    OPTION_EXPAND,
     OPTION_JSONL,
     OPTION_ANSWER,
     OPTION_BRIEF,
@@ -113,8 +114,8 @@ struct options {
     const char *socket, *config, *store, *model, *device, *man;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind, *role, *key, *dir;
-    bool explain, jsonl, brief, full, strict, wait, force, retry, excluded, all,
-        print, stop;
+    bool explain, expand, jsonl, brief, full, strict, wait, force, retry,
+        excluded, all, print, stop;
     bool follow_links, no_follow_links, yes, installed, ignore_case;
     bool foreground, repair, files, untrusted, once;
     long count, depth, max_tokens, context, top_k, seed, port;
@@ -225,6 +226,8 @@ void cli_tell_nothing(const struct cli *cli, const cJSON *result,
 
 /* Says which phrases no section holds. */
 void cli_tell_nowhere(struct cli *cli, const cJSON *result, bool found);
+/* Which words of a model were searched for beside the question. */
+void cli_remark_expanded(const struct cli *cli, const cJSON *result);
 
 /* Appends what stands before a path of titles: the manual's name, where several
  * were searched. */

@@ -49,6 +49,11 @@ const struct option_spec cli_options[OPTIONS] = {
                      0, 0},
     [OPTION_EXPLAIN] = {0, "explain", NULL, KIND_FLAG, AT(explain),
                         "show how the results were found", 0, 0},
+    [OPTION_EXPAND] = {0, "expand", NULL, KIND_FLAG, AT(expand),
+                       "search for words of the model that writes answers, "
+                       "too: for a question in other words than the manual's "
+                       "(takes a second or so)",
+                       0, 0},
     [OPTION_JSONL] = {0, "jsonl", NULL, KIND_FLAG, AT(jsonl),
                       "print JSON events, one a line", 0, 0},
     [OPTION_ANSWER] = {0, "answer", "auto|generated|passages", KIND_CHOICE,
@@ -208,7 +213,7 @@ const uint64_t cli_common_options =
 
 #define SEARCHING                                                              \
     (BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(MODE) | BIT(KIND) |           \
-     BIT(EXPLAIN))
+     BIT(EXPLAIN) | BIT(EXPAND))
 
 const struct command cli_commands[] = {
     {"add", "DIR|ARCHIVE|--installed [NAME...]",

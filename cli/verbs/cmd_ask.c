@@ -240,6 +240,7 @@ static void print_answer(struct cli *cli, const cJSON *result,
         remark_missing(cli, result);
     }
     cli_tell_nowhere(cli, result, !is_none(result));
+    cli_remark_expanded(cli, result);
     if (cli->options.explain)
         explain_print(result);
 }

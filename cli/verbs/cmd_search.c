@@ -107,6 +107,7 @@ static void print_hits(struct cli *cli, const cJSON *result)
     if (!number)
         cli_tell_nothing(cli, result, "Nothing in the manuals matches this.");
     cli_tell_nowhere(cli, result, number > 0);
+    cli_remark_expanded(cli, result);
     remark_reranked(cli, result);
     if (number &&
         cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(result, "confident")))

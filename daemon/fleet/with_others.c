@@ -53,8 +53,10 @@ cJSON *named_params(const struct call *call, const struct named *named,
         cJSON_AddItemToObject(
             params, "manuals",
             cJSON_Duplicate(there ? named->unheld : named->held, true));
-    if (there)
+    if (there) { /* where no model may write */
         cJSON_AddTrueToObject(params, "local");
+        cJSON_DeleteItemFromObjectCaseSensitive(params, "expand");
+    }
     return params;
 }
 

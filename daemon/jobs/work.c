@@ -215,6 +215,9 @@ int work_start(struct daemon *daemon, struct work **ret_work, struct err *err)
 static struct pool *pool_of(struct work *work, const struct request *request)
 {
     enum verb_thread thread = request->verb->thread;
+    if (thread == VERB_QUERY &&
+        json_get_bool(request->rpc.params, "expand", false))
+        thread = VERB_ANSWER; /* a model writes for it */
     return &work->pools[work->asks_others && others_may_wait(request)
                             ? others_of[thread]
                             : thread];

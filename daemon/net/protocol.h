@@ -32,10 +32,10 @@
  *           manual has it
  *   rm      *manual                     ls
  *   search  *query, manual, manuals: [names], under, file, n, mode, kind,
- *           explain, weights: [at most five numbers], strict, local: bool (no
+ *           explain, expand, weights: [at most five numbers], strict, local: bool (no
  *           other reader is asked; names of what is not held here are left out),
  *           typing (the query's last word may be only its beginning)
- *   ask     *query, manual, manuals, under, file, n, mode, kind, explain, weights,
+ *   ask     *query, manual, manuals, under, file, n, mode, kind, explain, expand, weights,
  *           local, answer, extent, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
  *           seed, stop: [texts], stream: bool, strict, session (a name: what it
  *           asks may follow up what was asked under that name before), context (a

@@ -17,6 +17,7 @@
 #include "daemon/answer/compose.h"
 #include "daemon/roles.h"
 #include "daemon/answer/freshness.h"
+#include "daemon/verbs/expand.h"
 #include "daemon/verbs/rerank.h"
 #include "daemon/verbs/verb_search.h"
 #include "daemon/verbs/selection.h"
@@ -514,6 +515,7 @@ static void put_result(struct json *json, const struct asking *asking)
     json_field_double(json, "confidence", asking->route.confidence, 4);
     search_terms(json, &asking->route);
     search_nowhere(json, &asking->route);
+    expand_put(json, &asking->route);
     rerank_put(json, &asking->question);
     search_explain(json, asking->call, &asking->route);
     if (asking->written.read.size) {

@@ -7,6 +7,7 @@
 #include "daemon/answer/freshness.h"
 #include "daemon/answer/quote.h"
 #include "daemon/engine/engine.h"
+#include "daemon/verbs/expand.h"
 #include "daemon/verbs/rerank.h"
 #include "daemon/verbs/selection.h"
 #include "memory/snapshot/content.h"
@@ -221,9 +222,67 @@ static int route_loosely(const struct snapshot *snapshot,
     return route_question(snapshot, request, ret_route, err);
 }
 
+/* What the words found is fused into what the question did. */
+static int route_words(const struct call *call, const struct snapshot *snapshot,
+                       const struct route_request *request, struct buf *words,
+                       struct route_result *route, struct err *err)
+{
+    struct route_request second = *request;
+    struct route_result also;
+    struct question question;
+    second.query = words->data;
+    second.max = EXPAND_HITS;
+    second.explain = false;
+    int code = embed(call, &second, &question, err);
+    if (code)
+        return code;
+    second.vector = question.vector;
+    second.pieces = question.pieces;
+    code = route_question(snapshot, &second, &also, err);
+    question_free(&question);
+    if (code)
+        return code;
+    expand_fuse(route, &also, request->max);
+    route_result_free(&also);
+    route->expanded = words->data;
+    *words = (struct buf){0};
+    return 0;
+}
+
+static int route_expanded(const struct call *call,
+                          const struct snapshot *snapshot,
+                          const struct selection *selection,
+                          struct route_request *request,
+                          struct query_operators *operators,
+                          struct route_result *ret_route, struct err *err)
+{
+    size_t max = request->max;
+    struct buf words = {0};
+    bool expanded;
+    int code = expand_wanted(call, request, &expanded, err);
+    if (code)
+        return code;
+    if (expanded && max < EXPAND_HITS)
+        request->max = EXPAND_HITS;
+    code = route_loosely(snapshot, request, operators, ret_route, err);
+    request->max = max;
+    if (code || !expanded)
+        return code;
+    code = expand_write(call, snapshot, selection, request->query, &words, err);
+    if (!code && words.size)
+        code = route_words(call, snapshot, request, &words, ret_route, err);
+    if (code)
+        route_result_free(ret_route);
+    else if (ret_route->count > max)
+        ret_route->count = max;
+    buf_free(&words);
+    return code;
+}
+
 /* Of mode auto, but while the query is still being typed. */
 static int route_reranked(const struct call *call,
                           const struct snapshot *snapshot,
+                          const struct selection *selection,
                           struct route_request *request,
                           struct query_operators *operators,
                           struct question *ret_question,
@@ -234,7 +293,8 @@ static int route_reranked(const struct call *call,
         request->mode == ROUTE_AUTO && !request->typing && rerank_wanted(call);
     if (reranked && max < RERANK_HITS)
         request->max = RERANK_HITS;
-    int code = route_loosely(snapshot, request, operators, ret_route, err);
+    int code = route_expanded(call, snapshot, selection, request, operators,
+                              ret_route, err);
     request->max = max;
     if (code || !reranked)
         return code;
@@ -263,8 +323,8 @@ static int route(const struct call *call, const struct snapshot *snapshot,
         request->pieces = question.pieces;
         request->policy = question.policy;
         request->embeds = question.embeds;
-        code = route_reranked(call, snapshot, request, &operators, &question,
-                              ret_route, err);
+        code = route_reranked(call, snapshot, selection, request, &operators,
+                              &question, ret_route, err);
         question_free(&question);
         question.vector = NULL;
         question.pieces = NULL;
@@ -663,6 +723,7 @@ int verb_search(struct call *call, struct json *json, struct err *err)
                         route.confidence >= route_min_confidence);
         search_explain(json, call, &route);
         json_field_text(json, "model", question.model);
+        expand_put(json, &route);
         rerank_put(json, &question);
         json_key(json, "ms");
         json_begin(json, '{');

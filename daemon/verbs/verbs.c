@@ -24,7 +24,7 @@ enum {
 #define INT(name, min, max) {name, PARAM_INT, false, min, max}
 #define SEARCHING                                                        \
     NEEDED_TEXT("query"), TEXT("manual"), {"manuals", PARAM_TEXTS, false, 0, 0}, \
-        TEXT("under"), TEXT("file"), INT("n", 1, MAX_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), BOOL("local"), \
+        TEXT("under"), TEXT("file"), INT("n", 1, MAX_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), BOOL("expand"), BOOL("local"), \
         {"weights", PARAM_ANY, false, 0, 0}
 
 static const struct param no_params[] = {END};

@@ -499,6 +499,7 @@ void route_result_free(struct route_result *result)
     }
     for (size_t i = 0; i < result->operator_count; i++)
         free(result->operators[i].text);
+    free(result->expanded);
     free(result->terms);
     free(result->hits);
     free(result->steps);

@@ -163,7 +163,9 @@ struct route_result {
     size_t step_count;
     struct route_term *terms; /* [term_count] */
     size_t term_count;
-    size_t parts; /* things that the question asks */
+    size_t parts;   /* things that the question asks */
+    char *expanded; /* what the caller searched for, too, to be freed with the
+                       result; NULL: nothing */
     struct route_operator operators[OPERATORS_MAX]; /* [operator_count] */
     size_t operator_count;
     struct route_weights weights; /* by which they are fused */

@@ -3,6 +3,7 @@ import json
 import os
 import socket
 
+from e2e import writing_model
 from e2e.house import check, find, house, page, talk, test
 
 
@@ -349,3 +350,24 @@ def slips_in_common_words_do_not_count_as_unanswered():
         for noise in ("qwertyzxcv", "\U0001F600", "xyzzy plugh"):
             h.run("search", noise, code=1)
             h.run("ask", noise, code=1)
+
+
+@test
+def a_question_is_expanded_by_a_model():
+    """What its words find is among the results, and it is said which words these were."""
+    asked = ("broken handle", "-c", "m")
+    with house() as h:
+        h.write("m/pump.html", page("Pump", "<p>The plunger runs on a shaft.</p>"))
+        h.write("m/door.html", page("Door", "<p>A broken handle is replaced.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        check("in its own words" in h.run("search", "--expand", *asked, code=5).stderr, "what is missing is said")
+        h.run("daemon", "--stop")
+        h.model = writing_model.make(os.path.join(h.path, "chatter"), "plunger,shaft\n", chat="{{ messages[-1].content }}\nAnswer:")
+        plain, both = h.json("search", *asked), h.json("search", "--expand", *asked)
+        check([hit["file"] for hit in plain["results"]] == ["door.html"] and "expanded" not in plain, plain)
+        check([hit["file"] for hit in both["results"]] == ["door.html", "pump.html"], both)
+        check(both["expanded"] == "plunger shaft" and both["confidence"] == plain["confidence"], both)
+        check("plunger shaft" in h.run("search", "--expand", *asked).stderr, "it is said")
+        answer = h.json("ask", "--expand", "--answer", "passages", *asked)
+        check(answer["expanded"] == "plunger shaft" and "broken handle" in answer["answer"], answer)
+        h.run("search", "--expand", "--mode", "lexical", *asked, code=2)
