@@ -109,7 +109,7 @@ TABLE = {
         ("a burst never ends while it goes on", "daemon/net/watching.c", "return quiet < late ? quiet : late;", "return quiet;", [SIMULATE])],
     "a file is read again when it may be another": [
         ("a time stamp is believed at once", "indexer/index_records.c", "return mtime_ns < u->started_ns - RACY_NS ? mtime_ns : 0;",
-         "return mtime_ns;", [SIMULATE]),
+         "return mtime_ns;", [LONG_SIMULATE]),
         ("what changed while it was read is as it was met", "indexer/parsers.c",
          "ret->moved = !is_as_met(&parsers->tasks[task], &st);", "ret->moved = false; (void)is_as_met;", [LONG_SIMULATE]),
         ("a record is of what its path leads to, before and after", "indexer/source.c",
