@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/doxygen.h"
 
 static bool has_one_of(const xmlNode *element, const char *const *names)
 {
@@ -317,60 +318,6 @@ bool makers_is_named(const xmlNode *meta, const char *maker)
     const char *content = dom_attribute(meta, "content");
     return name && content && !strcasecmp(name, "generator") &&
            !strncasecmp(content, maker, strlen(maker));
-}
-
-/* ---- Doxygen: where a member stands in the sources, and what uses it there ---- */
-
-static bool is_of_sources(const xmlNode *element)
-{
-    const xmlNode *link = dom_tag(element) == GUMBO_TAG_P
-                              ? dom_element_from(element->children)
-                              : NULL;
-    return link && dom_tag(link) == GUMBO_TAG_A && classes_has(link, "el") &&
-           (classes_has(element, "definition") ||
-            classes_has(element, "reference"));
-}
-
-/* A listing of a file, whatever that is called: its lines are numbered from the first. */
-static bool is_doxygen_listing(const xmlNode *box)
-{
-    const xmlNode *line =
-        classes_has(box, "fragment") && classes_has(box->parent, "contents")
-            ? dom_element_from(box->children)
-            : NULL;
-    const xmlNode *anchor = line && classes_has(line, "line")
-                                ? dom_element_from(line->children)
-                                : NULL;
-    return anchor && dom_tag(anchor) == GUMBO_TAG_A &&
-           dom_has_id(anchor, "l00001");
-}
-
-/* The nearest box of that class around it, or NULL. */
-static const xmlNode *box_around(const xmlNode *element, const char *class)
-{
-    enum { MAX_UP = 8 };
-    const xmlNode *box = element->parent;
-    for (int i = 0; i < MAX_UP && dom_is_element(box); i++, box = box->parent)
-        if (dom_tag(box) == GUMBO_TAG_DIV && classes_has(box, class))
-            return box;
-    return NULL;
-}
-
-/* A heading in what is said of a member is a label there. */
-static bool is_doxygen_label(const xmlNode *heading)
-{
-    return box_around(heading, "memdoc") != NULL;
-}
-
-/* Its own headings stand below "Detailed Description", which is h2 as its members are. */
-static int doxygen_level(const xmlNode *heading)
-{
-    int level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
-    const xmlNode *text = box_around(heading, "textblock");
-    const xmlNode *above = text ? dom_element_before(text) : NULL;
-    if (!above || !classes_has(above, "groupheader"))
-        return 0;
-    return level > 4 ? 6 : level + 2;
 }
 
 /* ---- fpdoc ---- */
@@ -907,7 +854,7 @@ bool makers_is_listing(const xmlNode *code)
 {
     switch (dom_tag(code)) {
     case GUMBO_TAG_PRE: return is_haddock_listing(code);
-    case GUMBO_TAG_DIV: return is_doxygen_listing(code);
+    case GUMBO_TAG_DIV: return doxygen_is_listing(code);
     case GUMBO_TAG_CODE: return is_ocaml_listing(code);
     default: return false;
     }
@@ -923,13 +870,12 @@ void makers_apply(const xmlNode *element, struct rule *rule)
     if (element->properties) {
         flare(element, rule);
         confluence(element, rule);
-        if (is_of_sources(element))
-            rules_skip(rule, "navigation");
         if (is_agogo_sidebar(element))
             rules_skip(rule, "contents");
         if (dom_tag(element) == GUMBO_TAG_DL)
             rule->index |= is_boost_index(element);
     }
+    doxygen_apply(element, rule);
     fpdoc(element, rule);
     manual_page(element, rule);
     if ((element->properties || rule->part == PART_TABLE) &&
@@ -947,7 +893,7 @@ void makers_apply(const xmlNode *element, struct rule *rule)
     if (element->properties || heading || rule->part == PART_LIST)
         scaladoc(element, rule);
     if (heading && (is_docfx_label(element) || is_typedoc_label(element) ||
-                    is_jsdoc_label(element) || is_doxygen_label(element)))
+                    is_jsdoc_label(element)))
         rule->part = PART_BLOCK;
     if (makers_is_contents(element) || is_local_contents(element, rule->part))
         rules_skip(rule, "contents");
