@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "indexer/parse/html/classes.h"
 
 /* Where a member stands in the sources, and what uses it there. */
@@ -55,10 +56,78 @@ int doxygen_level(const xmlNode *heading)
     return level > 4 ? 6 : level + 2;
 }
 
+static bool is_box(const xmlNode *element, const char *class)
+{
+    return element && dom_tag(element) == GUMBO_TAG_DIV &&
+           classes_has(element, class);
+}
+
+/* Links to what stands below, beside the title. */
+static bool is_summary(const xmlNode *element)
+{
+    return is_box(element, "summary") && is_box(element->parent, "header") &&
+           is_box(dom_element_from(element->next), "headertitle");
+}
+
+/* The signature of a template, set as a heading before 1.9.2. */
+static bool is_template(const xmlNode *heading)
+{
+    const xmlNode *text = heading->children, *around = heading->parent;
+    return dom_tag(heading) == GUMBO_TAG_H3 && is_box(around, "textblock") &&
+           !dom_element_before(heading) && text && !dom_is_element(text) &&
+           slice_starts(dom_text(text)->text, slice_of("template<"));
+}
+
+/* "Go to the source code of this file." */
+static bool is_way_to_source(const xmlNode *element)
+{
+    static const char end[] = "_source.html";
+    const xmlNode *link =
+        dom_tag(element) == GUMBO_TAG_P && is_box(element->parent, "contents")
+            ? element->children
+            : NULL;
+    const char *url = link && !link->next && dom_tag(link) == GUMBO_TAG_A
+                          ? dom_attribute(link, "href")
+                          : NULL;
+    size_t size = url ? strlen(url) : 0, own = sizeof end - 1;
+    return size > own && !strcmp(url + size - own, end);
+}
+
+/* Behind it stands of which files the page was made, and nothing else. */
+bool doxygen_is_end(const xmlNode *rule)
+{
+    const xmlNode *text = rule->next;
+    const xmlNode *list =
+        dom_tag(rule) == GUMBO_TAG_HR && is_box(rule->parent, "contents")
+            ? dom_element_from(rule->next)
+            : NULL;
+    const xmlNode *end = list ? list->next : NULL;
+    if (end && !dom_is_element(end) && text_is_blank(dom_text(end)->text))
+        end = end->next;
+    return list && dom_tag(list) == GUMBO_TAG_UL && !end &&
+           !dom_is_element(text) && !text_is_blank(dom_text(text)->text) &&
+           is_box(dom_element_before(rule->parent), "header");
+}
+
+bool doxygen_is_search(const xmlNode *body)
+{
+    const xmlNode *box = dom_element_from(body->children);
+    return box && classes_has(body, "SRPage") && dom_has_id(box, "SRIndex");
+}
+
 void doxygen_apply(const xmlNode *element, struct rule *rule)
 {
-    if (element->properties && is_of_sources(element))
-        rules_skip(rule, "navigation");
-    if (rule->part == PART_HEADING && is_label(element))
-        rule->part = PART_BLOCK;
+    if (rule->part == PART_HEADING) {
+        if (is_label(element) || is_template(element))
+            rule->part = PART_BLOCK;
+        return;
+    }
+    if (element->properties) {
+        if (is_of_sources(element))
+            rules_skip(rule, "navigation");
+        else if (is_summary(element))
+            rules_skip(rule, "contents");
+    } else if (is_way_to_source(element)) {
+        rules_skip(rule, "control");
+    }
 }

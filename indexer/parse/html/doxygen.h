@@ -14,4 +14,10 @@ int doxygen_level(const xmlNode *heading);
 /* A listing of a file, whatever that is called: its lines are numbered from the first. */
 bool doxygen_is_listing(const xmlNode *box);
 
+/* A page that a program fills with all names of one letter. */
+bool doxygen_is_search(const xmlNode *body);
+
+/* The rule from which on a page has nothing but of which files it was made. */
+bool doxygen_is_end(const xmlNode *rule);
+
 #endif

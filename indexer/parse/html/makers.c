@@ -805,7 +805,7 @@ static bool is_man2html_contents(const xmlNode *list)
 }
 
 /* Behind its contents and a rule: "This document was created by man2html". */
-bool makers_is_end(const xmlNode *heading)
+static bool is_end_of_man(const xmlNode *heading)
 {
     static const char program[] = "man2html";
     const xmlNode *list = dom_tag(heading) == GUMBO_TAG_H2
@@ -822,6 +822,11 @@ bool makers_is_end(const xmlNode *heading)
                           : NULL;
     size_t size = url ? strlen(url) : 0, own = sizeof program - 1;
     return size >= own && !strcmp(url + size - own, program);
+}
+
+bool makers_is_end(const xmlNode *element)
+{
+    return is_end_of_man(element) || doxygen_is_end(element);
 }
 
 static void manual_page(const xmlNode *element, struct rule *rule)

@@ -43,8 +43,9 @@ const char *makers_above(const xmlNode *row);
 /* A heading's title without what each page has before its own: Confluence's space. */
 struct slice makers_title(const xmlNode *heading, struct slice title);
 
-/* The heading from which on a page has nothing but what man2html says of it. */
-bool makers_is_end(const xmlNode *heading);
+/* The heading from which on a page has nothing but what man2html says of it, or the rule
+ * before what Doxygen does. */
+bool makers_is_end(const xmlNode *element);
 
 /* Where a member occurs, in Scaladoc's lists of all by letter. */
 bool makers_is_occurrence(const xmlNode *element);

@@ -10,6 +10,7 @@
 #include "indexer/parse/html/commented.h"
 #include "indexer/parse/html/contents.h"
 #include "indexer/parse/html/docgens.h"
+#include "indexer/parse/html/doxygen.h"
 #include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
@@ -309,7 +310,9 @@ void page_read(struct dom *dom, struct page_facts *ret)
             if (!ret->title.size && !dom_element(at)->foreign)
                 read_title(dom, at, ret);
             break;
-        case GUMBO_TAG_BODY: ret->lists |= docgens_is_listing(at); break;
+        case GUMBO_TAG_BODY:
+            ret->lists |= docgens_is_listing(at) || doxygen_is_search(at);
+            break;
         case GUMBO_TAG_META: read_meta(at, ret); break;
         case GUMBO_TAG_A:
             ret->pops_up |= makers_is_pop_up(at); /* fall through */

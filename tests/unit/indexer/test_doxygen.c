@@ -1,0 +1,78 @@
+#include "tests/unit/support/parsing.h"
+
+/* What Doxygen writes around what comments in sources say. */
+
+/* A page for each letter that something begins with, filled by a program. */
+static void test_search(void **state)
+{
+    (void)state;
+    expect_role("<title></title><body class=SRPage><div id=SRIndex><div "
+                "class=SRStatus id=Loading>Loading...</div><div "
+                "id=SRResults></div></div>",
+                PAGE_MADE);
+    expect_role("<title></title><body class=SRPage><p>Loading...",
+                PAGE_CONTENT);
+}
+
+#define HEADER                                                                 \
+    "<div class=header><div class=summary><a href=#pub>Public Functions</a> "  \
+    "| <a href=a-members.html>All</a></div><div class=headertitle><div "       \
+    "class=title>Pump Class</div></div></div>"
+
+/* Links to what stands below, above the class. */
+static void test_summary(void **state)
+{
+    (void)state;
+    expect(HEADER "<div class=contents><p>It pumps.</div>",
+           "# Pump Class\nparagraph: It pumps.\n");
+    expect("<h1>Pump</h1><div class=summary><a href=#a>Care</a> | More</div>",
+           "# Pump\nparagraph: Care | More\n");
+}
+
+/* The signature of a template was the heading of its description. */
+static void test_template(void **state)
+{
+    (void)state;
+    expect(HEADER "<div class=contents><h2 class=groupheader>Description</h2>"
+                  "<div class=textblock><h3>template&lt;class T&gt;<br>class "
+                  "Pump&lt; T &gt;</h3><p>It pumps.<h3>Care</h3><p>Oil.</div>"
+                  "</div>",
+           "# Pump Class\n## Description\n"
+           "paragraph: template<class T>\n"
+           "paragraph: class Pump< T >\nparagraph: It pumps.\n"
+           "### Care\nparagraph: Oil.\n");
+}
+
+/* Behind the last member, "The documentation for this class was generated from". */
+static void test_end(void **state)
+{
+    (void)state;
+    expect(HEADER "<div class=contents><p>It pumps.</p><hr>Made of this file:"
+                  "<ul><li>src/<a class=el href=pump_8h.html>pump.h</a></ul>"
+                  "</div><p>End",
+           "# Pump Class\nparagraph: It pumps.\nparagraph: End\n");
+    expect(HEADER "<div class=contents><p>It pumps.</p><hr>Of two:<ul><li>a"
+                  "</ul><p>Again.</div>",
+           "# Pump Class\nparagraph: It pumps.\nparagraph: Of two:\n"
+           "list: - a\nparagraph: Again.\n");
+    expect("<h1>Pump</h1><div class=contents><hr>Of two:<ul><li>a</ul></div>",
+           "# Pump\nparagraph: Of two:\nlist: - a\n");
+}
+
+static void test_source_link(void **state)
+{
+    (void)state;
+    expect(HEADER "<div class=contents><p><a href=pump_8h_source.html>Go to "
+                  "the source code of this file.</a></p><p>See <a "
+                  "href=pump_8h_source.html>it</a>.</div>",
+           "# Pump Class\nparagraph: See it.\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_search), TEST(test_summary),     TEST(test_template),
+        TEST(test_end),    TEST(test_source_link),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
