@@ -82,15 +82,17 @@ struct assembly {
     struct repeated blocks, titles, banners, books;
 };
 
-/* What stands on most pages is no content of one. */
-static void drop_repeated(struct assembly *assembly, struct node *made,
-                          const struct node *node)
+/* What stands on most pages is no content of one, but for what has a name there. */
+static void drop_repeated(struct assembly *assembly, struct node *made)
 {
+    const struct tree *summary = assembly->pieces[made->source_tree].skeleton;
+    const struct node *node = &summary->nodes[made->source_node];
     struct tree *outline = assembly->outline;
     uint32_t count = 0;
     for (uint32_t t = 0; t < node->text_count; t++)
         count += repeated_has(&assembly->blocks, node->texts[t]);
-    if (!count)
+    if (!count || repeated_is_kept(&assembly->blocks, summary,
+                                   made->source_tree, made->source_node))
         return;
     made->boilerplate =
         arena_alloc(&outline->arena, count * sizeof *made->boilerplate);
@@ -168,7 +170,7 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
         made->words = node->words;
         made->source_tree = page;
         made->source_node = n;
-        drop_repeated(assembly, made, node);
+        drop_repeated(assembly, made);
     }
     if (head && summary->nodes[0].anchor.size)
         tree_add_anchor(outline, first, summary->nodes[0].anchor);

@@ -70,14 +70,19 @@ static void take(struct sights *sights, size_t min, struct repeated *ret)
     if (sights->count) {
         qsort(sights->items, sights->count, sizeof *sights->items, by_hash);
         ret->hashes = mem_alloc(sights->count * sizeof *ret->hashes);
+        ret->first_pages = mem_alloc(sights->count * sizeof *ret->first_pages);
         size_t pages = 0;
+        uint32_t first_page = 0;
         for (size_t i = 0; i < sights->count; i++) {
             const struct sight *now = &sights->items[i];
             bool first = !i || now[-1].hash != now->hash;
             pages = first ? 1 : pages + (now[-1].page != now->page);
+            first_page = first ? now->page : first_page;
             bool last = i + 1 == sights->count || now[1].hash != now->hash;
-            if (last && pages >= min)
-                ret->hashes[ret->count++] = now->hash;
+            if (!last || pages < min)
+                continue;
+            ret->first_pages[ret->count] = first_page;
+            ret->hashes[ret->count++] = now->hash;
         }
     }
     free(sights->items);
@@ -130,11 +135,41 @@ void repeated_titles(const struct piece *pieces, const struct place *places,
     take_common(&sights, ret);
 }
 
+/* Its index among the hashes, or count: it is none. */
+static size_t index_of(const struct repeated *repeated, uint64_t hash)
+{
+    size_t low = 0, high = repeated->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (repeated->hashes[middle] < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < repeated->count && repeated->hashes[low] == hash;
+    return found ? low : repeated->count;
+}
+
 bool repeated_is_all(const struct repeated *blocks, const struct node *node)
 {
     for (uint32_t t = 0; t < node->text_count; t++)
         if (!repeated_has(blocks, node->texts[t]))
             return false;
+    return true;
+}
+
+bool repeated_is_kept(const struct repeated *blocks,
+                      const struct tree *skeleton, uint32_t page, uint32_t node)
+{
+    const struct node *own = &skeleton->nodes[node];
+    if (!node || !own->title.size || own->end > node + 1)
+        return false;
+    for (uint32_t t = 0; t < own->text_count; t++) {
+        size_t at = index_of(blocks, own->texts[t]);
+        if (at == blocks->count ||
+            (!own->entry && blocks->first_pages[at] != page))
+            return false;
+    }
     return true;
 }
 
@@ -306,18 +341,11 @@ void repeated_subtrees(const struct piece *pieces, uint32_t count, bool *ret)
 void repeated_free(struct repeated *repeated)
 {
     free(repeated->hashes);
+    free(repeated->first_pages);
     *repeated = (struct repeated){0};
 }
 
 bool repeated_has(const struct repeated *repeated, uint64_t hash)
 {
-    size_t low = 0, high = repeated->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (repeated->hashes[middle] < hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < repeated->count && repeated->hashes[low] == hash;
+    return index_of(repeated, hash) < repeated->count;
 }

@@ -5,7 +5,8 @@
 #include "indexer/navigation/navigation.h"
 
 struct repeated {
-    uint64_t *hashes; /* [count] ascending */
+    uint64_t *hashes;      /* [count] ascending */
+    uint32_t *first_pages; /* [count] that it stands on */
     size_t count;
 };
 
@@ -26,6 +27,11 @@ void repeated_books(const struct piece *pieces, const struct place *places,
                     uint32_t count, struct repeated *ret);
 /* Does nothing stand at the node but what is repeated? */
 bool repeated_is_all(const struct repeated *blocks, const struct node *node);
+/* Is that all it says, under a name of its own: an entry that each command of a program
+ * has, or on the first of their pages a section that all pages have ("License")? */
+bool repeated_is_kept(const struct repeated *blocks,
+                      const struct tree *skeleton, uint32_t page,
+                      uint32_t node);
 /* Does the page's <title> begin with one of the two, and end with the other? */
 bool repeated_is_banner(const struct tree *skeleton, struct slice banner,
                         struct slice title);
