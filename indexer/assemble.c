@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "indexer/aliases.h"
 #include "indexer/navigation/navigation.h"
 #include "indexer/repeated.h"
@@ -103,6 +104,26 @@ static void drop_repeated(struct assembly *assembly, struct node *made)
     made->own = tree_hash_kept(node->own, made->boilerplate, count);
 }
 
+/* What a page prints of its contents is called so, and no page. */
+static bool is_contents(const struct node *node)
+{
+    static const char *const names[] = {"contents", "table of contents"};
+    struct buf title = {0};
+    text_fold_compare(&title, node->title);
+    bool is = slice_is(buf_slice(&title), names[0]) ||
+              slice_is(buf_slice(&title), names[1]);
+    buf_free(&title);
+    return is;
+}
+
+/* Does the page's <title> begin with the name of the entry, as Pygame's modules' do? */
+static bool is_said(const struct tree *summary, struct slice entry)
+{
+    struct slice said = summary->page.title;
+    return entry.size && slice_starts(said, entry) &&
+           (said.size == entry.size || said.data[entry.size] == ' ');
+}
+
 /* The node that heads the page: not a banner above its only section, nor above several of
  * which the first, with the banner, is what the <title> says.  Where other pages stand
  * below it, only one that most pages have is none of its own. */
@@ -110,7 +131,9 @@ static uint32_t head_of(const struct assembly *assembly, uint32_t page)
 {
     const struct tree *summary = assembly->pieces[page].skeleton;
     const struct node *top = &summary->nodes[0];
-    if (summary->count < 2 || summary->nodes[1].entry ||
+    if (summary->count < 2 || is_contents(&summary->nodes[1]) ||
+        (summary->nodes[1].entry &&
+         !is_said(summary, summary->nodes[1].title)) ||
         !repeated_is_all(&assembly->blocks, top))
         return 0;
     uint64_t hash = repeated_hash(top->title);
@@ -165,7 +188,7 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
                           node->level, title, node->anchor);
         copy_places(assembly, page, node, index);
         struct node *made = &outline->nodes[index];
-        made->entry = node->entry;
+        made->entry = node->entry && n > head;
         made->own = node->own;
         made->words = node->words;
         made->source_tree = page;

@@ -306,48 +306,6 @@ static void what_most_pages_say_is_dropped(void **state)
         tree_free(pieces[i].skeleton);
 }
 
-/* A section that all pages have keeps its text on the first, an option on each. */
-static void what_has_a_name_is_kept(void **state)
-{
-    (void)state;
-    enum { PAGES = 8 };
-    struct piece pieces[PAGES] = {0};
-    char paths[PAGES][8];
-    struct origin origin = {0, {1, 2}};
-    static const char *const titles[] = {"Command", "--quiet", "License"};
-    for (uint32_t i = 0; i < PAGES; i++) {
-        struct tree *tree = tree_new(false);
-        tree_add_file(tree, slice_of(""));
-        snprintf(paths[i], sizeof paths[i], "%u.html", i);
-        for (uint32_t n = 0; n < 3; n++) {
-            tree_add_node(tree, n ? 0 : TREE_NONE, n ? 2 : 1,
-                          slice_of(titles[n]), slice_of(""));
-            if (!n)
-                tree_add_block(tree, n, BLOCK_PARAGRAPH, slice_of(paths[i]),
-                               slice_of(""), origin);
-            tree_add_block(tree, n, BLOCK_PARAGRAPH, slice_of(titles[n]),
-                           slice_of(""), origin);
-        }
-        tree->nodes[1].entry = true;
-        assert_int_equal(tree_seal(tree, NULL), 0);
-        pieces[i] = (struct piece){.path = paths[i],
-                                   .skeleton = assemble_skeleton(tree)};
-        tree_free(tree);
-    }
-    struct tree *outline;
-    assert_int_equal(assemble("M", pieces, PAGES, true, &outline, NULL), 0);
-    assert_int_equal(outline->count, 1 + 3 * PAGES);
-    for (uint32_t i = 0; i < PAGES; i++) {
-        const struct node *page = &outline->nodes[1 + 3 * i];
-        assert_int_equal(page[0].dropped_count, 1);
-        assert_int_equal(page[1].dropped_count, 0);
-        assert_int_equal(page[2].dropped_count, i > 0);
-    }
-    tree_free(outline);
-    for (uint32_t i = 0; i < PAGES; i++)
-        tree_free(pieces[i].skeleton);
-}
-
 /* The <title> tells the banner from a chapter above its only section. */
 static void banners_of_few_pages_are_dropped(void **state)
 {
@@ -933,7 +891,6 @@ int main(void)
         cmocka_unit_test(javadoc_keeps_packages_and_classes),
         cmocka_unit_test(equal_pages_stand_once),
         cmocka_unit_test(what_most_pages_say_is_dropped),
-        cmocka_unit_test(what_has_a_name_is_kept),
         cmocka_unit_test(banners_of_few_pages_are_dropped),
         cmocka_unit_test(banners_above_several_sections_are_dropped),
         cmocka_unit_test(names_of_books_are_dropped),

@@ -1,0 +1,95 @@
+#include "tests/unit/support/unit.h"
+
+#include "indexer/assemble.h"
+
+/* What stands on most pages of a manual, and is some of it all the same. */
+
+/* Below a banner an entry is the page where the <title> says so, contents never are. */
+static void what_banners_stand_above(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *title, *name, *shown;
+    } pages[] = {{"pump.start — Works", "pump.start", "pump.start"},
+                 {"pump.stop — Works", "pump.stop", "pump.stop"},
+                 {"Works", "pump.halt", "Works"},
+                 {"Works", "Table of Contents", "Works"}};
+    enum { PAGES = 8 };
+    struct piece pieces[PAGES];
+    char paths[PAGES][8];
+    struct tree *outline;
+    for (uint32_t i = 0; i < PAGES; i++) {
+        struct tree *tree = tree_new(false);
+        tree->page.title = slice_of(pages[i % 4].title);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of("Works"), slice_of(""));
+        tree_add_node(tree, 0, 2, slice_of(pages[i % 4].name), slice_of(""));
+        tree->nodes[1].entry = i % 4 < 3;
+        snprintf(paths[i], sizeof paths[i], "%u.html", i);
+        tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(paths[i]),
+                       slice_of(""), (struct origin){0, {1, 2}});
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i] = (struct piece){.path = paths[i],
+                                   .skeleton = assemble_skeleton(tree)};
+        tree_free(tree);
+    }
+    assert_int_equal(assemble("M", pieces, PAGES, true, &outline, NULL), 0);
+    for (uint32_t i = 0, n = 1; i < PAGES; i++, n = outline->nodes[n].end) {
+        assert_true(slice_is(outline->nodes[n].title, pages[i % 4].shown));
+        assert_false(outline->nodes[n].entry);
+    }
+    tree_free(outline);
+    for (uint32_t i = 0; i < PAGES; i++)
+        tree_free(pieces[i].skeleton);
+}
+
+/* A section that all pages have keeps its text on the first, an option on each. */
+static void what_has_a_name_is_kept(void **state)
+{
+    (void)state;
+    enum { PAGES = 8 };
+    struct piece pieces[PAGES] = {0};
+    char paths[PAGES][8];
+    struct origin origin = {0, {1, 2}};
+    static const char *const titles[] = {"Command", "--quiet", "License"};
+    for (uint32_t i = 0; i < PAGES; i++) {
+        struct tree *tree = tree_new(false);
+        tree_add_file(tree, slice_of(""));
+        snprintf(paths[i], sizeof paths[i], "%u.html", i);
+        for (uint32_t n = 0; n < 3; n++) {
+            tree_add_node(tree, n ? 0 : TREE_NONE, n ? 2 : 1,
+                          slice_of(titles[n]), slice_of(""));
+            if (!n)
+                tree_add_block(tree, n, BLOCK_PARAGRAPH, slice_of(paths[i]),
+                               slice_of(""), origin);
+            tree_add_block(tree, n, BLOCK_PARAGRAPH, slice_of(titles[n]),
+                           slice_of(""), origin);
+        }
+        tree->nodes[1].entry = true;
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i] = (struct piece){.path = paths[i],
+                                   .skeleton = assemble_skeleton(tree)};
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, PAGES, true, &outline, NULL), 0);
+    assert_int_equal(outline->count, 1 + 3 * PAGES);
+    for (uint32_t i = 0; i < PAGES; i++) {
+        const struct node *page = &outline->nodes[1 + 3 * i];
+        assert_int_equal(page[0].dropped_count, 1);
+        assert_int_equal(page[1].dropped_count, 0);
+        assert_int_equal(page[2].dropped_count, i > 0);
+    }
+    tree_free(outline);
+    for (uint32_t i = 0; i < PAGES; i++)
+        tree_free(pieces[i].skeleton);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_has_a_name_is_kept),
+        cmocka_unit_test(what_banners_stand_above),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
