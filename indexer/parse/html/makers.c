@@ -93,15 +93,18 @@ static void haddock(const xmlNode *element, struct rule *rule)
 /* <pre><span class="hs-pragma">, with an empty anchor for each line. */
 static bool is_haddock_listing(const xmlNode *code)
 {
-    const xmlNode *first = dom_element_from(code->children);
-    const xmlNode *second = first ? dom_element_from(first->next) : NULL;
+    enum { MAX_LOOK = 16 };
+    int left = MAX_LOOK;
     if (dom_tag(code->parent) != GUMBO_TAG_BODY || dom_element_before(code) ||
-        dom_element_from(code->next) || !second)
+        dom_element_from(code->next))
         return false;
-    const char *class = dom_attribute(first, "class");
-    if (!class)
-        class = dom_attribute(second, "class");
-    return class && !strncmp(class, "hs-", 3);
+    for (const xmlNode *at = dom_element_from(code->children); at && left--;
+         at = dom_element_from(at->next)) {
+        const char *class = dom_attribute(at, "class");
+        if (class)
+            return !strncmp(class, "hs-", 3);
+    }
+    return false;
 }
 
 /* ---- Natural Docs: the name of a group is set as those of what it holds ---- */

@@ -618,6 +618,10 @@ static void test_haddock(void **state)
                  "<span>\n</span><span id=line-2></span></pre>");
     assert_int_equal(tree->page.role, PAGE_MADE);
     tree_free(tree);
+    tree = parse("<body><pre><span>\n</span><span id=line-2></span><span "
+                 "class=hs-pragma>{-# LINE 2 #-}</span></pre>"); /* of c2hs */
+    assert_int_equal(tree->page.role, PAGE_MADE);
+    tree_free(tree);
     tree = parse("<meta name=generator content='c2html 0.9'><pre>1: int x;");
     assert_int_equal(tree->page.role, PAGE_MADE);
     tree_free(tree);
