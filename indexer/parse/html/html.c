@@ -49,6 +49,28 @@ static enum outline_part part_of(struct outline *outline, const char *why)
     return why ? OUTLINE_BARE : OUTLINE_CONTENT;
 }
 
+/* What Sphinx calls a page without a heading, mostly one in Markdown that it could not read:
+ * that begins with its own, "# Pumps". */
+static void untitle(const struct outline *outline, struct page_facts *facts)
+{
+    enum { MAX_HEADING = 200 };
+    static const char none[] = "<no title> — ", mark[] = "# ";
+    const struct outline_block *first =
+        outline->block_count ? &outline->blocks[0] : NULL;
+    if (!slice_starts(facts->title, slice_of(none)))
+        return;
+    facts->title.data += sizeof none - 1;
+    facts->title.size -= sizeof none - 1;
+    if (!first || first->node != TREE_NONE || first->kind != BLOCK_PARAGRAPH ||
+        first->text.size > MAX_HEADING ||
+        !slice_starts(first->text, slice_of(mark)))
+        return;
+    size_t size = sizeof mark - 1;
+    facts->title =
+        (struct slice){first->text.data + size, first->text.size - size};
+    facts->span = first->span;
+}
+
 static int make_tree(struct dom *dom, const struct front_matter *front,
                      int format, bool boilerplate, struct tree **ret_tree,
                      struct buf *ret_reports, struct err *err)
@@ -60,6 +82,8 @@ static int make_tree(struct dom *dom, const struct front_matter *front,
     outline_init(&outline);
     outline.keeps_dropped = boilerplate;
     walk_page(dom, &outline, &facts);
+    untitle(&outline, &facts);
+    outline.titled = facts.titled && facts.title.size;
     if (!facts.title.size && front->name.size) {
         facts.title = front->name;
         facts.span = front->title;

@@ -280,11 +280,49 @@ static struct slice names_of(struct slice line)
     return line;
 }
 
+/* The line of names in the head of a manual page that AsciiDoc made. */
+static const xmlNode *line_below(const xmlNode *heading)
+{
+    const xmlNode *name = dom_tag(heading) == GUMBO_TAG_H1 &&
+                                  dom_has_id(heading->parent, "header")
+                              ? dom_element_from(heading->next)
+                              : NULL;
+    const xmlNode *box = name && dom_tag(name) == GUMBO_TAG_H2
+                             ? dom_element_from(name->next)
+                             : NULL;
+    const xmlNode *line = box && classes_has(box, "sectionbody")
+                              ? dom_element_from(box->children)
+                              : NULL;
+    return line && dom_tag(line) == GUMBO_TAG_P ? line : NULL;
+}
+
+/* "libpump(3) Manual Page" above all the functions of a library, each of which has a page:
+ * the line of names where it has others, or NULL. */
+static const xmlNode *find_other_names(const xmlNode *heading)
+{
+    static const char says[] = ") Manual Page";
+    const xmlNode *line = line_below(heading);
+    if (!line)
+        return NULL;
+    struct buf title = walk_words(heading, MAX_LINK_TEXT);
+    struct buf words = walk_words(line, MAX_LINK_TEXT);
+    struct slice names = names_of(buf_slice(&words));
+    const char *open = title.size ? memchr(title.data, '(', title.size) : NULL;
+    size_t size = open ? (size_t)(open - title.data) : 0;
+    bool other = size && slice_ends(buf_slice(&title), slice_of(says)) &&
+                 names.size < words.size &&
+                 !memmem(names.data, names.size, title.data, size);
+    buf_free(&title);
+    buf_free(&words);
+    return other ? line : NULL;
+}
+
 /* The line is read once more as text of the page. */
 static bool walk_names(struct walk *w, const xmlNode *heading)
 {
     size_t first_ref = w->outline->ref_count;
     const xmlNode *line = find_names(w, heading);
+    line = line ? line : find_other_names(heading);
     struct slice title;
     struct span span;
     if (!line || !walk_title(w, line, &title, &span))

@@ -319,8 +319,10 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_LINK: read_link(at, ret); break;
         case GUMBO_TAG_H2: ret->lists |= commented_is_listing(at); break;
         case GUMBO_TAG_H1:
-            if (rules_is_name_in_parts(at))
+            if (rules_is_name_in_parts(at)) {
                 read_name(at, ret);
+                ret->titled = true;
+            }
             if ((last = apis_above(at)))
                 set(&ret->up, last);
             ret->lists |= apis_is_list_of_all(at);

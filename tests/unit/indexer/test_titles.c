@@ -1,0 +1,53 @@
+#include "tests/unit/support/parsing.h"
+
+/* What a page is called where its first heading does not say it. */
+
+/* AsciiDoc: all functions of a library are told by its one name. */
+static void test_manual_pages(void **state)
+{
+    (void)state;
+    expect("<div id=header><h1>libpump(3) Manual Page</h1><h2>NAME</h2><div "
+           "class=sectionbody><p>pump_start,pump_stop -\n  Run it.</p></div>"
+           "</div><div id=content><h2 id=_synopsis>SYNOPSIS</h2><p>int.</div>",
+           "# pump_start,pump_stop {header}\n## NAME\n"
+           "paragraph: pump_start,pump_stop - Run it.\n"
+           "## SYNOPSIS {_synopsis}\nparagraph: int.\n");
+    expect("<div id=header><h1>pump-start(1) Manual Page</h1><h2>NAME</h2><div "
+           "class=sectionbody><p>pump-start - Run it.</p></div></div>",
+           "# pump-start(1) Manual Page {header}\n## NAME\n"
+           "paragraph: pump-start - Run it.\n");
+    expect("<div id=header><h1>Works (new)</h1><h2>Pumps</h2><div "
+           "class=sectionbody><p>Oil - see below.</p></div></div>",
+           "# Works (new) {header}\n## Pumps\nparagraph: Oil - see below.\n");
+}
+
+/* Sphinx where it could not read a page, which is Markdown. */
+static void test_no_title(void **state)
+{
+    (void)state;
+    expect("<title>&lt;no title&gt; — Works</title><p># Pumps</p><p>Text.",
+           "# Pumps\nparagraph: # Pumps\nparagraph: Text.\n");
+    expect("<title>&lt;no title&gt; — Works</title><p>Text.",
+           "# Works\nparagraph: Text.\n");
+}
+
+/* gi-docgen: the <title> has the name of a constant, below which is one heading. */
+static void test_names_in_parts(void **state)
+{
+    (void)state;
+    expect("<title>Pump.MAX</title><section><header><h3>Constant</h3><h1><a "
+           "href=index.html>Pump</a><span class=sep></span>MAX</h1></header>"
+           "<h4 id=description>Description</h4><p>The most.</section>",
+           "# Pump.MAX\n## Description {description}\n"
+           "paragraph: The most.\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_manual_pages),
+        TEST(test_no_title),
+        TEST(test_names_in_parts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
