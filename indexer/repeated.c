@@ -14,6 +14,7 @@ enum {
     MIN_OTHERS = 3,   /* pages: where none is meant, none is covered */
     MIN_TELLING = 40, /* bytes of a text that tells pages apart */
     MAX_CANDIDATES = 50,
+    OFTEN = 3,      /* times a page: a menu stands above and below */
     MAX_SHARED = 16 /* pages that a text stands on which tells something */
 };
 
@@ -71,17 +72,18 @@ static void take(struct sights *sights, size_t min, struct repeated *ret)
         qsort(sights->items, sights->count, sizeof *sights->items, by_hash);
         ret->hashes = mem_alloc(sights->count * sizeof *ret->hashes);
         ret->first_pages = mem_alloc(sights->count * sizeof *ret->first_pages);
-        size_t pages = 0;
-        uint32_t first_page = 0;
+        ret->often = mem_alloc(sights->count * sizeof *ret->often);
+        size_t pages = 0, begin = 0;
         for (size_t i = 0; i < sights->count; i++) {
             const struct sight *now = &sights->items[i];
             bool first = !i || now[-1].hash != now->hash;
             pages = first ? 1 : pages + (now[-1].page != now->page);
-            first_page = first ? now->page : first_page;
+            begin = first ? i : begin;
             bool last = i + 1 == sights->count || now[1].hash != now->hash;
             if (!last || pages < min)
                 continue;
-            ret->first_pages[ret->count] = first_page;
+            ret->first_pages[ret->count] = sights->items[begin].page;
+            ret->often[ret->count] = i + 1 - begin >= OFTEN * pages;
             ret->hashes[ret->count++] = now->hash;
         }
     }
@@ -166,8 +168,8 @@ bool repeated_is_kept(const struct repeated *blocks,
         return false;
     for (uint32_t t = 0; t < own->text_count; t++) {
         size_t at = index_of(blocks, own->texts[t]);
-        if (at == blocks->count ||
-            (!own->entry && blocks->first_pages[at] != page))
+        if (at == blocks->count || (!own->entry && !blocks->often[at] &&
+                                    blocks->first_pages[at] != page))
             return false;
     }
     return true;
@@ -342,6 +344,7 @@ void repeated_free(struct repeated *repeated)
 {
     free(repeated->hashes);
     free(repeated->first_pages);
+    free(repeated->often);
     *repeated = (struct repeated){0};
 }
 

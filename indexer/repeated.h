@@ -7,6 +7,7 @@
 struct repeated {
     uint64_t *hashes;      /* [count] ascending */
     uint32_t *first_pages; /* [count] that it stands on */
+    bool *often;           /* [count] on most of these several times */
     size_t count;
 };
 
@@ -28,7 +29,8 @@ void repeated_books(const struct piece *pieces, const struct place *places,
 /* Does nothing stand at the node but what is repeated? */
 bool repeated_is_all(const struct repeated *blocks, const struct node *node);
 /* Is that all it says, under a name of its own: an entry that each command of a program
- * has, or on the first of their pages a section that all pages have ("License")? */
+ * has, a section that each function on a page has ("Returns"), or on the first of their
+ * pages one that all pages have ("License")? */
 bool repeated_is_kept(const struct repeated *blocks,
                       const struct tree *skeleton, uint32_t page,
                       uint32_t node);

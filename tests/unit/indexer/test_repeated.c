@@ -43,7 +43,8 @@ static void what_banners_stand_above(void **state)
         tree_free(pieces[i].skeleton);
 }
 
-/* A section that all pages have keeps its text on the first, an option on each. */
+/* A section that all pages have keeps its text on the first, an option on each, as does
+ * what each of several functions says of itself. */
 static void what_has_a_name_is_kept(void **state)
 {
     (void)state;
@@ -51,12 +52,14 @@ static void what_has_a_name_is_kept(void **state)
     struct piece pieces[PAGES] = {0};
     char paths[PAGES][8];
     struct origin origin = {0, {1, 2}};
-    static const char *const titles[] = {"Command", "--quiet", "License"};
+    static const char *const titles[] = {"Command", "--quiet", "License",
+                                         "Returns", "Returns", "Returns"};
+    enum { NODES = sizeof titles / sizeof *titles };
     for (uint32_t i = 0; i < PAGES; i++) {
         struct tree *tree = tree_new(false);
         tree_add_file(tree, slice_of(""));
         snprintf(paths[i], sizeof paths[i], "%u.html", i);
-        for (uint32_t n = 0; n < 3; n++) {
+        for (uint32_t n = 0; n < NODES; n++) {
             tree_add_node(tree, n ? 0 : TREE_NONE, n ? 2 : 1,
                           slice_of(titles[n]), slice_of(""));
             if (!n)
@@ -73,12 +76,14 @@ static void what_has_a_name_is_kept(void **state)
     }
     struct tree *outline;
     assert_int_equal(assemble("M", pieces, PAGES, true, &outline, NULL), 0);
-    assert_int_equal(outline->count, 1 + 3 * PAGES);
+    assert_int_equal(outline->count, 1 + NODES * PAGES);
     for (uint32_t i = 0; i < PAGES; i++) {
-        const struct node *page = &outline->nodes[1 + 3 * i];
+        const struct node *page = &outline->nodes[1 + NODES * i];
         assert_int_equal(page[0].dropped_count, 1);
         assert_int_equal(page[1].dropped_count, 0);
         assert_int_equal(page[2].dropped_count, i > 0);
+        for (uint32_t n = 3; n < NODES; n++)
+            assert_int_equal(page[n].dropped_count, 0);
     }
     tree_free(outline);
     for (uint32_t i = 0; i < PAGES; i++)
