@@ -354,12 +354,20 @@ static bool names_a_signature(const xmlNode *node)
     return first && is_run_in(first) && is_before_signature(first);
 }
 
+/* Doxygen's numbered lines have an anchor each, and so has a listing of one. */
+static bool is_line_of_code(const xmlNode *node)
+{
+    return classes_has(node, "fragment") ||
+           (classes_has(node, "line") && classes_has(node->parent, "fragment"));
+}
+
 static bool may_be_label(const xmlNode *node)
 {
     int tag = dom_tag(node);
     return (tag == GUMBO_TAG_DIV || tag == GUMBO_TAG_P || is_hidden(node)) &&
            dom_holds(node, DOM_HOLDS_TEXT) && !dom_holds(node, no_label) &&
-           !is_caption(node) && !names_a_signature(node);
+           !is_caption(node) && !names_a_signature(node) &&
+           !is_line_of_code(node);
 }
 
 /* "Q: How do I ...?", "Q12. Why ...?", "Question 3: ..." */

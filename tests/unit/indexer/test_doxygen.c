@@ -68,11 +68,33 @@ static void test_source_link(void **state)
            "# Pump Class\nparagraph: See it.\n");
 }
 
+/* Each line of a source within the text has an anchor that ends as its number. */
+static void test_numbered_lines(void **state)
+{
+    (void)state;
+    struct buf page = {0};
+    buf_put_text(&page, HEADER "<div class=contents>");
+    for (int i = 1000; i < 1009; i++)
+        buf_printf(
+            &page,
+            "<h2 class=memtitle>run%d()</h2><div class=memdoc><p>It runs "
+            "one two three four five six seven eight nine ten eleven "
+            "twelve thirteen fourteen fifteen sixteen times.<div "
+            "class=fragment><div class=line><a name=l0%d></a><span "
+            "class=lineno>%d</span> {</div></div></div>",
+            i, i, i);
+    buf_put_text(&page, "</div>");
+    struct tree *tree = parse(page.data);
+    assert_int_equal(tree->count, 10);
+    tree_free(tree);
+    buf_free(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_search), TEST(test_summary),     TEST(test_template),
-        TEST(test_end),    TEST(test_source_link),
+        TEST(test_end),    TEST(test_source_link), TEST(test_numbered_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
