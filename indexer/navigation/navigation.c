@@ -178,6 +178,18 @@ static bool is_for_crawlers(const char *path)
     return navigation_is_named(path, names);
 }
 
+/* Doxygen's list of all names of a kind ("globals_enum.html"), which is nothing but
+ * links. */
+static bool is_list_of_names(const struct piece *piece)
+{
+    static const char *const starts[] = {"functions", "globals",
+                                         "namespacemembers", NULL};
+    const struct tree *summary = piece->skeleton;
+    return begins_with(navigation_name(piece->path), starts) &&
+           summary->count == 1 && !summary->nodes[0].words &&
+           summary->page.contents == CONTENTS_BELOW;
+}
+
 /* Is the page called as another is, with `mark` behind its name?  `starts` (NULL: any) are
  * how its own begins.  GAPDoc writes each page once more for MathJax: "chap2_mj.html". */
 static bool is_besides_another(const struct navigation *p, uint32_t piece,
@@ -243,6 +255,7 @@ static void look_at(struct navigation *p)
             : role == PAGE_MADE                         ? EXCLUDED_LISTS
             : is_listing(path)                          ? EXCLUDED_LISTS
             : is_for_crawlers(path)                     ? EXCLUDED_LISTS
+            : is_list_of_names(&p->pieces[i])           ? EXCLUDED_LISTS
             : is_webworks_frame(path)                   ? EXCLUDED_MENU
             : is_help_contents(p, i)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU

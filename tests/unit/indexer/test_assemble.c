@@ -569,6 +569,33 @@ static void lists_of_members_are_no_contents(void **state)
                         "Group(Notes),Tree(Notes))");
 }
 
+/* Those of all names of a kind are nothing but links. */
+static void lists_of_names_are_left_out(void **state)
+{
+    (void)state;
+    static char *const paths[] = {"functions_b.html", "global.html",
+                                  "globals_enum.html", "pump.html"};
+    enum { PAGES = 4 };
+    struct piece pieces[PAGES] = {0};
+    struct tree *outline;
+    for (uint32_t i = 0; i < PAGES; i++) {
+        struct tree *tree = tree_new(false);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of("Names"), slice_of(""));
+        tree->page.contents = i ? CONTENTS_BELOW : 0;
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i] = (struct piece){.path = paths[i],
+                                   .skeleton = assemble_skeleton(tree)};
+        tree_free(tree);
+    }
+    assert_int_equal(assemble("M", pieces, PAGES, true, &outline, NULL), 0);
+    for (uint32_t i = 0; i < PAGES; i++)
+        assert_int_equal(outline->excluded[i] == EXCLUDED_LISTS, i == 2);
+    tree_free(outline);
+    for (uint32_t i = 0; i < PAGES; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 /* QDoc's are called as the page of the class is. */
 static void lists_of_members_are_left_out(void **state)
 {
@@ -899,6 +926,7 @@ int main(void)
         cmocka_unit_test(listings_are_left_out),
         cmocka_unit_test(lists_of_members_are_no_contents),
         cmocka_unit_test(lists_of_members_are_left_out),
+        cmocka_unit_test(lists_of_names_are_left_out),
         cmocka_unit_test(pages_for_mathjax_are_variants),
         cmocka_unit_test(index_entries_name_sections),
         cmocka_unit_test(another_layout_is_excluded),
