@@ -856,13 +856,40 @@ static bool is_ocaml_listing(const xmlNode *code)
            !dom_element_from(code->next) && first && has_one_of(first, words);
 }
 
+/* "Index of values": a row for each letter, then one for each name. */
+static bool is_ocaml_index(const xmlNode *table)
+{
+    const xmlNode *heading = dom_element_before(table);
+    const xmlNode *row = dom_find(table, GUMBO_TAG_TR);
+    const xmlNode *letter = row ? dom_element_from(row->children) : NULL;
+    const xmlNode *box = letter ? dom_element_from(letter->children) : NULL;
+    const xmlNode *next = row ? dom_element_from(row->next) : NULL;
+    const xmlNode *link = next ? dom_find(next, GUMBO_TAG_A) : NULL;
+    const char *url = link ? dom_attribute(link, "href") : NULL;
+    return dom_tag(table->parent) == GUMBO_TAG_BODY && heading &&
+           dom_tag(heading) == GUMBO_TAG_H1 && box &&
+           dom_tag(box) == GUMBO_TAG_DIV && !dom_element_from(letter->next) &&
+           url && strstr(url, ".html#");
+}
+
+/* ---- Sphinx: a module's source, with links back to what is said of it ---- */
+
+static bool is_sphinx_listing(const xmlNode *box)
+{
+    const xmlNode *link = classes_has(box, "viewcode-block")
+                              ? dom_element_from(box->children)
+                              : NULL;
+    return link && classes_has(link, "viewcode-back");
+}
+
 /* ---- All of them ---- */
 
 bool makers_is_listing(const xmlNode *code)
 {
     switch (dom_tag(code)) {
     case GUMBO_TAG_PRE: return is_haddock_listing(code);
-    case GUMBO_TAG_DIV: return doxygen_is_listing(code);
+    case GUMBO_TAG_DIV:
+        return doxygen_is_listing(code) || is_sphinx_listing(code);
     case GUMBO_TAG_CODE: return is_ocaml_listing(code);
     default: return false;
     }
@@ -883,6 +910,8 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         if (dom_tag(element) == GUMBO_TAG_DL)
             rule->index |= is_boost_index(element);
     }
+    if (rule->part == PART_TABLE)
+        rule->index |= is_ocaml_index(element);
     doxygen_apply(element, rule);
     fpdoc(element, rule);
     manual_page(element, rule);

@@ -164,12 +164,32 @@ static void test_index_lists(void **state)
     buf_free(&page);
 }
 
+/* Sphinx's sources, and ocamldoc's index: its letters are no headings. */
+static void test_made_pages(void **state)
+{
+    (void)state;
+    expect_role("<h1>Source code for pump</h1><div class=highlight><pre>x = 1\n"
+                "<div class=viewcode-block id=run><a class=viewcode-back "
+                "href=pump.html#run>[docs]</a>def run():</div></pre></div>",
+                PAGE_MADE);
+    expect_role("<h1>Pumps</h1><div class=viewcode-block><p>Text.</div>",
+                PAGE_CONTENT);
+    expect_role("<body><h1>Index of values</h1><table><tr><td><div>R</div></td>"
+                "</tr><tr><td><a href='Pump.html#VALrun'>run</a> [<a "
+                "href=Pump.html>Pump</a>]</td><td><div class=info>Runs it."
+                "</div></td></tr></table>",
+                PAGE_INDEX);
+    expect_role("<body><h1>Pumps</h1><table><tr><td><div>Name</div></td></tr>"
+                "<tr><td><a href='Pump.html#run'>run</a></td></tr></table>",
+                PAGE_CONTENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_apigen),        TEST(test_robodoc),     TEST(test_m2html),
         TEST(test_said_contents), TEST(test_index_lists), TEST(test_others),
-        TEST(test_many_boxes),
+        TEST(test_many_boxes),    TEST(test_made_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
