@@ -14,6 +14,7 @@
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/paragraph_styles.h"
 #include "indexer/parse/html/reference.h"
+#include "indexer/parse/html/themes.h"
 
 enum {
     MAX_AROUND = 8, /* elements around a permalink that are looked at */
@@ -383,6 +384,7 @@ struct rule rules_of(const xmlNode *element)
     apis_apply(element, &rule);
     docgens_apply(element, &rule);
     commented_apply(element, &rule);
+    themes_apply(element, &rule);
     helps_apply(element, &rule);
     if (bars_is_neighbours(element) || bars_is_trail(element, NULL) ||
         (element->properties && bars_is_menu(element)))

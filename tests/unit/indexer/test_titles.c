@@ -42,12 +42,41 @@ static void test_names_in_parts(void **state)
            "paragraph: The most.\n");
 }
 
+/* OpenStack's theme of Sphinx has the title twice, and what it has around that. */
+static void test_openstack(void **state)
+{
+    (void)state;
+    expect("<title>Docs: Pumps</title><div class=row><div class=col-lg-8><h2>"
+           "Pumps</h2></div><div class=docs-actions><a href=b.html><i></i>"
+           "</a></div></div><div class='row docs-byline'><div "
+           "class=docs-updated>updated: today</div></div><div class=docs-body>"
+           "<section id=pumps><h1>Pumps</h1><p>Text.</section></div><div "
+           "class='col docs-license'><p>Free.</div><div class='col "
+           "docs-sidebar'><h4>Page Contents</h4></div>",
+           "# Pumps {pumps}\nparagraph: Text.\n");
+    expect("<div class=row><div class=col-lg-8><h2>Pumps</h2></div><div>b</div>"
+           "</div>",
+           "# Pumps\nparagraph: b\n");
+}
+
+/* QDoc's trail to a page was a list of its text. */
+static void test_qdoc_trails(void **state)
+{
+    (void)state;
+    expect("<div class=main-rounded><div class=navigationbar><ul><li>Qt<li><a "
+           "href=m.html>Types</a><li>Pump<li id=buildversion>Qt 5</ul></div>"
+           "</div><h1 class=title>Pump</h1><p>Text.",
+           "# Pump\nparagraph: Text.\n");
+    expect("<h1>Pump</h1><div class=navigationbar><ul><li>a</ul></div>",
+           "# Pump\nlist: - a\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_manual_pages),
-        TEST(test_no_title),
-        TEST(test_names_in_parts),
+        TEST(test_manual_pages),   TEST(test_no_title),
+        TEST(test_names_in_parts), TEST(test_openstack),
+        TEST(test_qdoc_trails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
