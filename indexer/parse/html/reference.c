@@ -505,6 +505,8 @@ const xmlNode *reference_name_in(const xmlNode *box)
         return child_of_class(box, "src");
     if (classes_has(box, "entry-detail")) /* Crystal */
         return child_of_class(box, "signature");
+    if (classes_has(box, "qmlitem")) /* QDoc, of types in QML */
+        return child_of_class(box, "qmlproto");
     if (classes_has(box, "method-detail")) /* RDoc, of two ages */
         return child_of_class(box, "method-heading")
                    ? child_of_class(box, "method-heading")

@@ -391,6 +391,22 @@ static void test_doxygen(void **state)
 }
 
 /* Lines of code are one block, but for those with numbers between. */
+/* QDoc: what a type in QML has is a box with a table for its name. */
+static void test_qml(void **state)
+{
+    (void)state;
+    expect("<h1>Pump</h1><h2>Property Documentation</h2><div class=qmlitem>"
+           "<div class=qmlproto><div class=table><table class=qmlname><tr "
+           "id=rate-prop><td class=tblQmlPropNode><p><span class=name>rate"
+           "</span> : <span class=type>int</span></table></div></div><div "
+           "class=qmldoc><p>How fast.</div></div><div class=qmlitem><div "
+           "class=qmlproto><p>run()</div><div class=qmldoc><p>Runs.</div>"
+           "</div>",
+           "# Pump\n## Property Documentation\n"
+           "##* rate : int {rate-prop}\nparagraph: How fast.\n"
+           "##* run()\nparagraph: Runs.\n");
+}
+
 static void test_doxygen_code(void **state)
 {
     (void)state;
@@ -801,6 +817,7 @@ int main(void)
         TEST(test_texinfo),
         TEST(test_doxygen),
         TEST(test_doxygen_code),
+        TEST(test_qml),
         TEST(test_levels),
         TEST(test_rustdoc),
         TEST(test_javadoc),
