@@ -49,26 +49,33 @@ static enum outline_part part_of(struct outline *outline, const char *why)
     return why ? OUTLINE_BARE : OUTLINE_CONTENT;
 }
 
-/* What Sphinx calls a page without a heading, mostly one in Markdown that it could not read:
- * that begins with its own, "# Pumps". */
+/* "# Pumps", near the beginning of a page in Markdown that Sphinx could not read; NULL:
+ * there is none. */
+static const struct outline_block *find_hash(const struct outline *outline)
+{
+    enum { MAX_LOOK = 3, MAX_HEADING = 200 };
+    for (size_t i = 0; i < outline->block_count && i < MAX_LOOK; i++) {
+        const struct outline_block *block = &outline->blocks[i];
+        if (block->node == TREE_NONE && block->kind == BLOCK_PARAGRAPH &&
+            block->text.size <= MAX_HEADING &&
+            slice_starts(block->text, slice_of("# ")))
+            return block;
+    }
+    return NULL;
+}
+
+/* What Sphinx calls a page without a heading. */
 static void untitle(const struct outline *outline, struct page_facts *facts)
 {
-    enum { MAX_HEADING = 200 };
     static const char none[] = "<no title> — ", mark[] = "# ";
-    const struct outline_block *first =
-        outline->block_count ? &outline->blocks[0] : NULL;
     if (!slice_starts(facts->title, slice_of(none)))
         return;
-    facts->title.data += sizeof none - 1;
-    facts->title.size -= sizeof none - 1;
-    if (!first || first->node != TREE_NONE || first->kind != BLOCK_PARAGRAPH ||
-        first->text.size > MAX_HEADING ||
-        !slice_starts(first->text, slice_of(mark)))
-        return;
-    size_t size = sizeof mark - 1;
-    facts->title =
-        (struct slice){first->text.data + size, first->text.size - size};
-    facts->span = first->span;
+    const struct outline_block *block = find_hash(outline);
+    struct slice text = block ? block->text : facts->title;
+    size_t size = block ? sizeof mark - 1 : sizeof none - 1;
+    facts->title = (struct slice){text.data + size, text.size - size};
+    if (block)
+        facts->span = block->span;
 }
 
 static int make_tree(struct dom *dom, const struct front_matter *front,

@@ -27,6 +27,8 @@ static void test_no_title(void **state)
     (void)state;
     expect("<title>&lt;no title&gt; — Works</title><p># Pumps</p><p>Text.",
            "# Pumps\nparagraph: # Pumps\nparagraph: Text.\n");
+    expect("<title>&lt;no title&gt; — Works</title><p>(care)=</p><p># Care",
+           "# Care\nparagraph: (care)=\nparagraph: # Care\n");
     expect("<title>&lt;no title&gt; — Works</title><p>Text.",
            "# Works\nparagraph: Text.\n");
 }
