@@ -61,14 +61,16 @@ static bool is_string(const struct document *d, struct token token)
 static bool read_levels(const struct document *d, const struct tokens *entry,
                         struct token call, struct tokens *ret)
 {
-    size_t level;
+    size_t level, depth = 0;
     add_character(ret, call, CAT_BEGIN, '{');
     level = ret->count;
     for (size_t i = 0; i < entry->count; i++) {
         struct token token = entry->items[i];
         if (is_string(d, token))
             continue;
-        uint32_t sign = sign_of(d, token);
+        uint32_t sign = depth ? 0 : sign_of(d, token);
+        depth += token.cat == CAT_BEGIN;
+        depth -= token.cat == CAT_END && depth;
         if (sign == '|') {
             if (leads_away(entry->items + i + 1, entry->count - i - 1))
                 return false;
@@ -99,7 +101,7 @@ static void run_index(struct tex *tex, const struct command *command,
     (void)command;
     d->last = 0;
     tex_skip_before(tex, "o");
-    tex_read_argument(tex, &entry);
+    tex_read_address(tex, &entry);
     bool wanted = !d->in.silent && d->flow_count < MAX_FLOWS &&
                   d->index.count < MAX_ENTRIES;
     if (wanted && read_levels(d, &entry, call, &levels)) {

@@ -296,7 +296,7 @@ static void run_href(struct tex *tex, const struct command *command,
     tex_skip_before(tex, "o");
     if (command->value) /* \hyperlink: a name in the document */
         buf_put_byte(&url, '#');
-    tex_read_argument(tex, &list);
+    tex_read_address(tex, &list);
     tex_write_tokens(tex, &list, &url);
     open_link(document_of(tex), buf_slice(&url), call);
     tokens_free(&list);

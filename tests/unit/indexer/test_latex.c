@@ -825,6 +825,18 @@ static void test_escapes(void **state)
            "code: <a>b\nc | paragraph: d");
 }
 
+/* "%" within an address or an entry that ends in its line is a character. */
+static void test_percent(void **state)
+{
+    (void)state;
+    expect("a \\href{https://x.y/b%20c}{there} is % no\nd",
+           "paragraph: a there is d");
+    expect("a \\href{%\nhttps://x.y}{there} is", "paragraph: a there is");
+    expect("a\\index{b@\\verb+% c+} d.", "paragraph: a d.");
+    expect_index("\\section{A}\\index{key@\\emph{@key} sign}x",
+                 "@key sign > A");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -868,6 +880,7 @@ int main(void)
         cmocka_unit_test(test_boxes_that_never_end),
         cmocka_unit_test(test_escapes),
         cmocka_unit_test(test_chinese_numbers),
+        cmocka_unit_test(test_percent),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -493,3 +493,38 @@ bool tex_read_raw(struct tex *tex, const char *end, struct slice *ret,
         tex_report(tex, *ret_place, "%s is missing", end);
     return true;
 }
+
+/* Does a group come next that has a "%" and ends in its line? */
+static bool has_percent(struct tex *tex)
+{
+    struct input *file;
+    if (!tex_to_file(tex, &file))
+        return false;
+    const char *text = tex->files[file->file].transcoded.text.data;
+    size_t at = file->at, depth = 0;
+    bool found = false;
+    while (at < file->end && (text[at] == ' ' || text[at] == '\t'))
+        at++;
+    for (; at < file->end && text[at] != '\n'; at++) {
+        if (text[at] == '\\' && at + 1 < file->end)
+            at++;
+        else if (text[at] == '%')
+            found = true;
+        else if (text[at] == '{')
+            depth++;
+        else if (text[at] == '}' && !--depth)
+            return found;
+        if (!depth)
+            return false;
+    }
+    return false;
+}
+
+void tex_read_address(struct tex *tex, struct tokens *ret)
+{
+    uint8_t before = tex->catcodes['%'];
+    if (has_percent(tex))
+        tex->catcodes['%'] = CAT_OTHER;
+    tex_read_argument(tex, ret);
+    tex->catcodes['%'] = before;
+}
