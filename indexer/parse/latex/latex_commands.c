@@ -647,6 +647,9 @@ static const struct command ignored[] = {
     {"lfoot", run_nothing, "om", 0, NULL},
     {"cfoot", run_nothing, "om", 0, NULL},
     {"rfoot", run_nothing, "om", 0, NULL},
+    {"UseVerbatim", run_nothing, "om", 0, NULL}, /* it is where it was saved */
+    {"BUseVerbatim", run_nothing, "om", 0, NULL},
+    {"LUseVerbatim", run_nothing, "om", 0, NULL},
     {"makeoddhead", run_nothing, "mmmm", 0, NULL},
     {"makeevenhead", run_nothing, "mmmm", 0, NULL},
     {"makeoddfoot", run_nothing, "mmmm", 0, NULL},

@@ -870,7 +870,7 @@ static const struct environment environments[] = {
     {"sourcecode", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"codehigh", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"demohigh", begin_verbatim, NULL, NULL, 1, "o", 0},
-    {"SaveVerbatim", begin_verbatim, NULL, NULL, 0, "om", 0},
+    {"SaveVerbatim", begin_verbatim, NULL, NULL, 1, "oa", 0},
     {"codeexample", begin_verbatim, NULL, NULL, 1, "o", 2},
     {"macrocode", begin_verbatim, NULL, NULL, 1, NULL, 2},
     {"macrocode*", begin_verbatim, NULL, NULL, 1, NULL, 2},

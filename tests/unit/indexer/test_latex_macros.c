@@ -678,6 +678,35 @@ static void test_long_lists(void **state)
         "paragraph: ac:ad");
 }
 
+/* \NAME and \endNAME begin and end an environment in one that is made of it, as \begin
+ * and \end do; what draws is no environment of text. */
+static void test_environments_by_commands(void **state)
+{
+    (void)state;
+    expect("\\newenvironment{my}{\\itemize}{\\enditemize}\\begin{my}\\item a "
+           "\\item b\\end{my}",
+           "list: - a\n- b");
+    expect(
+        "\\newenvironment{my}{\\center\\tabular{ll}}{\\endtabular\\endcenter}"
+        "\\begin{my}a & b\\end{my}c",
+        "table: a\tb | paragraph: c");
+    expect("\\newenvironment{my}{\\center\\boxedverbatim}{\\endboxedverbatim"
+           "\\endcenter}\na\n\\begin{my}\n${X}/ % y\n\\end{my}\nb",
+           "paragraph: a | code: ${X}/ % y | paragraph: b");
+    expect("\\NewDocumentEnvironment{my}{m}{\\quote #1 }{\\endquote}"
+           "\\begin{my}{a}b\\end{my}",
+           "quote: a b");
+    expect("\\newenvironment{my}{\\SaveVerbatim{c}}{\\endSaveVerbatim"
+           "\\fbox{\\BUseVerbatim{c}}}\na\n\\begin{my}\n$x % y\n\\end{my}\nb",
+           "paragraph: a | code: $x % y | paragraph: b");
+    expect("\\newenvironment{my}[1]{\\expandafter\\macro\\expandafter{"
+           "\\csname #1\\endcsname}}{\\endmacro}\\begin{my}{x}a\\end{my}",
+           "paragraph: a");
+    expect("\\newenvironment{my}{\\tikzpicture\\node\\bgroup}{\\egroup;"
+           "\\endtikzpicture}\\begin{my}a\\end{my} b",
+           "paragraph: a; b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -717,6 +746,7 @@ int main(void)
         cmocka_unit_test(test_hooks),
         cmocka_unit_test(test_engines),
         cmocka_unit_test(test_contents_lines),
+        cmocka_unit_test(test_environments_by_commands),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

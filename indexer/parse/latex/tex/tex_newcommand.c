@@ -131,22 +131,130 @@ static uint32_t environment_symbol(struct tex *tex, const char *prefix,
     return symbol;
 }
 
+static bool has_name(const struct tokens *list, uint32_t symbol)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (token_is(list->items[i], CAT_NAME, symbol))
+            return true;
+    return false;
+}
+
+/* The token as \begin{NAME}, \end{NAME}. */
+static void add_named(struct tex *tex, const char *which, struct slice name,
+                      struct token call, struct tokens *ret)
+{
+    struct tokens list = {0};
+    tex_add_name(tex, which, call, ret);
+    tex_add_source(tex, name, call, &list);
+    tokens_add_group(ret, &list, call);
+    tokens_free(&list);
+}
+
+/* Of what draws, as \tikzpicture, there is no text; what is made of it may set some. */
+static bool draws(struct slice name)
+{
+    static const char picture[] = "picture";
+    size_t size = sizeof picture - 1;
+    return name.size >= size &&
+           !memcmp(name.data + name.size - size, picture, size);
+}
+
+/* Is it \NAME of an environment that is built in, and text set in it?  Not behind what
+ * says something of the name, as \expandafter and \let. */
+static bool begins_environment(const struct tex *tex, const struct tokens *list,
+                               size_t at)
+{
+    struct token token = list->items[at];
+    if (token.cat != CAT_NAME)
+        return false;
+    const struct symbol *symbol = &tex->symbols[token.value];
+    if (!symbol->environment || symbol->meaning.kind != MEANING_NONE ||
+        draws(symbol->name))
+        return false;
+    if (!at || list->items[at - 1].cat != CAT_NAME)
+        return true;
+    struct slice before = tex->symbols[list->items[at - 1].value].name;
+    return !slice_is(before, "expandafter") && !slice_is(before, "let") &&
+           !slice_is(before, "csname");
+}
+
+/* The symbol of NAME if it is \endNAME; UINT32_MAX. */
+static uint32_t ended_by(struct tex *tex, struct token token)
+{
+    if (token.cat != CAT_NAME)
+        return UINT32_MAX;
+    struct slice name = tex->symbols[token.value].name;
+    if (name.size <= 3 || memcmp(name.data, "end", 3) != 0)
+        return UINT32_MAX;
+    return tex_find_symbol(tex, (struct slice){name.data + 3, name.size - 3});
+}
+
+/* \NAME at the beginning and \endNAME at the end, of an environment that is built in, as
+ * \begin{NAME} and \end{NAME}: so do those begin and end it that are made of it. */
+static void name_environments(struct tex *tex, struct tokens *begins,
+                              struct tokens *ends)
+{
+    struct tokens first = {0}, last = {0}, named = {0};
+    for (size_t i = 0; i < begins->count; i++) {
+        struct token token = begins->items[i];
+        struct slice name = {"", 0};
+        bool is = begins_environment(tex, begins, i);
+        if (is)
+            name = tex->symbols[token.value].name;
+        if (is && has_name(ends, environment_symbol(tex, "end", name))) {
+            tokens_add(&named, token);
+            add_named(tex, "begin", name, token, &first);
+        } else {
+            tokens_add(&first, token);
+        }
+    }
+    for (size_t i = 0; i < ends->count; i++) {
+        struct token token = ends->items[i];
+        uint32_t ended = ended_by(tex, token);
+        if (ended != UINT32_MAX && has_name(&named, ended))
+            add_named(tex, "end", tex->symbols[ended].name, token, &last);
+        else
+            tokens_add(&last, token);
+    }
+    tokens_free(&named);
+    tokens_free(begins);
+    tokens_free(ends);
+    *begins = first;
+    *ends = last;
+}
+
+/* Reads the code at the beginning and at the end. */
+static void define_environment(struct tex *tex, struct slice name,
+                               struct argument *arguments, uint32_t count,
+                               bool keep_old, struct token call)
+{
+    struct tokens begins = {0}, ends = {0}, both = {0};
+    tex_read_argument(tex, &begins);
+    tex_read_argument(tex, &ends);
+    name_environments(tex, &begins, &ends);
+    tokens_add_group(&both, &begins, call);
+    tokens_add_group(&both, &ends, call);
+    tokens_free(&begins);
+    tokens_free(&ends);
+    tex_push(tex, both);
+    define_with(tex, environment_symbol(tex, "", name), arguments, count,
+                keep_old);
+    define_with(tex, environment_symbol(tex, "end", name), NULL, 0, keep_old);
+}
+
 static void run_newenvironment(struct tex *tex, const struct command *command,
                                struct token call)
 {
     struct buf name = {0};
     struct argument arguments[MAX_ARGUMENTS];
-    (void)call;
     tex_read_character(tex, '*');
     tex_read_text(tex, &name);
     uint32_t begin = environment_symbol(tex, "", buf_slice(&name));
-    uint32_t end = environment_symbol(tex, "end", buf_slice(&name));
     bool keep_old =
         command->value && (tex->symbols[begin].meaning.kind != MEANING_NONE ||
                            tex->symbols[begin].environment);
     uint32_t count = read_counted(tex, arguments);
-    define_with(tex, begin, arguments, count, keep_old);
-    define_with(tex, end, NULL, 0, keep_old);
+    define_environment(tex, buf_slice(&name), arguments, count, keep_old, call);
     buf_free(&name);
 }
 
@@ -220,14 +328,10 @@ static void run_xparse_environment(struct tex *tex,
 {
     struct argument arguments[MAX_ARGUMENTS];
     struct buf name = {0};
-    (void)call;
     (void)command;
     tex_read_text(tex, &name);
-    uint32_t begin = environment_symbol(tex, "", buf_slice(&name));
-    uint32_t end = environment_symbol(tex, "end", buf_slice(&name));
     uint32_t count = read_xparse(tex, arguments);
-    define_with(tex, begin, arguments, count, false);
-    define_with(tex, end, NULL, 0, false);
+    define_environment(tex, buf_slice(&name), arguments, count, false, call);
     buf_free(&name);
 }
 
