@@ -105,6 +105,34 @@ static void end_environment(struct document *d, uint32_t symbol,
     document_close_to(d, at - 1);
 }
 
+bool environments_push_end(struct document *d, struct slice name,
+                           struct token call)
+{
+    struct tex *tex = &d->tex;
+    struct buf end = {0};
+    buf_printf(&end, "end%.*s", (int)name.size, name.data);
+    uint32_t macro = tex_find_symbol(tex, buf_slice(&end));
+    buf_free(&end);
+    if (macro == UINT32_MAX ||
+        tex->symbols[macro].meaning.kind != MEANING_MACRO)
+        return false;
+    uint32_t symbol = tex_symbol(tex, name);
+    size_t at = find_group(d, symbol);
+    if (!at || d->groups[at - 1].environment)
+        return false;
+    struct tokens list = {0};
+    call.cat = CAT_NAME;
+    call.value = macro;
+    tokens_add(&list, call);
+    call.value = tex->end_of;
+    tokens_add(&list, call);
+    call.cat = CAT_OTHER; /* a token of this number follows */
+    call.value = symbol;
+    tokens_add(&list, call);
+    tex_push(tex, list);
+    return true;
+}
+
 static void run_end(struct tex *tex, const struct command *command,
                     struct token call)
 {
@@ -118,28 +146,8 @@ static void run_end(struct tex *tex, const struct command *command,
         return;
     }
     tex_read_text(tex, &name);
-    uint32_t symbol = tex_symbol(tex, buf_slice(&name));
-    size_t at = find_group(d, symbol);
-    bool known = at && d->groups[at - 1].environment;
-    struct buf end = {0};
-    buf_printf(&end, "end%.*s", (int)name.size, buf_slice(&name).data);
-    uint32_t macro = tex_find_symbol(tex, buf_slice(&end));
-    if (at && !known && macro != UINT32_MAX &&
-        tex->symbols[macro].meaning.kind == MEANING_MACRO) {
-        struct tokens list = {0};
-        struct token token = call;
-        token.value = macro;
-        tokens_add(&list, token);
-        token.value = tex->end_of;
-        tokens_add(&list, token);
-        token.cat = CAT_OTHER; /* a token of this number follows */
-        token.value = symbol;
-        tokens_add(&list, token);
-        tex_push(tex, list);
-    } else {
-        end_environment(d, symbol, call);
-    }
-    buf_free(&end);
+    if (!environments_push_end(d, buf_slice(&name), call))
+        end_environment(d, tex_symbol(tex, buf_slice(&name)), call);
     buf_free(&name);
 }
 

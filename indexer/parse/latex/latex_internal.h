@@ -408,6 +408,10 @@ bool contents_paragraph(struct document *d, struct slice text, struct span span,
 /* latex_environments.c */
 void environments_add(struct document *d, const struct environment *list,
                       size_t count);
+/* Pushes what \end{name} does where an environment of the document's own is open that
+ * is called so; false: none is. */
+bool environments_push_end(struct document *d, struct slice name,
+                           struct token call);
 
 /* latex_blocks.c */
 void blocks_paragraph(struct document *d);

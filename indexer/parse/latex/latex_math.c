@@ -81,6 +81,17 @@ static void read_name(struct document *d, struct formula *f, struct buf *ret)
     tex_unread(&d->tex, token);
 }
 
+/* The environment of one's own around a formula that its macros began is ended by that
+ * name: what it does then is read on. */
+static bool ends_around(struct document *d, struct formula *f,
+                        struct slice name, size_t before, struct token call)
+{
+    if (call.flags & TOKEN_MADE || !environments_push_end(d, name, call))
+        return false;
+    f->tokens.count = before;
+    return true;
+}
+
 /* True: the formula ends with \end{name}. */
 static bool read_end(struct document *d, struct formula *f, struct slice name,
                      size_t *depth, struct token token)
@@ -92,6 +103,8 @@ static bool read_end(struct document *d, struct formula *f, struct slice name,
     bool ends = !*depth && slice_equal(buf_slice(&read), name);
     if (*depth)
         --*depth;
+    else if (!ends)
+        ends_around(d, f, buf_slice(&read), before, token);
     buf_free(&read);
     if (ends)
         f->tokens.count = before;

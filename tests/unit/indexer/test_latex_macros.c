@@ -707,6 +707,21 @@ static void test_environments_by_commands(void **state)
            "paragraph: a; b");
 }
 
+/* A formula that an environment of one's own began ends with it. */
+static void test_environments_of_formulas(void **state)
+{
+    (void)state;
+    expect("\\newenvironment{my}{\\begin{equation}}{\\end{equation}}a\n"
+           "\\begin{my}b^2\\end{my}\nc",
+           "paragraph: a | math: b^2 | paragraph: c");
+    expect("\\newenvironment{my}{\\align}{\\endalign}a\n\\begin{my}b & = c\n"
+           "\\end{my}\nd",
+           "paragraph: a | math: b & = c | paragraph: d");
+    expect("\\newenvironment{my}{\\begin{equation}}{.\\end{equation}}"
+           "\\begin{my}\\begin{array}{l}b\\end{array}\\end{my}c",
+           "math: \\begin{array}{l}b\\end{array}. | paragraph: c");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -747,6 +762,7 @@ int main(void)
         cmocka_unit_test(test_engines),
         cmocka_unit_test(test_contents_lines),
         cmocka_unit_test(test_environments_by_commands),
+        cmocka_unit_test(test_environments_of_formulas),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
