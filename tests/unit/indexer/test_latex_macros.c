@@ -722,6 +722,17 @@ static void test_environments_of_formulas(void **state)
            "math: \\begin{array}{l}b\\end{array}. | paragraph: c");
 }
 
+/* Without \long no paragraph is in an argument: what is missing takes no more. */
+static void test_short_macros(void **state)
+{
+    (void)state;
+    expect("\\def\\cut#1-#2-{[#1]}\\cut a-b-c \\cut one\n\ntwo - three - four",
+           "paragraph: [a]c one | paragraph: two - three - four");
+    expect("\\long\\def\\cut#1-{[#1]}\\cut a\n\nb-c",
+           "paragraph: [a | paragraph: b]c");
+    expect("\\def\\cut#1\\par{[#1]}\\cut a\n\nb", "paragraph: [a ]b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -763,6 +774,7 @@ int main(void)
         cmocka_unit_test(test_contents_lines),
         cmocka_unit_test(test_environments_by_commands),
         cmocka_unit_test(test_environments_of_formulas),
+        cmocka_unit_test(test_short_macros),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -38,6 +38,7 @@ struct macro {
     struct tokens pattern; /* with CAT_MATCH */
     struct tokens body;    /* with CAT_MATCH; capacity: define_append's room */
     bool ends_math;        /* its body may end a formula */
+    bool is_short; /* \def without \long: no paragraph is in an argument */
 };
 
 /* A command that is built in.  `before` says what follows the name and is of
@@ -198,6 +199,7 @@ struct tex {
     unsigned absorbing;
     unsigned rewind_count; /* conditionals that their file never closes */
     bool global;           /* \global was met */
+    bool is_long;          /* \long was */
     bool has_after;
     struct token after;                 /* \afterassignment */
     bool classed;                       /* \documentclass: it is LaTeX */

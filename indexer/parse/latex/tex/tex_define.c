@@ -227,7 +227,8 @@ static void run_def(struct tex *tex, const struct command *command,
                     struct token call)
 {
     struct token name = tex_next_solid(tex);
-    struct macro macro = {0};
+    struct macro macro = {.is_short = !tex->is_long};
+    tex->is_long = false;
     if (name.cat != CAT_NAME || !read_pattern(tex, &macro.pattern)) {
         tex_report(tex, call, "a definition without a name or a body");
         tokens_free(&macro.pattern);
@@ -258,6 +259,14 @@ static void run_global(struct tex *tex, const struct command *command,
     (void)command;
     (void)call;
     tex->global = true;
+}
+
+static void run_long(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    (void)command;
+    (void)call;
+    tex->is_long = true;
 }
 
 static void run_nothing(struct tex *tex, const struct command *command,
@@ -400,7 +409,7 @@ static const struct command commands[] = {
     {"protected@edef", run_def, NULL, DEF_EXPAND, NULL},
     {"protected@xdef", run_def, NULL, DEF_EXPAND | DEF_GLOBAL, NULL},
     {"global", run_global, NULL, 0, NULL},
-    {"long", run_nothing, NULL, 0, NULL},
+    {"long", run_long, NULL, 0, NULL},
     {"outer", run_nothing, NULL, 0, NULL},
     {"protected", run_nothing, NULL, 0, NULL},
     {"relax", run_nothing, NULL, 0, NULL},

@@ -18,8 +18,9 @@ static bool ends_with(struct tex *tex, const struct tokens *list,
     return !left;
 }
 
-/* An argument up to the tokens of `end`; false: they do not come. */
-static bool read_delimited(struct tex *tex, struct token call,
+/* An argument up to the tokens of `end`; false: they do not come, in this paragraph if
+ * the macro is `is_short`. */
+static bool read_delimited(struct tex *tex, struct token call, bool is_short,
                            const struct token *end, size_t count,
                            struct tokens *ret)
 {
@@ -43,6 +44,12 @@ static bool read_delimited(struct tex *tex, struct token call,
             ret->count -= count;
             return true;
         }
+        if (is_short && token_is(token, CAT_NAME, tex->par) &&
+            !(token.flags & TOKEN_MADE)) {
+            ret->count--;
+            tex_unread(tex, token);
+            return false;
+        }
         if (token.cat == CAT_BEGIN && !brace)
             depth++;
     }
@@ -50,8 +57,9 @@ static bool read_delimited(struct tex *tex, struct token call,
 
 /* False: what follows is not what the macro wants. */
 static bool read_by_pattern(struct tex *tex, struct token call,
-                            const struct tokens *pattern)
+                            const struct macro *macro)
 {
+    const struct tokens *pattern = &macro->pattern;
     for (size_t i = 0; i < pattern->count;) {
         if (pattern->items[i].cat != CAT_MATCH) {
             struct token token = tex_next(tex);
@@ -69,8 +77,8 @@ static bool read_by_pattern(struct tex *tex, struct token call,
         if (end == i) {
             tex_read_argument(tex, argument);
         } else {
-            if (!read_delimited(tex, call, pattern->items + i, end - i,
-                                argument))
+            if (!read_delimited(tex, call, macro->is_short, pattern->items + i,
+                                end - i, argument))
                 return false;
             tex_strip_braces(argument, 0);
         }
@@ -163,8 +171,8 @@ static void read_one(struct tex *tex, struct token call,
             put_no_value(tex, call, argument, ret);
         break;
     case 'u':
-        read_delimited(tex, call, argument->text.items, argument->text.count,
-                       ret);
+        read_delimited(tex, call, false, argument->text.items,
+                       argument->text.count, ret);
         break;
     case 'v': read_verbatim(tex, ret); break;
     default: tex_read_argument(tex, ret); break;
@@ -222,7 +230,7 @@ void macro_call(struct tex *tex, struct token call, const struct macro *macro)
         for (uint32_t i = 0; i < macro->argument_count; i++)
             read_one(tex, call, &macro->arguments[i], &tex->scratch[i + 1]);
     else
-        fits = read_by_pattern(tex, call, &macro->pattern);
+        fits = read_by_pattern(tex, call, macro);
     if (fits) {
         push_body(tex, call, &macro->body);
     } else {
