@@ -733,6 +733,15 @@ static void test_short_macros(void **state)
     expect("\\def\\cut#1\\par{[#1]}\\cut a\n\nb", "paragraph: [a ]b");
 }
 
+/* \meaning of a macro is its text. */
+static void test_meaning(void **state)
+{
+    (void)state;
+    expect("\\def\\strip#1>{}\\def\\code{\\x y}\\expandafter\\strip\\meaning"
+           "\\code; \\meaning a",
+           "paragraph: \\x y; a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -775,6 +784,7 @@ int main(void)
         cmocka_unit_test(test_environments_by_commands),
         cmocka_unit_test(test_environments_of_formulas),
         cmocka_unit_test(test_short_macros),
+        cmocka_unit_test(test_meaning),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -86,7 +86,15 @@ static void run_string(struct tex *tex, const struct command *command,
         tex_write_tokens(tex, &list, &text);
     } else {
         struct token token = tex_next(tex);
-        tex_write_token(tex, token, &text);
+        const struct meaning *meaning =
+            token.cat == CAT_NAME ? tex_meaning(tex, token) : NULL;
+        if (command->value == 2 && meaning && /* \meaning */
+            meaning->kind == MEANING_MACRO) {
+            buf_put_text(&text, "macro:->");
+            tex_write_tokens(tex, &meaning->macro->body, &text);
+        } else {
+            tex_write_token(tex, token, &text);
+        }
         if (!(token.flags & TOKEN_MADE))
             call = token;
     }
@@ -294,6 +302,7 @@ static const struct command expanding[] = {
     {"expandafter", run_expandafter, NULL, 0, NULL},
     {"noexpand", run_noexpand, NULL, 0, NULL},
     {"string", run_string, NULL, 0, NULL},
+    {"meaning", run_string, NULL, 2, NULL},
     {"detokenize", run_string, NULL, 1, NULL},
     {"unexpanded", run_unexpanded, NULL, 0, NULL},
     {"@firstofone", run_choose, NULL, 1, "1"},
