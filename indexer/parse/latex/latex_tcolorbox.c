@@ -9,6 +9,7 @@ static void begin_box(struct document *d, const struct environment *environment,
 {
     struct tex *tex = &d->tex;
     struct tokens options = {0}, title = {0}, label = {0}, run = {0};
+    struct tokens before = {0};
     tex_read_optional(tex, &options);
     blocks_begin_note(d, environment, call);
     if (keys_value(tex, &options, "label", &label)) {
@@ -21,7 +22,12 @@ static void begin_box(struct document *d, const struct environment *environment,
         tokens_add_all(&run, title.items, title.count);
         tex_add_source(tex, slice_of(". "), call, &run);
     }
+    if (keys_value(tex, &options, "before upper", &before)) {
+        tex_strip_braces(&before, 0);
+        tokens_add_all(&run, before.items, before.count);
+    }
     tex_push(tex, run);
+    tokens_free(&before);
     tokens_free(&title);
     tokens_free(&label);
     tokens_free(&options);
@@ -206,11 +212,22 @@ static void run_newbox(struct tex *tex, const struct command *command,
     buf_free(&step);
 }
 
-static void run_skip(struct tex *tex, const struct command *command,
-                     struct token call)
+/* \tcbox[options]{text}, whose options may say what is set before the text. */
+static void run_tcbox(struct tex *tex, const struct command *command,
+                      struct token call)
 {
-    (void)call;
-    tex_skip_before(tex, command->before);
+    struct tokens options = {0}, before = {0}, run = {0};
+    (void)command;
+    tex_skip_before(tex, "s");
+    tex_read_optional(tex, &options);
+    if (keys_value(tex, &options, "before upper", &before)) {
+        tex_strip_braces(&before, 0);
+        tex_read_argument(tex, &before);
+        tokens_add_group(&run, &before, call);
+        tex_push(tex, run);
+    }
+    tokens_free(&options);
+    tokens_free(&before);
 }
 
 /* The value of a key that either list may have. */
@@ -298,7 +315,7 @@ static const struct command commands[] = {
     {"newtcbox", run_newbox, NULL, NEW_INLINE, NULL},
     {"NewTCBox", run_newbox, NULL, XPARSE_INLINE, NULL},
     {"DeclareTCBox", run_newbox, NULL, XPARSE_INLINE, NULL},
-    {"tcbox", run_skip, "so", 0, NULL},
+    {"tcbox", run_tcbox, NULL, 0, NULL},
     {"newtcbtheorem", run_newtheorem, NULL, 0, NULL},
     {"renewtcbtheorem", run_newtheorem, NULL, 0, NULL},
     {"NewTcbTheorem", run_newtheorem, NULL, 0, NULL},

@@ -655,6 +655,27 @@ static void test_long_activities(void **state)
     buf_free(&text);
 }
 
+/* fontspec's fonts are no text. */
+static void test_fontspec(void **state)
+{
+    (void)state;
+    expect("a {\\fontspec{Latin Modern Mono} b} {\\fontspec[Scale=1]{X}c}"
+           "\\addfontfeature{Scale=2} d",
+           "paragraph: a b c d");
+}
+
+/* What tcolorbox sets before a box's text. */
+static void test_before_upper(void **state)
+{
+    (void)state;
+    expect("\\newtcbox{\\name}[1][red]{on line,before upper=\\ttfamily"
+           "\\char`\\\\,boxsep=0pt}of \\name{begin} and \\tcbox[a=b]{end}",
+           "paragraph: of \\begin and end");
+    expect("\\newtcolorbox{hint}{before upper={\\textbf{Hint:} }}"
+           "\\begin{hint}a\\end{hint}",
+           "note: Hint: a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -691,6 +712,8 @@ int main(void)
         cmocka_unit_test(test_numbers_of_lists),
         cmocka_unit_test(test_ximera),
         cmocka_unit_test(test_long_activities),
+        cmocka_unit_test(test_fontspec),
+        cmocka_unit_test(test_before_upper),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
