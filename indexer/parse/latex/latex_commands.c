@@ -424,6 +424,25 @@ static void run_glossary(struct tex *tex, const struct command *command,
     tex_skip_before(tex, token_is(next, CAT_OTHER, '(') ? "pmm" : "m");
 }
 
+/* \nomenclature[key]{symbol}{meaning}: a line of a list that a program sorts; it stays
+ * where it stands, behind the paragraph. */
+static void run_nomenclature(struct tex *tex, const struct command *command,
+                             struct token call)
+{
+    struct tokens list = {0}, line = {0}, meaning = {0};
+    (void)command;
+    tex_skip_before(tex, "o");
+    tex_read_argument(tex, &line);
+    tex_read_argument(tex, &meaning);
+    tex_add_source(tex, slice_of(": "), call, &line);
+    tokens_add_all(&line, meaning.items, meaning.count);
+    tex_add_name(tex, "footnotetext", call, &list);
+    tokens_add_group(&list, &line, call);
+    tex_push(tex, list);
+    tokens_free(&line);
+    tokens_free(&meaning);
+}
+
 static const struct command ignored[] = {
     {"selectlanguage", run_nothing, "m", 0, NULL},
     {"usetikzlibrary", run_nothing, "m", 0, NULL},
@@ -525,6 +544,7 @@ static const struct command ignored[] = {
     {"markright", run_nothing, "m", 0, NULL},
     {"addtocontents", run_nothing, "mm", 0, NULL},
     {"glossary", run_glossary, NULL, 0, NULL},
+    {"nomenclature", run_nomenclature, NULL, 0, NULL},
     {"bibliographystyle", run_nothing, "m", 0, NULL},
     {"includegraphics", run_nothing, "saoom", 0, NULL},
     {"epsfig", run_nothing, "m", 0, NULL},
@@ -627,6 +647,9 @@ static const struct command ignored[] = {
     {"theoremheaderfont", run_nothing, "m", 0, NULL},
     {"theorembodyfont", run_nothing, "m", 0, NULL},
     {"fvset", run_nothing, "m", 0, NULL},
+    {"UseVerbatim", run_nothing, "om", 0, NULL}, /* it is where it was saved */
+    {"BUseVerbatim", run_nothing, "om", 0, NULL},
+    {"LUseVerbatim", run_nothing, "om", 0, NULL},
     {"usemintedstyle", run_nothing, "om", 0, NULL},
     {"newcolumntype", run_nothing, "moom", 0, NULL},
     {"titleformat", run_nothing, "smommmmo", 0, NULL},
@@ -637,6 +660,9 @@ static const struct command ignored[] = {
     {"setmainfont", run_nothing, "omo", 0, NULL},
     {"setsansfont", run_nothing, "omo", 0, NULL},
     {"setmonofont", run_nothing, "omo", 0, NULL},
+    {"fontspec", run_nothing, "omo", 0, NULL},
+    {"addfontfeature", run_nothing, "m", 0, NULL},
+    {"addfontfeatures", run_nothing, "m", 0, NULL},
     {"fancyhead", run_nothing, "om", 0, NULL},
     {"fancyfoot", run_nothing, "om", 0, NULL},
     {"fancyhf", run_nothing, "om", 0, NULL},
@@ -647,9 +673,6 @@ static const struct command ignored[] = {
     {"lfoot", run_nothing, "om", 0, NULL},
     {"cfoot", run_nothing, "om", 0, NULL},
     {"rfoot", run_nothing, "om", 0, NULL},
-    {"UseVerbatim", run_nothing, "om", 0, NULL}, /* it is where it was saved */
-    {"BUseVerbatim", run_nothing, "om", 0, NULL},
-    {"LUseVerbatim", run_nothing, "om", 0, NULL},
     {"makeoddhead", run_nothing, "mmmm", 0, NULL},
     {"makeevenhead", run_nothing, "mmmm", 0, NULL},
     {"makeoddfoot", run_nothing, "mmmm", 0, NULL},
@@ -660,9 +683,6 @@ static const struct command ignored[] = {
     {"makepagestyle", run_nothing, "m", 0, NULL},
     {"chapterstyle", run_nothing, "m", 0, NULL},
     {"settrimmedsize", run_nothing, "mmm", 0, NULL},
-    {"fontspec", run_nothing, "omo", 0, NULL},
-    {"addfontfeature", run_nothing, "m", 0, NULL},
-    {"addfontfeatures", run_nothing, "m", 0, NULL},
     {"setlrmarginsandblock", run_nothing, "mmm", 0, NULL},
     {"setulmarginsandblock", run_nothing, "mmm", 0, NULL},
     {"isopage", run_nothing, "o", 0, NULL},

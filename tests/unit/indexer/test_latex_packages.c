@@ -676,6 +676,14 @@ static void test_before_upper(void **state)
            "note: Hint: a");
 }
 
+/* nomencl's lines stand behind the paragraph. */
+static void test_nomenclature(void **state)
+{
+    (void)state;
+    expect("a\\nomenclature[z]{DEM}{Discrete Elements} b.",
+           "paragraph: a b. | paragraph: DEM: Discrete Elements");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -714,6 +722,7 @@ int main(void)
         cmocka_unit_test(test_long_activities),
         cmocka_unit_test(test_fontspec),
         cmocka_unit_test(test_before_upper),
+        cmocka_unit_test(test_nomenclature),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
