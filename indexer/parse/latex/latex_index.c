@@ -57,7 +57,8 @@ static bool is_string(const struct document *d, struct token token)
            slice_is(d->tex.symbols[token.value].name, "string");
 }
 
-/* "{a, b}" of the entry a!b@c|d; false: it names nothing. */
+/* "{a, b}" of the entry a!b@c|d; false: it names nothing.  What stands in braces has
+ * no signs: it would be cut in two. */
 static bool read_levels(const struct document *d, const struct tokens *entry,
                         struct token call, struct tokens *ret)
 {

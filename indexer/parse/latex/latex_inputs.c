@@ -461,11 +461,19 @@ static bool is_known(struct slice file)
         "natbib.sty",       "nicematrix.sty",    "subcaption.sty",
         "subfig.sty",       "subfigure.sty",     "supertabular.sty",
         "tabu.sty",         "tabularray.sty",    "tabularx.sty",
-        "url.sty",          "xcolor.sty",        "xltabular.sty"};
+        "url.sty",          "wrapfig.sty",       "xcolor.sty",
+        "xltabular.sty"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (slice_is(file, names[i]))
             return true;
     return false;
+}
+
+/* Is it a copy that was given another name?  wrapfig's has its counter. */
+static bool is_renamed(struct slice text)
+{
+    static const char counter[] = "\\newcount\\c@WF@wrappedlines";
+    return memmem(text.data, text.size, counter, sizeof counter - 1);
 }
 
 /* Opens a package beside the document, unless it is a copy of what is known here, as
@@ -482,8 +490,10 @@ static bool open_beside(struct document *d, struct slice file,
     bool opened = inputs_fetch(d, buf_slice(&names), call, &number);
     buf_free(&names);
     if (!opened ||
-        (is_known(file) && provides(d->tex.files[number].bytes,
-                                    (struct slice){file.data, file.size - 4})))
+        (is_known(file) &&
+         provides(d->tex.files[number].bytes,
+                  (struct slice){file.data, file.size - 4})) ||
+        is_renamed(d->tex.files[number].bytes))
         return false;
     tex_push_file(&d->tex, number);
     return true;

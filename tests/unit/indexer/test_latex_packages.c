@@ -684,6 +684,24 @@ static void test_nomenclature(void **state)
            "paragraph: a b. | paragraph: DEM: Discrete Elements");
 }
 
+/* A copy of wrapfig by another name is not read: it says by how TeX sets a figure what
+ * has been said. */
+static void test_renamed_copy(void **state)
+{
+    (void)state;
+    static const struct memory_file files[] = {
+        {"mywrap.sty",
+         "\\ProvidesPackage{mywrap}\\newcount\\c@WF@wrappedlines\n"
+         "\\def\\wrapfigure#1#2{\\hsize=#2 width #2\\vtop\\bgroup}"
+         "\\let\\endwrapfigure\\egroup"},
+        {NULL, NULL}};
+    expect_of("\\documentclass{book}\\usepackage{mywrap}"
+              "\\newenvironment{side}[1]{\\wrapfigure{r}{#1}}{\\endwrapfigure}"
+              "\\begin{document}\\begin{side}{2cm}\\caption{C}\\end{side}a"
+              "\\end{document}",
+              files, "figure: Figure 0.1: C | paragraph: a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -723,6 +741,7 @@ int main(void)
         cmocka_unit_test(test_fontspec),
         cmocka_unit_test(test_before_upper),
         cmocka_unit_test(test_nomenclature),
+        cmocka_unit_test(test_renamed_copy),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -293,11 +293,11 @@ void tex_end_file(struct tex *tex);
 
 /* Reads one argument, without its braces, and appends it. */
 void tex_read_argument(struct tex *tex, struct tokens *ret);
-/* Reads the rest of a group whose brace was read. */
-void tex_read_group(struct tex *tex, struct tokens *ret);
 /* ... of \href, \index and their kin, in which "%" is a character where the
  * argument ends in its line. */
 void tex_read_address(struct tex *tex, struct tokens *ret);
+/* Reads the rest of a group whose brace was read. */
+void tex_read_group(struct tex *tex, struct tokens *ret);
 /* The end of all input or, left there, of a list. */
 bool tex_at_end(struct tex *tex, struct token token);
 /* {x} from `begin` on becomes x. */
