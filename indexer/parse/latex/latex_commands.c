@@ -487,6 +487,7 @@ static const struct command ignored[] = {
     {"pdfrefxform", run_nothing, "n", 0, NULL},
     {"pdfsetmatrix", run_nothing, "m", 0, NULL},
     {"pdfbookmark", run_nothing, "omm", 0, NULL},
+    {"Hy@writebookmark", run_nothing, "mmmmm", 0, NULL},
     {"bookmark", run_nothing, "om", 0, NULL},
     {"immediate", run_nothing, NULL, 0, NULL},
     {"directlua", run_nothing, "m", 0, NULL},

@@ -664,6 +664,15 @@ static void test_fontspec(void **state)
            "paragraph: a b c d");
 }
 
+/* What hyperref writes for a bookmark is no part of a title. */
+static void test_bookmarks(void **state)
+{
+    (void)state;
+    expect("\\makeatletter\\newcommand\\mark[2]{#1{\\Hy@writebookmark{}{#2}{"
+           "\\@currentHref}{0}{toc}#2}}\\mark\\section{One}a",
+           "# One | paragraph: a");
+}
+
 /* What tcolorbox sets before a box's text. */
 static void test_before_upper(void **state)
 {
@@ -739,6 +748,7 @@ int main(void)
         cmocka_unit_test(test_ximera),
         cmocka_unit_test(test_long_activities),
         cmocka_unit_test(test_fontspec),
+        cmocka_unit_test(test_bookmarks),
         cmocka_unit_test(test_before_upper),
         cmocka_unit_test(test_nomenclature),
         cmocka_unit_test(test_renamed_copy),
