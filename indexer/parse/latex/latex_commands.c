@@ -443,6 +443,17 @@ static void run_nomenclature(struct tex *tex, const struct command *command,
     tokens_free(&meaning);
 }
 
+/* ConTeXt's \starttext: what its own commands make is not known. */
+static void run_context(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    (void)command;
+    if (!tex->classed)
+        tex_report(tex, call,
+                   "this is ConTeXt, which is not read: its words are without "
+                   "chapters and sections");
+}
+
 static const struct command ignored[] = {
     {"selectlanguage", run_nothing, "m", 0, NULL},
     {"usetikzlibrary", run_nothing, "m", 0, NULL},
@@ -545,6 +556,7 @@ static const struct command ignored[] = {
     {"markright", run_nothing, "m", 0, NULL},
     {"addtocontents", run_nothing, "mm", 0, NULL},
     {"glossary", run_glossary, NULL, 0, NULL},
+    {"starttext", run_context, NULL, 0, NULL},
     {"nomenclature", run_nomenclature, NULL, 0, NULL},
     {"bibliographystyle", run_nothing, "m", 0, NULL},
     {"includegraphics", run_nothing, "saoom", 0, NULL},

@@ -22,6 +22,15 @@ static void expect_report(const char *text, const char *report)
     buf_free(&reports);
 }
 
+/* ConTeXt is told: its chapters are not known. */
+static void test_context(void **state)
+{
+    (void)state;
+    expect_report("\\starttext\n\\startchapter[title=One]\na\n\\stopchapter\n"
+                  "\\stoptext",
+                  "this is ConTeXt, which is not read");
+}
+
 /* A name that is an argument by itself is no conditional that lacks its \fi. */
 static void test_names_like_conditionals(void **state)
 {
@@ -280,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_bombs_of_copies),
         cmocka_unit_test(test_fragment),
+        cmocka_unit_test(test_context),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
