@@ -34,8 +34,9 @@ static const struct {
     {".htm", PARSER_HTML, false, false},
     {".hhc", PARSER_HTML, false, false}, /* contents of HTML Help */
     {".hhk", PARSER_KEYWORDS, false, false},
-    {".jhm", PARSER_XML, false, false}, /* names of JavaHelp's pages */
-    {".ncx", PARSER_XML, false, false}, /* contents of an EPUB */
+    {"contents.js", PARSER_HTML, true, false}, /* of LibreOffice's help */
+    {".jhm", PARSER_XML, false, false},        /* names of JavaHelp's pages */
+    {".ncx", PARSER_XML, false, false},        /* contents of an EPUB */
     {".xhtml", PARSER_XML, false, false},
     {".xht", PARSER_XML, false, false},
     {".docbook", PARSER_XML, true, false},
@@ -67,11 +68,14 @@ static const char *const code_endings[] = {
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+/* ".html" is an ending of names, "contents.js" a whole one. */
 static bool ends_in(const char *path, size_t size, const char *ending)
 {
     size_t n = strlen(ending);
-    return size > n && path[size - n - 1] != '/' &&
-           !strncasecmp(path + size - n, ending, n);
+    if (size < n || strncasecmp(path + size - n, ending, n) != 0)
+        return false;
+    bool whole = size == n || path[size - n - 1] == '/';
+    return whole == (ending[0] != '.');
 }
 
 bool source_is_gzipped(const char *path)
@@ -93,6 +97,8 @@ static size_t kind_of(const char *path)
 bool source_is_code(const char *path)
 {
     size_t size = strlen(path);
+    if (source_is_named(path))
+        return false;
     if (source_is_gzipped(path))
         size -= 3;
     for (size_t i = 0; i < sizeof code_endings / sizeof *code_endings; i++)
@@ -121,10 +127,11 @@ bool source_is_part(const char *path)
 }
 
 /* DocBook names itself; the contents of JavaHelp's and Eclipse's help are known by their
- * elements. */
+ * elements, LibreOffice's by where they are put. */
 static bool is_known(const char *head)
 {
     return strcasestr(head, "docbook") ||
+           strstr(head, "getElementById(\"Contents\").innerHTML='") ||
            (strstr(head, "<toc") &&
             (strstr(head, "<tocitem") || strstr(head, "<topic")));
 }

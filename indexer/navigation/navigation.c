@@ -88,7 +88,7 @@ static bool is_robohelp_frame(const char *path)
 
 /* The contents and the index of help, which are no pages of it: "toc.hhc" and "index.hhk"
  * of an HTML Help file, unpacked, "map.jhm" of JavaHelp, "toc.xml" of that and Eclipse,
- * "toc.ncx" of an EPUB. */
+ * "toc.ncx" of an EPUB, "contents.js" of LibreOffice. */
 static bool is_help_contents(const struct navigation *p, uint32_t piece)
 {
     static const char *const endings[] = {".hhc", ".hhk", ".jhm", ".ncx"};
@@ -97,7 +97,9 @@ static bool is_help_contents(const struct navigation *p, uint32_t piece)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (size > own && !strcasecmp(path + size - own, endings[i]))
             return true;
-    return size > own && !strcasecmp(path + size - own, ".xml") &&
+    return size > own &&
+           (!strcasecmp(path + size - own, ".xml") ||
+            !strcmp(path + size - (own - 1), ".js")) &&
            navigation_page(p, piece)->contents == CONTENTS_WHOLE;
 }
 

@@ -376,6 +376,45 @@ static void read_menu(struct reading *r, const xmlNode *box)
     }
 }
 
+/* ---- Scripts: LibreOffice's contents, which its pages write into themselves ---- */
+
+static bool begins_script(struct slice text)
+{
+    static const char start[] =
+        "document.getElementById(\"Contents\").innerHTML='";
+    return slice_starts(text, slice_of(start));
+}
+
+/* Links begin with the name of the folder in which the script lies. */
+static void leave_out_folders(struct reading *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        struct slice *url = &r->links[i].url;
+        const char *end = memchr(url->data, '/', url->size);
+        size_t folder = end ? (size_t)(end + 1 - url->data) : 0;
+        url->data += folder;
+        url->size -= folder;
+    }
+}
+
+/* A list for each program, behind what puts them into the page. */
+static int read_script(struct reading *r, const xmlNode *top)
+{
+    bool begun = false, skip = false;
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
+        skip = dom_tag(at) == GUMBO_TAG_UL;
+        if (!begun && (skip || !dom_is_element(at))) {
+            if (skip || !begins_script(dom_text(at)->text))
+                return CONTENTS_NONE;
+            begun = true;
+        }
+        if (skip)
+            read_menu(r, at);
+    }
+    leave_out_folders(r);
+    return r->count ? CONTENTS_WHOLE : CONTENTS_NONE;
+}
+
 /* ---- Lines: RoboHelp's contents for browsers without scripts ---- */
 
 /* No-break spaces that a line begins with, as far as the text says. */
@@ -760,6 +799,8 @@ void contents_read(const struct dom *dom, const struct page_facts *facts,
     if (page->role != PAGE_CONTENT)
         return;
     page->contents = read_help(&reading, top);
+    if (!page->contents)
+        page->contents = read_script(&reading, top);
     if (!page->contents)
         page->contents = read_marked(&reading, top);
     if (!page->contents)

@@ -31,6 +31,19 @@ static void menus_by_hand_are_no_pages_contents(void **state)
                          "Parts(D(Notes))))");
 }
 
+/* LibreOffice's contents, which a script puts into each page, are none of its pages. */
+static void contents_in_a_script_are_no_page(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"contents.js", "", "", "", 0, CONTENTS_WHOLE,
+         "=Writer >text/a.html =Calc >text/c.html"},
+        {"text/a.html", "A", "", "", 0, 0, ""},
+        {"text/c.html", "C", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Writer(A(Notes)),Calc(C(Notes)))");
+}
+
 /* Neither title nor text: a script of it shows the others. */
 static void a_nameless_index_heads_nothing(void **state)
 {
@@ -84,6 +97,7 @@ static void a_nameless_page_alone_is_no_menu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contents_in_a_script_are_no_page),
         cmocka_unit_test(menus_by_hand_are_no_pages_contents),
         cmocka_unit_test(a_nameless_index_heads_nothing),
         cmocka_unit_test(a_nameless_page_alone_is_no_menu),

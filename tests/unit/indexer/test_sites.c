@@ -790,10 +790,39 @@ static void test_arrows_in_titles(void **state)
            "paragraph: c\n");
 }
 
+/* LibreOffice's contents, which a script puts into each page: a list for each program,
+ * whose links begin with the language's folder. */
+static void test_contents_in_a_script(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "document.getElementById(\"Contents\").innerHTML='\\\n"
+        " <ul><li><input type=\"checkbox\" id=\"02\"><label for=\"02\">Writer"
+        "</label><ul>\\\n <li><a target=\"_top\" href=\"en/text/a.html?x=1#b\">"
+        "A page</a></li>\\\n </ul></li>\\\n </ul>\\\n <ul><li>"
+        "<label>Calc</label><ul>\\\n <li><a href=\"en/text/c.html\">C</a>"
+        "</li>\\\n </ul></li></ul>'";
+    struct tree *tree = parse(script);
+    const struct page_link *links = tree->page.links;
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 4);
+    assert_true(slice_is(links[0].title, "Writer") && links[0].depth == 0);
+    assert_true(slice_is(links[1].url, "text/a.html?x=1") &&
+                links[1].depth == 1);
+    assert_true(slice_is(links[2].title, "Calc") && links[2].depth == 0);
+    assert_true(slice_is(links[3].url, "text/c.html"));
+    tree_free(tree);
+    tree = parse("<p>document.getElementById(\"Contents\")<ul><li><a href="
+                 "a/b.html>B</a></ul>");
+    assert_int_equal(tree->page.contents, CONTENTS_NONE);
+    tree_free(tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_menu_by_hand),
+        TEST(test_contents_in_a_script),
         TEST(test_front_matter),
         TEST(test_coqdoc),
         TEST(test_controls_in_titles),

@@ -107,6 +107,10 @@ static void test_names(void **state)
     assert_true(source_is_code("Filter.cxx"));
     assert_false(source_is_code("a.html"));
     assert_false(source_is_code("py"));
+    assert_true(source_is_named("en/contents.js")); /* LibreOffice's */
+    assert_false(source_is_code("contents.js"));
+    assert_true(source_is_code("en/table-contents.js"));
+    assert_false(source_is_named("table-contents.js"));
     assert_true(source_is_part("a.py"));
     assert_true(source_is_part("names.mac"));
     assert_true(source_is_part("lib/pgfcore.code.tex"));
@@ -154,9 +158,15 @@ static void test_scan(void **state)
     write_file("f.xml", slice_of(""));
     write_file("g.txt", slice_of("x"));
     write_file("h.xml", slice_of("<toc><topic label='Use'/></toc>"));
+    write_file("contents.js", slice_of("var contents = ['a'];"));
+    assert_int_equal(mkdir(path_of("i"), 0755), 0);
+    write_file("i/contents.js",
+               slice_of("document.getElementById(\"Contents\").innerHTML='<ul>"
+                        "</ul>'"));
     buf_free(&packed_docbook);
-    expect_scan("", "a.html\nb.html.gz\nc.xml\nd.xml.gz\nh.xml\n");
-    expect_scan("*.gz\nc*\nh*", "a.html\n");
+    expect_scan("", "a.html\nb.html.gz\nc.xml\nd.xml.gz\nh.xml\n"
+                    "i/contents.js\n");
+    expect_scan("*.gz\nc*\nh*\ni", "a.html\n");
 }
 
 /* As the store in a folder above it, by whatever path; not what is below it. */
