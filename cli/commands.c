@@ -52,7 +52,7 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_EXPAND] = {0, "expand", NULL, KIND_FLAG, AT(expand),
                        "search for words of the model that writes answers, "
                        "too: for a question in other words than the manual's "
-                       "(takes a second or so)",
+                       "(helps with a billion parameters or more)",
                        0, 0},
     [OPTION_JSONL] = {0, "jsonl", NULL, KIND_FLAG, AT(jsonl),
                       "print JSON events, one a line", 0, 0},
