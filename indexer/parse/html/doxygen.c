@@ -78,10 +78,22 @@ static bool is_template(const xmlNode *heading)
            slice_starts(dom_text(text)->text, slice_of("template<"));
 }
 
+/* "pump_8h_source.html", or "a00012_source.html" where its names are short. */
+static bool is_source(const char *url)
+{
+    static const char end[] = "_source.html";
+    size_t size = strlen(url), own = sizeof end - 1;
+    if (size <= own || strcmp(url + size - own, end))
+        return false;
+    const char *name = strrchr(url, '/');
+    name = name ? name + 1 : url;
+    size_t digits = *name == 'a' ? strspn(name + 1, "0123456789") : 0;
+    return strstr(name, "_8") || (digits && !strcmp(name + 1 + digits, end));
+}
+
 /* "Go to the source code of this file." */
 static bool is_way_to_source(const xmlNode *element)
 {
-    static const char end[] = "_source.html";
     const xmlNode *link =
         dom_tag(element) == GUMBO_TAG_P && is_box(element->parent, "contents")
             ? element->children
@@ -89,8 +101,7 @@ static bool is_way_to_source(const xmlNode *element)
     const char *url = link && !link->next && dom_tag(link) == GUMBO_TAG_A
                           ? dom_attribute(link, "href")
                           : NULL;
-    size_t size = url ? strlen(url) : 0, own = sizeof end - 1;
-    return size > own && !strcmp(url + size - own, end);
+    return url && is_source(url);
 }
 
 /* Behind it stands of which files the page was made, and nothing else. */

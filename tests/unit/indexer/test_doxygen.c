@@ -66,6 +66,12 @@ static void test_source_link(void **state)
                   "the source code of this file.</a></p><p>See <a "
                   "href=pump_8h_source.html>it</a>.</div>",
            "# Pump Class\nparagraph: See it.\n");
+    expect(HEADER "<div class=contents><p><a href=a00012_source.html>Go to "
+                  "it.</a></p></div>",
+           "# Pump Class\n");
+    expect("<h1>Pump</h1><div class=contents><p><a href=open_source.html>Its "
+           "licences</a></p></div>",
+           "# Pump\nparagraph: Its licences\n");
 }
 
 /* Each line of a source within the text has an anchor that ends as its number. */
