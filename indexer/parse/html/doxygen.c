@@ -104,6 +104,34 @@ static bool is_way_to_source(const xmlNode *element)
     return url && is_source(url);
 }
 
+/* "src/pump.h" */
+static bool is_path(const xmlNode *item)
+{
+    enum { MAX_NODES = 8 };
+    struct buf raw = {0}, path = {0};
+    int left = MAX_NODES;
+    for (const xmlNode *at = dom_next(item, item, false); at && left;
+         at = dom_next(at, item, false), left--)
+        if (!dom_is_element(at))
+            buf_put_slice(&raw, dom_text(at)->text);
+    text_fold_space(&path, buf_slice(&raw));
+    bool is = left && path.size && !memchr(path.data, ' ', path.size) &&
+              (memchr(path.data, '.', path.size) ||
+               memchr(path.data, '/', path.size));
+    buf_free(&raw);
+    buf_free(&path);
+    return is;
+}
+
+static bool is_of_paths(const xmlNode *list)
+{
+    const xmlNode *item = dom_element_from(list->children);
+    bool are = item != NULL;
+    for (; are && item; item = dom_element_from(item->next))
+        are = dom_tag(item) == GUMBO_TAG_LI && is_path(item);
+    return are;
+}
+
 /* Behind it stands of which files the page was made, and nothing else. */
 bool doxygen_is_end(const xmlNode *rule)
 {
@@ -117,7 +145,8 @@ bool doxygen_is_end(const xmlNode *rule)
         end = end->next;
     return list && dom_tag(list) == GUMBO_TAG_UL && !end &&
            !dom_is_element(text) && !text_is_blank(dom_text(text)->text) &&
-           is_box(dom_element_before(rule->parent), "header");
+           is_box(dom_element_before(rule->parent), "header") &&
+           is_of_paths(list);
 }
 
 bool doxygen_is_search(const xmlNode *body)

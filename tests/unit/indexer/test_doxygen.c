@@ -59,6 +59,25 @@ static void test_end(void **state)
            "# Pump\nparagraph: Of two:\nlist: - a\n");
 }
 
+/* What others write in such boxes is said of no file. */
+static void test_list_at_the_end(void **state)
+{
+    (void)state;
+    expect("<div class=header><h1>Pump</h1></div><div class=contents><p>It "
+           "pumps.<hr>Before it starts:<ul><li>the oil is full, see 1.2<li>"
+           "the valve is shut</ul></div>",
+           "# Pump\nparagraph: It pumps.\nparagraph: Before it starts:\n"
+           "list: - the oil is full, see 1.2\\n- the valve is shut\n");
+    expect("<div class=header><h1>Pump</h1></div><div class=contents><p>It "
+           "pumps.<hr>It has:<ul><li>a.h<li>oil</ul></div>",
+           "# Pump\nparagraph: It pumps.\nparagraph: It has:\n"
+           "list: - a.h\\n- oil\n");
+    expect("<div class=header><h1>Pump</h1></div><div class=contents><p>It "
+           "pumps.<hr>Of two:<ul><li>/src/a.h<li>src/<a href=b_8h.html>b.h</a> "
+           "</ul></div>",
+           "# Pump\nparagraph: It pumps.\n");
+}
+
 static void test_source_link(void **state)
 {
     (void)state;
@@ -99,8 +118,10 @@ static void test_numbered_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_search), TEST(test_summary),     TEST(test_template),
-        TEST(test_end),    TEST(test_source_link), TEST(test_numbered_lines),
+        TEST(test_search),          TEST(test_summary),
+        TEST(test_template),        TEST(test_end),
+        TEST(test_list_at_the_end), TEST(test_source_link),
+        TEST(test_numbered_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
