@@ -499,7 +499,7 @@ static void walk_element(struct walk *w, const xmlNode *element)
         walk_skipped(w, element, rule.why);
         return;
     }
-    if (makers_is_end(element)) {
+    if (w->in.kind != IN_TITLE && makers_is_end(element)) {
         walk_end(w, element);
         return;
     }

@@ -78,6 +78,16 @@ static void test_list_at_the_end(void **state)
            "# Pump\nparagraph: It pumps.\n");
 }
 
+/* A heading whose end tag was forgotten, and which says nothing before that. */
+static void test_end_in_a_heading(void **state)
+{
+    (void)state;
+    expect("<h1><div class=header></div><div class=contents><hr>Made of:<ul>"
+           "<li>a.h</ul></div><p>It pumps.<h2>Oil</h2><p>Oil it.",
+           "# Made of:\nlist: - a.h\nparagraph: It pumps.\n## Oil\n"
+           "paragraph: Oil it.\n");
+}
+
 static void test_source_link(void **state)
 {
     (void)state;
@@ -120,8 +130,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_search),          TEST(test_summary),
         TEST(test_template),        TEST(test_end),
-        TEST(test_list_at_the_end), TEST(test_source_link),
-        TEST(test_numbered_lines),
+        TEST(test_list_at_the_end), TEST(test_end_in_a_heading),
+        TEST(test_source_link),     TEST(test_numbered_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
