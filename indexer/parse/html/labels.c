@@ -357,8 +357,13 @@ static bool names_a_signature(const xmlNode *node)
 /* Doxygen's numbered lines have an anchor each, and so has a listing of one. */
 static bool is_line_of_code(const xmlNode *node)
 {
-    return classes_has(node, "fragment") ||
-           (classes_has(node, "line") && classes_has(node->parent, "fragment"));
+    if (dom_tag(node) != GUMBO_TAG_DIV)
+        return false;
+    const xmlNode *first = dom_element_from(node->children);
+    return (classes_has(node, "line") &&
+            classes_has(node->parent, "fragment")) ||
+           (classes_has(node, "fragment") && first &&
+            dom_tag(first) == GUMBO_TAG_DIV && classes_has(first, "line"));
 }
 
 static bool may_be_label(const xmlNode *node)

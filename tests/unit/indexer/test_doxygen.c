@@ -125,13 +125,38 @@ static void test_numbered_lines(void **state)
     buf_free(&page);
 }
 
+/* Slides, and others, call so what is no code. */
+static void test_labels_in_fragments(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"fast", "slow",  "cold", "warm", "full",
+                                        "half", "empty", "shut", "open"};
+    struct buf page = {0};
+    buf_put_text(&page, "<h1>Options</h1>");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        buf_printf(&page,
+                   "<p class=fragment id=%s>%s &lt;n&gt;</p><p>It says one two "
+                   "three four five six seven eight nine ten eleven twelve "
+                   "thirteen times.</p>",
+                   names[i], names[i]);
+    struct tree *tree = parse(page.data);
+    assert_int_equal(tree->count, 10);
+    tree_free(tree);
+    buf_free(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_search),          TEST(test_summary),
-        TEST(test_template),        TEST(test_end),
-        TEST(test_list_at_the_end), TEST(test_end_in_a_heading),
-        TEST(test_source_link),     TEST(test_numbered_lines),
+        TEST(test_search),
+        TEST(test_summary),
+        TEST(test_template),
+        TEST(test_end),
+        TEST(test_list_at_the_end),
+        TEST(test_end_in_a_heading),
+        TEST(test_source_link),
+        TEST(test_numbered_lines),
+        TEST(test_labels_in_fragments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
