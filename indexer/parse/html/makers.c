@@ -856,6 +856,14 @@ static bool is_ocaml_listing(const xmlNode *code)
            !dom_element_from(code->next) && first && has_one_of(first, words);
 }
 
+/* A row for each letter; operators are below one without. */
+static bool is_letter(const xmlNode *box)
+{
+    const xmlNode *text = box->children;
+    return !text || (!text->next && !dom_is_element(text) &&
+                     text_is_one(dom_text(text)->text));
+}
+
 /* "Index of values": a row for each letter, then one for each name. */
 static bool is_ocaml_index(const xmlNode *table)
 {
@@ -868,8 +876,8 @@ static bool is_ocaml_index(const xmlNode *table)
     const char *url = link ? dom_attribute(link, "href") : NULL;
     return dom_tag(table->parent) == GUMBO_TAG_BODY && heading &&
            dom_tag(heading) == GUMBO_TAG_H1 && box &&
-           dom_tag(box) == GUMBO_TAG_DIV && !dom_element_from(letter->next) &&
-           url && strstr(url, ".html#");
+           dom_tag(box) == GUMBO_TAG_DIV && is_letter(box) &&
+           !dom_element_from(letter->next) && url && strstr(url, ".html#");
 }
 
 /* ---- Sphinx: a module's source, with links back to what is said of it ---- */

@@ -182,6 +182,14 @@ static void test_made_pages(void **state)
     expect_role("<body><h1>Pumps</h1><table><tr><td><div>Name</div></td></tr>"
                 "<tr><td><a href='Pump.html#run'>run</a></td></tr></table>",
                 PAGE_CONTENT);
+    expect("<body><h1>Pumps</h1><table><tr><td><div>Name</div></td></tr><tr>"
+           "<td><a href='Pump.html#run'>run</a></td><td>Runs it.</td></tr>"
+           "</table>",
+           "# Pumps\ntable: Name\\nrun\\tRuns it.\n");
+    expect_role("<body><h1>Index of values</h1><table><tr><td><div></div></td>"
+                "</tr><tr><td><a href='Pump.html#VAL(+)'>(+)</a></td></tr>"
+                "</table>",
+                PAGE_INDEX);
 }
 
 int main(void)
