@@ -296,6 +296,15 @@ static const xmlNode *line_below(const xmlNode *heading)
     return line && dom_tag(line) == GUMBO_TAG_P ? line : NULL;
 }
 
+/* Whatever the case: titles of manual pages are in capitals, too. */
+static bool has_word(struct slice text, struct slice word)
+{
+    for (size_t i = 0; i + word.size <= text.size; i++)
+        if (!strncasecmp(text.data + i, word.data, word.size))
+            return true;
+    return false;
+}
+
 /* "libpump(3) Manual Page" above all the functions of a library, each of which has a page:
  * the line of names where it has others, or NULL. */
 static const xmlNode *find_other_names(const xmlNode *heading)
@@ -311,7 +320,7 @@ static const xmlNode *find_other_names(const xmlNode *heading)
     size_t size = open ? (size_t)(open - title.data) : 0;
     bool other = size && slice_ends(buf_slice(&title), slice_of(says)) &&
                  names.size < words.size &&
-                 !memmem(names.data, names.size, title.data, size);
+                 !has_word(names, (struct slice){title.data, size});
     buf_free(&title);
     buf_free(&words);
     return other ? line : NULL;

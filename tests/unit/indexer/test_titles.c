@@ -16,6 +16,10 @@ static void test_manual_pages(void **state)
            "class=sectionbody><p>pump-start - Run it.</p></div></div>",
            "# pump-start(1) Manual Page {header}\n## NAME\n"
            "paragraph: pump-start - Run it.\n");
+    expect("<div id=header><h1>PUMP(1) Manual Page</h1><h2>NAME</h2><div "
+           "class=sectionbody><p>pump - Run it.</p></div></div>",
+           "# PUMP(1) Manual Page {header}\n## NAME\n"
+           "paragraph: pump - Run it.\n");
     expect("<div id=header><h1>Works (new)</h1><h2>Pumps</h2><div "
            "class=sectionbody><p>Oil - see below.</p></div></div>",
            "# Works (new) {header}\n## Pumps\nparagraph: Oil - see below.\n");
