@@ -184,12 +184,19 @@ static bool is_for_crawlers(const char *path)
  * links. */
 static bool is_list_of_names(const struct piece *piece)
 {
-    static const char *const starts[] = {"functions", "globals",
-                                         "namespacemembers", NULL};
+    enum { KIND = 4 }; /* letters */
+    static const char *const starts[] = {"functions_", "globals_",
+                                         "namespacemembers_"};
+    static const char *const kinds[] = {"defs", "enum", "eval", "evnt", "func",
+                                        "prop", "rela", "type", "vars", NULL};
     const struct tree *summary = piece->skeleton;
-    return begins_with(navigation_name(piece->path), starts) &&
-           summary->count == 1 && !summary->nodes[0].words &&
-           summary->page.contents == CONTENTS_BELOW;
+    const char *name = navigation_name(piece->path), *kind = NULL;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts && !kind; i++)
+        if (!strncmp(name, starts[i], strlen(starts[i])))
+            kind = name + strlen(starts[i]);
+    return kind && begins_with(kind, kinds) &&
+           (kind[KIND] == '.' || kind[KIND] == '_') && summary->count == 1 &&
+           !summary->nodes[0].words && summary->page.contents == CONTENTS_BELOW;
 }
 
 /* Is the page called as another is, with `mark` behind its name?  `starts` (NULL: any) are
