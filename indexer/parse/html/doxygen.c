@@ -104,7 +104,7 @@ static bool is_way_to_source(const xmlNode *element)
     return url && is_source(url);
 }
 
-/* "src/pump.h" */
+/* "src/pump.h": no blank is in it. */
 static bool is_path(const xmlNode *item)
 {
     enum { MAX_NODES = 8 };
@@ -115,9 +115,7 @@ static bool is_path(const xmlNode *item)
         if (!dom_is_element(at))
             buf_put_slice(&raw, dom_text(at)->text);
     text_fold_space(&path, buf_slice(&raw));
-    bool is = left && path.size && !memchr(path.data, ' ', path.size) &&
-              (memchr(path.data, '.', path.size) ||
-               memchr(path.data, '/', path.size));
+    bool is = left && path.size && !memchr(path.data, ' ', path.size);
     buf_free(&raw);
     buf_free(&path);
     return is;
@@ -130,6 +128,16 @@ static bool is_of_paths(const xmlNode *list)
     for (; are && item; item = dom_element_from(item->next))
         are = dom_tag(item) == GUMBO_TAG_LI && is_path(item);
     return are;
+}
+
+/* Its head of a page: the title, behind links to what stands below. */
+static bool is_head(const xmlNode *box)
+{
+    const xmlNode *title =
+        is_box(box, "header") ? dom_element_from(box->children) : NULL;
+    if (title && is_summary(title))
+        title = dom_element_from(title->next);
+    return is_box(title, "headertitle");
 }
 
 /* Behind it stands of which files the page was made, and nothing else. */
@@ -145,8 +153,7 @@ bool doxygen_is_end(const xmlNode *rule)
         end = end->next;
     return list && dom_tag(list) == GUMBO_TAG_UL && !end &&
            !dom_is_element(text) && !text_is_blank(dom_text(text)->text) &&
-           is_box(dom_element_before(rule->parent), "header") &&
-           is_of_paths(list);
+           is_head(dom_element_before(rule->parent)) && is_of_paths(list);
 }
 
 bool doxygen_is_search(const xmlNode *body)

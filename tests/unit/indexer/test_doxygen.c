@@ -64,26 +64,26 @@ static void test_list_at_the_end(void **state)
 {
     (void)state;
     expect("<div class=header><h1>Pump</h1></div><div class=contents><p>It "
-           "pumps.<hr>Before it starts:<ul><li>the oil is full, see 1.2<li>"
-           "the valve is shut</ul></div>",
-           "# Pump\nparagraph: It pumps.\nparagraph: Before it starts:\n"
-           "list: - the oil is full, see 1.2\\n- the valve is shut\n");
-    expect("<div class=header><h1>Pump</h1></div><div class=contents><p>It "
-           "pumps.<hr>It has:<ul><li>a.h<li>oil</ul></div>",
-           "# Pump\nparagraph: It pumps.\nparagraph: It has:\n"
-           "list: - a.h\\n- oil\n");
-    expect("<div class=header><h1>Pump</h1></div><div class=contents><p>It "
-           "pumps.<hr>Of two:<ul><li>/src/a.h<li>src/<a href=b_8h.html>b.h</a> "
-           "</ul></div>",
-           "# Pump\nparagraph: It pumps.\n");
+           "pumps.<hr>It reads these:<ul><li>/etc/pump.conf<li>~/.pumprc</ul>"
+           "</div>",
+           "# Pump\nparagraph: It pumps.\nparagraph: It reads these:\n"
+           "list: - /etc/pump.conf\\n- ~/.pumprc\n");
+    expect(HEADER "<div class=contents><p>It pumps.<hr>It has:<ul><li>a.h<li>"
+                  "the oil</ul></div>",
+           "# Pump Class\nparagraph: It pumps.\nparagraph: It has:\n"
+           "list: - a.h\\n- the oil\n");
+    expect(HEADER "<div class=contents><p>It pumps.<hr>Of two:<ul><li>Pump<li>"
+                  "src/<a href=b_8h.html>b.h</a> </ul></div>",
+           "# Pump Class\nparagraph: It pumps.\n");
 }
 
 /* A heading whose end tag was forgotten, and which says nothing before that. */
 static void test_end_in_a_heading(void **state)
 {
     (void)state;
-    expect("<h1><div class=header></div><div class=contents><hr>Made of:<ul>"
-           "<li>a.h</ul></div><p>It pumps.<h2>Oil</h2><p>Oil it.",
+    expect("<h1><div class=header><div class=headertitle></div></div><div "
+           "class=contents><hr>Made of:<ul><li>a.h</ul></div><p>It pumps."
+           "<h2>Oil</h2><p>Oil it.",
            "# Made of:\nlist: - a.h\nparagraph: It pumps.\n## Oil\n"
            "paragraph: Oil it.\n");
 }
