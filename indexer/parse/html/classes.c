@@ -95,12 +95,7 @@ static const struct class_rule classes[] = {
     SKIP("data-footnote-backref", ON_INLINE, "navigation"),
     SECTION("dedication"),
     {"displaymath", ON_DIV, PART_MATH, false, NULL},
-    SKIP("doc-labels", ON_INLINE, "label"),  /* mkdocstrings */
-    SKIP("docs-actions", ON_DIV, "control"), /* OpenStack's theme of Sphinx */
-    SKIP("docs-actions-wrapper", ON_DIV, "control"),
-    SKIP("docs-license", ON_DIV, "footer"),
-    SKIP("docs-sidebar", ON_DIV, "navigation"),
-    SKIP("docs-updated", ON_DIV, "footer"),
+    SKIP("doc-labels", ON_INLINE, "label"), /* mkdocstrings */
     {"epigraph", ON_DIV, PART_QUOTE, false, NULL},
     {"figure", ON_DIV, PART_FIGURE, false, NULL},
     {"fn-text", ON_INLINE, PART_FOOTNOTES, false, NULL},

@@ -57,12 +57,22 @@ static void test_openstack(void **state)
            "</a></div></div><div class='row docs-byline'><div "
            "class=docs-updated>updated: today</div></div><div class=docs-body>"
            "<section id=pumps><h1>Pumps</h1><p>Text.</section></div><div "
-           "class='col docs-license'><p>Free.</div><div class='col "
-           "docs-sidebar'><h4>Page Contents</h4></div>",
+           "class=row><div class='col docs-license'><p>Free.</div><div "
+           "class='col docs-actions-wrapper'><a href=q>questions?</a></div>"
+           "</div><div class='col docs-sidebar'><div class="
+           "docs-sidebar-releases>Zed</div><h4>Page Contents</h4></div>",
            "# Pumps {pumps}\nparagraph: Text.\n");
     expect("<div class=row><div class=col-lg-8><h2>Pumps</h2></div><div>b</div>"
            "</div>",
            "# Pumps\nparagraph: b\n");
+    expect("<div class=docs-license><h1>License</h1><p>Free.</div>",
+           "# License\nparagraph: Free.\n");
+    expect("<div class='page docs-sidebar'><main><h1>Pumps</h1><p>Text.</main>"
+           "<div class=docs-actions>It starts, <a href=b.html>stops</a>.</div>"
+           "<div class=docs-actions-wrapper>Once.</div><p class=docs-updated>"
+           "Now.<div class=docs-updated>Then.</div></div>",
+           "# Pumps\nparagraph: Text.\nparagraph: It starts, stops.\n"
+           "paragraph: Once.\nparagraph: Now.\nparagraph: Then.\n");
 }
 
 /* QDoc's trail to a page was a list of its text. */
