@@ -8,6 +8,23 @@
 #include "indexer/navigation/navigation.h"
 #include "indexer/repeated.h"
 
+/* Is what the node says mostly links, and not only to other places than the manual's? */
+static bool is_menu(const struct node *node)
+{
+    size_t text = 0, linked = 0;
+    bool within = false;
+    for (uint32_t b = 0; b < node->block_count; b++)
+        text += node->blocks[b].text.size;
+    for (uint32_t i = 0; i < node->ref_count; i++) {
+        const struct ref *ref = &node->refs[i];
+        if (slice_equal(ref->text, node->title))
+            continue; /* it is the title's */
+        linked += ref->text.size;
+        within |= ref->url.size && !memchr(ref->url.data, ':', ref->url.size);
+    }
+    return within && 2 * linked >= text;
+}
+
 struct tree *assemble_skeleton(const struct tree *tree)
 {
     struct tree *summary = tree_new(true);
@@ -45,6 +62,7 @@ struct tree *assemble_skeleton(const struct tree *tree)
         summary->nodes[n].entry = node->entry;
         summary->nodes[n].own = node->own;
         summary->nodes[n].words = node->block_count > 0;
+        summary->nodes[n].menu = is_menu(node);
         summary->nodes[n].text_count = node->block_count;
         summary->nodes[n].texts =
             arena_alloc(&summary->arena, node->block_count * sizeof(uint64_t));

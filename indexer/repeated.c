@@ -164,7 +164,8 @@ bool repeated_is_kept(const struct repeated *blocks,
                       const struct tree *skeleton, uint32_t page, uint32_t node)
 {
     const struct node *own = &skeleton->nodes[node];
-    if (!node || !own->title.size || own->end > node + 1)
+    if (!node || !own->title.size || own->end > node + 1 ||
+        (own->menu && !own->entry))
         return false;
     for (uint32_t t = 0; t < own->text_count; t++) {
         size_t at = index_of(blocks, own->texts[t]);

@@ -30,7 +30,7 @@ void repeated_books(const struct piece *pieces, const struct place *places,
 bool repeated_is_all(const struct repeated *blocks, const struct node *node);
 /* Is that all it says, under a name of its own: an entry that each command of a program
  * has, a section that each function on a page has ("Returns"), or on the first of their
- * pages one that all pages have ("License")? */
+ * pages one that all pages have ("License"); no menu? */
 bool repeated_is_kept(const struct repeated *blocks,
                       const struct tree *skeleton, uint32_t page,
                       uint32_t node);

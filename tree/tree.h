@@ -103,6 +103,7 @@ struct node {
     uint32_t alias_count;
     uint32_t text_count; /* skeletons of files (indexer/assemble.h) only: */
     uint64_t *texts;     /* [text_count] hashes of its blocks' texts */
+    bool menu; /* that is mostly links, some of them within the manual */
 };
 
 enum page_role {

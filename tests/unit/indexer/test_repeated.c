@@ -90,9 +90,70 @@ static void what_has_a_name_is_kept(void **state)
         tree_free(pieces[i].skeleton);
 }
 
+/* A menu on each page is none of the first, nor is "Back to top" what sections say; an
+ * address elsewhere may be. */
+static void links_are_not_kept(void **state)
+{
+    (void)state;
+    enum { PAGES = 8 };
+    struct piece pieces[PAGES] = {0};
+    char paths[PAGES][8];
+    struct origin origin = {0, {1, 2}};
+    static const char *const titles[] = {"Command", "Menu",    "Sources", "Use",
+                                         "Cost",    "License", "Care"};
+    static const char *const texts[] = {
+        "Text",
+        "- Pumps\n- Valves\n- Home",
+        "http://works.org",
+        "Back to top",
+        "Back to top",
+        "See the GPL, which comes with it as well.",
+        "Back to top"};
+    static const struct {
+        uint32_t node;
+        const char *text, *url;
+    } links[] = {{1, "Pumps", "a.html"},
+                 {1, "Valves", "b.html"},
+                 {1, "Home", "http://works.org"},
+                 {2, "http://works.org", "http://works.org"},
+                 {3, "Back to top", "#"},
+                 {4, "Back to top", "#"},
+                 {5, "License", "#license"},
+                 {5, "the GPL", "gpl.html"},
+                 {6, "Back to top", "#"}};
+    enum { NODES = sizeof titles / sizeof *titles };
+    for (uint32_t i = 0; i < PAGES; i++) {
+        struct tree *tree = tree_new(false);
+        tree_add_file(tree, slice_of(""));
+        snprintf(paths[i], sizeof paths[i], "%u.html", i);
+        for (uint32_t n = 0; n < NODES; n++) {
+            tree_add_node(tree, n ? 0 : TREE_NONE, n ? 2 : 1,
+                          slice_of(titles[n]), slice_of(""));
+            tree_add_block(tree, n, BLOCK_PARAGRAPH,
+                           slice_of(n ? texts[n] : paths[i]), slice_of(""),
+                           origin);
+        }
+        for (size_t k = 0; k < sizeof links / sizeof *links; k++)
+            tree_add_ref(tree, links[k].node, slice_of(links[k].text),
+                         slice_of(links[k].url));
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i] = (struct piece){.path = paths[i],
+                                   .skeleton = assemble_skeleton(tree)};
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, PAGES, true, &outline, NULL), 0);
+    for (uint32_t n = 1; n < NODES; n++)
+        assert_int_equal(outline->nodes[1 + n].dropped_count, n != 2 && n != 5);
+    tree_free(outline);
+    for (uint32_t i = 0; i < PAGES; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(links_are_not_kept),
         cmocka_unit_test(what_has_a_name_is_kept),
         cmocka_unit_test(what_banners_stand_above),
     };
