@@ -707,6 +707,49 @@ static void test_environments_by_commands(void **state)
            "paragraph: a; b");
 }
 
+/* ... but where something is said of the name, and in an environment of that name. */
+static void test_names_of_environments(void **state)
+{
+    (void)state;
+    expect("\\newenvironment{my}{\\let\\old=\\quote\\let\\older\\quote}{\\let"
+           "\\endquote\\relax}\\begin{my}a\\end{my} b",
+           "paragraph: a b");
+    expect("\\newenvironment{my}{\\def\\quote{Q: }\\quote}{\\def\\endquote{.}"
+           "\\endquote}\\begin{my}a\\end{my} b",
+           "paragraph: Q: a. b");
+    expect("\\newenvironment{my}{\\renewcommand{\\quote}{Q: }\\quote}{"
+           "\\renewcommand*\\endquote{.}\\endquote}\\begin{my}a\\end{my} b",
+           "paragraph: Q: a. b");
+    expect("\\newenvironment{my}{\\ifx\\quote\\par\\else\\quote\\fi}{"
+           "\\endquote}\\begin{my}a\\end{my} b",
+           "quote: a | paragraph: b");
+    expect("\\newenvironment{my}{\\quote a\\endquote b \\quote}{\\endquote}"
+           "\\begin{my}c\\end{my}d",
+           "quote: a | paragraph: b | quote: c | paragraph: d");
+    expect("\\renewenvironment{quote}{\\quote}{\\endquote}\\begin{quote}a"
+           "\\end{quote}\n\nb",
+           "paragraph: b");
+}
+
+/* Names are sought once, however many there are. */
+static void test_many_names_of_environments(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    double start = unit_seconds();
+    buf_put_text(&text, "\\newenvironment{my}{");
+    for (int i = 0; i < 80000; i++)
+        buf_put_text(&text, "\\quote");
+    buf_put_text(&text, "}{");
+    for (int i = 0; i < 400000; i++)
+        buf_put_byte(&text, 'x');
+    buf_put_text(&text, "\\endquote}a");
+    buf_put_byte(&text, '\0');
+    expect(text.data, "paragraph: a");
+    assert_true(unit_seconds() - start < 3);
+    buf_free(&text);
+}
+
 /* A formula that an environment of one's own began ends with it. */
 static void test_environments_of_formulas(void **state)
 {
@@ -782,6 +825,8 @@ int main(void)
         cmocka_unit_test(test_engines),
         cmocka_unit_test(test_contents_lines),
         cmocka_unit_test(test_environments_by_commands),
+        cmocka_unit_test(test_names_of_environments),
+        cmocka_unit_test(test_many_names_of_environments),
         cmocka_unit_test(test_environments_of_formulas),
         cmocka_unit_test(test_short_macros),
         cmocka_unit_test(test_meaning),

@@ -134,7 +134,7 @@ static uint32_t environment_symbol(struct tex *tex, const char *prefix,
 static bool has_name(const struct tokens *list, uint32_t symbol)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (token_is(list->items[i], CAT_NAME, symbol))
+        if (list->items[i].value == symbol)
             return true;
     return false;
 }
@@ -159,27 +159,58 @@ static bool draws(struct slice name)
            !memcmp(name.data + name.size - size, picture, size);
 }
 
-/* Is it \NAME of an environment that is built in, and text set in it?  Not behind what
- * says something of the name, as \expandafter and \let. */
-static bool begins_environment(const struct tex *tex, const struct tokens *list,
-                               size_t at)
+/* Is it the name of one that is built in, and text set in it? */
+static bool is_environment(const struct tex *tex, uint32_t name)
 {
-    struct token token = list->items[at];
-    if (token.cat != CAT_NAME)
+    const struct symbol *symbol = &tex->symbols[name];
+    return symbol->environment && symbol->meaning.kind == MEANING_NONE &&
+           !draws(symbol->name);
+}
+
+static bool is_one_of(const struct tex *tex, struct token token,
+                      const char *const *names, size_t count)
+{
+    bool found = false;
+    for (size_t i = 0; token.cat == CAT_NAME && i < count; i++)
+        found |= slice_is(tex->symbols[token.value].name, names[i]);
+    return found;
+}
+
+/* Does what stands before say something of the name, as \let\x=\NAME, \ifx\NAME and
+ * \renewcommand{\NAME}, so that it begins or ends nothing there? */
+static bool is_spoken_of(const struct tex *tex, const struct tokens *list,
+                         size_t at)
+{
+    static const char *const one[] = {"let",
+                                      "ifx",
+                                      "def",
+                                      "edef",
+                                      "gdef",
+                                      "xdef",
+                                      "ifdefined",
+                                      "expandafter",
+                                      "noexpand",
+                                      "string",
+                                      "meaning",
+                                      "csname",
+                                      "newcommand",
+                                      "renewcommand",
+                                      "providecommand",
+                                      "DeclareRobustCommand"};
+    const struct token *items = list->items;
+    while (at &&
+           (items[at - 1].cat == CAT_SPACE || items[at - 1].cat == CAT_BEGIN ||
+            token_is(items[at - 1], CAT_OTHER, '=') ||
+            token_is(items[at - 1], CAT_OTHER, '*')))
+        at--;
+    if (!at || items[at - 1].cat != CAT_NAME)
         return false;
-    const struct symbol *symbol = &tex->symbols[token.value];
-    if (!symbol->environment || symbol->meaning.kind != MEANING_NONE ||
-        draws(symbol->name))
-        return false;
-    if (!at || list->items[at - 1].cat != CAT_NAME)
-        return true;
-    struct slice before = tex->symbols[list->items[at - 1].value].name;
-    return !slice_is(before, "expandafter") && !slice_is(before, "let") &&
-           !slice_is(before, "csname");
+    return is_one_of(tex, items[at - 1], one, sizeof one / sizeof *one) ||
+           (at > 1 && is_one_of(tex, items[at - 2], one, 2));
 }
 
 /* The symbol of NAME if it is \endNAME; UINT32_MAX. */
-static uint32_t ended_by(struct tex *tex, struct token token)
+static uint32_t ended_by(const struct tex *tex, struct token token)
 {
     if (token.cat != CAT_NAME)
         return UINT32_MAX;
@@ -189,38 +220,68 @@ static uint32_t ended_by(struct tex *tex, struct token token)
     return tex_find_symbol(tex, (struct slice){name.data + 3, name.size - 3});
 }
 
-/* \NAME at the beginning and \endNAME at the end, of an environment that is built in, as
- * \begin{NAME} and \end{NAME}: so do those begin and end it that are made of it. */
-static void name_environments(struct tex *tex, struct tokens *begins,
-                              struct tokens *ends)
+/* The environments that \endNAME ends there, each once, but `own`. */
+static void find_ended(const struct tex *tex, const struct tokens *ends,
+                       uint32_t own, struct tokens *ret)
 {
-    struct tokens first = {0}, last = {0}, named = {0};
-    for (size_t i = 0; i < begins->count; i++) {
-        struct token token = begins->items[i];
-        struct slice name = {"", 0};
-        bool is = begins_environment(tex, begins, i);
-        if (is)
-            name = tex->symbols[token.value].name;
-        if (is && has_name(ends, environment_symbol(tex, "end", name))) {
-            tokens_add(&named, token);
-            add_named(tex, "begin", name, token, &first);
-        } else {
-            tokens_add(&first, token);
-        }
-    }
     for (size_t i = 0; i < ends->count; i++) {
         struct token token = ends->items[i];
-        uint32_t ended = ended_by(tex, token);
-        if (ended != UINT32_MAX && has_name(&named, ended))
-            add_named(tex, "end", tex->symbols[ended].name, token, &last);
-        else
-            tokens_add(&last, token);
+        token.value = ended_by(tex, token);
+        if (token.value != UINT32_MAX && token.value != own &&
+            is_environment(tex, token.value) && !has_name(ret, token.value) &&
+            !is_spoken_of(tex, ends, i))
+            tokens_add(ret, token);
     }
-    tokens_free(&named);
-    tokens_free(begins);
-    tokens_free(ends);
-    *begins = first;
-    *ends = last;
+}
+
+/* Those of them that \NAME begins there. */
+static void find_begun(const struct tex *tex, const struct tokens *begins,
+                       const struct tokens *ended, struct tokens *ret)
+{
+    for (size_t i = 0; i < begins->count && ret->count < ended->count; i++) {
+        struct token token = begins->items[i];
+        if (token.cat == CAT_NAME && is_environment(tex, token.value) &&
+            has_name(ended, token.value) && !has_name(ret, token.value) &&
+            !is_spoken_of(tex, begins, i))
+            tokens_add(ret, token);
+    }
+}
+
+static void name_those(struct tex *tex, const struct tokens *names,
+                       struct tokens *list)
+{
+    struct tokens named = {0};
+    for (size_t i = 0; i < list->count; i++) {
+        struct token token = list->items[i];
+        uint32_t ended = ended_by(tex, token);
+        bool begins = token.cat == CAT_NAME && has_name(names, token.value);
+        bool ends = ended != UINT32_MAX && has_name(names, ended);
+        if ((!begins && !ends) || is_spoken_of(tex, list, i))
+            tokens_add(&named, token);
+        else
+            add_named(tex, begins ? "begin" : "end",
+                      tex->symbols[begins ? token.value : ended].name, token,
+                      &named);
+    }
+    tokens_free(list);
+    *list = named;
+}
+
+/* \NAME at the beginning and \endNAME at the end, of an environment that is built in, as
+ * \begin{NAME} and \end{NAME}: so do those begin and end it that are made of it.  Not in
+ * `own`, which would begin itself without end. */
+static void name_environments(struct tex *tex, uint32_t own,
+                              struct tokens *begins, struct tokens *ends)
+{
+    struct tokens ended = {0}, names = {0};
+    find_ended(tex, ends, own, &ended);
+    find_begun(tex, begins, &ended, &names);
+    if (names.count) {
+        name_those(tex, &names, begins);
+        name_those(tex, &names, ends);
+    }
+    tokens_free(&ended);
+    tokens_free(&names);
 }
 
 /* Reads the code at the beginning and at the end. */
@@ -229,16 +290,16 @@ static void define_environment(struct tex *tex, struct slice name,
                                bool keep_old, struct token call)
 {
     struct tokens begins = {0}, ends = {0}, both = {0};
+    uint32_t own = environment_symbol(tex, "", name);
     tex_read_argument(tex, &begins);
     tex_read_argument(tex, &ends);
-    name_environments(tex, &begins, &ends);
+    name_environments(tex, own, &begins, &ends);
     tokens_add_group(&both, &begins, call);
     tokens_add_group(&both, &ends, call);
     tokens_free(&begins);
     tokens_free(&ends);
     tex_push(tex, both);
-    define_with(tex, environment_symbol(tex, "", name), arguments, count,
-                keep_old);
+    define_with(tex, own, arguments, count, keep_old);
     define_with(tex, environment_symbol(tex, "end", name), NULL, 0, keep_old);
 }
 
