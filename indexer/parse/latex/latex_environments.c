@@ -133,6 +133,12 @@ bool environments_push_end(struct document *d, struct slice name,
     return true;
 }
 
+bool environments_is_open(struct document *d, struct slice name)
+{
+    uint32_t symbol = tex_find_symbol(&d->tex, name);
+    return symbol != UINT32_MAX && find_group(d, symbol);
+}
+
 static void run_end(struct tex *tex, const struct command *command,
                     struct token call)
 {

@@ -412,6 +412,7 @@ void environments_add(struct document *d, const struct environment *list,
  * is called so; false: none is. */
 bool environments_push_end(struct document *d, struct slice name,
                            struct token call);
+bool environments_is_open(struct document *d, struct slice name);
 
 /* latex_blocks.c */
 void blocks_paragraph(struct document *d);

@@ -81,15 +81,39 @@ static void read_name(struct document *d, struct formula *f, struct buf *ret)
     tex_unread(&d->tex, token);
 }
 
-/* The environment of one's own around a formula that its macros began is ended by that
- * name: what it does then is read on. */
-static bool ends_around(struct document *d, struct formula *f,
-                        struct slice name, size_t before, struct token call)
+/* What ends at `token` and before is given back: the formula should have ended. */
+static void give_back(struct document *d, struct formula *f, size_t before)
 {
-    if (call.flags & TOKEN_MADE || !environments_push_end(d, name, call))
-        return false;
+    struct tokens rest = {0};
+    tokens_add_all(&rest, f->tokens.items + before, f->tokens.count - before);
     f->tokens.count = before;
-    return true;
+    f->broken = true;
+    tex_push(&d->tex, rest);
+}
+
+/* May what \end{name} of one's own does end a formula? */
+static bool may_end(const struct tex *tex, struct slice name)
+{
+    struct buf end = {0};
+    buf_printf(&end, "end%.*s", (int)name.size, name.data);
+    uint32_t symbol = tex_find_symbol(tex, buf_slice(&end));
+    buf_free(&end);
+    const struct meaning *meaning =
+        symbol == UINT32_MAX ? NULL : &tex->symbols[symbol].meaning;
+    return meaning && meaning->kind == MEANING_MACRO &&
+           meaning->macro->ends_math;
+}
+
+/* \end{name} of what is around the formula.  The environment of one's own that began it
+ * by its macros ends it by them: what they do is read on.  No other goes on in it. */
+static void end_around(struct document *d, struct formula *f, struct slice name,
+                       size_t before, struct token call)
+{
+    if (!(call.flags & TOKEN_MADE) && may_end(&d->tex, name) &&
+        environments_push_end(d, name, call))
+        f->tokens.count = before;
+    else if (environments_is_open(d, name))
+        give_back(d, f, before);
 }
 
 /* True: the formula ends with \end{name}. */
@@ -104,11 +128,11 @@ static bool read_end(struct document *d, struct formula *f, struct slice name,
     if (*depth)
         --*depth;
     else if (!ends)
-        ends_around(d, f, buf_slice(&read), before, token);
+        end_around(d, f, buf_slice(&read), before, token);
     buf_free(&read);
     if (ends)
         f->tokens.count = before;
-    return ends;
+    return ends || f->broken;
 }
 
 /* Passes over what stands up to \end{name}, a picture: it is left out, with what
@@ -201,6 +225,7 @@ static void read_formula(struct document *d, struct formula *f, int end,
             return;
         }
         if (token.cat == CAT_NONE || token.cat == CAT_STOP ||
+            token_is(token, CAT_NAME, tex->end_of) ||
             (token_is(token, CAT_NAME, tex->par) &&
              !(token.flags & TOKEN_MADE)) ||
             (token.cat == CAT_END && !braces && end < END_NAME)) {

@@ -765,6 +765,21 @@ static void test_environments_of_formulas(void **state)
            "math: \\begin{array}{l}b\\end{array}. | paragraph: c");
 }
 
+/* One that is not ended in its environment ends with that. */
+static void test_formulas_left_open(void **state)
+{
+    (void)state;
+    expect("\\newenvironment{my}{}{x}\\begin{my}\\begin{equation}a\\end{my}b",
+           "math: a | paragraph: xb");
+    expect("\\newenvironment{my}{}{}\\begin{my}\\begin{equation}a\\end{my} b",
+           "math: a | paragraph: b");
+    expect("\\begin{quote}\\begin{equation}a\\end{quote} b",
+           "math: a | paragraph: b");
+    expect("\\newtcolorbox{my}{before upper={\\begin{equation}},"
+           "after upper={\\end{equation}}}\\begin{my}a\\end{my} b",
+           "math: a | paragraph: b");
+}
+
 /* Without \long no paragraph is in an argument: what is missing takes no more. */
 static void test_short_macros(void **state)
 {
@@ -828,6 +843,7 @@ int main(void)
         cmocka_unit_test(test_names_of_environments),
         cmocka_unit_test(test_many_names_of_environments),
         cmocka_unit_test(test_environments_of_formulas),
+        cmocka_unit_test(test_formulas_left_open),
         cmocka_unit_test(test_short_macros),
         cmocka_unit_test(test_meaning),
     };
