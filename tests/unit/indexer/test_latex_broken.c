@@ -264,6 +264,26 @@ static void test_bombs_of_copies(void **state)
     buf_free(&text);
 }
 
+/* What asks whether the file is next looks at no long list. */
+static void test_many_of_an_argument(void **state)
+{
+    (void)state;
+    static const char *const asking[] = {"\\index{a}x ", "\\href{a}{x} ",
+                                         "\\verb|a| "};
+    for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) {
+        struct buf text = {0};
+        double start = unit_seconds();
+        buf_put_text(&text, "\\newcommand\\foo[1]{#1!}\\foo{");
+        for (int k = 0; k < 60000; k++)
+            buf_put_text(&text, asking[i]);
+        buf_put_text(&text, "}");
+        buf_put_byte(&text, '\0');
+        tree_free(parse(text.data, NULL, NULL));
+        assert_true(unit_seconds() - start < 3);
+        buf_free(&text);
+    }
+}
+
 static void test_fragment(void **state)
 {
     struct buf out = {0};
@@ -288,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_expansions_within_expansions),
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_bombs_of_copies),
+        cmocka_unit_test(test_many_of_an_argument),
         cmocka_unit_test(test_fragment),
         cmocka_unit_test(test_context),
     };

@@ -434,18 +434,23 @@ bool tex_read_name(struct tex *tex, struct token *ret)
 /* ---- As it stands ---- */
 
 /* Drops what was read ahead of the file at the top; false: more than that is
- * waiting. */
+ * waiting.  What is of no account is told by its first token, mostly: many ask that, of a
+ * long list. */
 bool tex_to_file(struct tex *tex, struct input **ret_file)
 {
     size_t at = tex->input_count;
     size_t from = SIZE_MAX;
+    size_t floor =
+        tex->top_file ? tex->inputs[tex->top_file - 1].floor : SIZE_MAX;
     while (at && !tex->inputs[at - 1].is_file) {
         const struct input *list = &tex->inputs[--at];
         if (list->then)
             return false;
         for (size_t i = list->at; i < list->list.count; i++) {
             struct token token = list->list.items[i];
-            if (token.flags & TOKEN_MADE || token.cat == CAT_STOP)
+            tex->steps++;
+            if (token.flags & TOKEN_MADE || token.cat == CAT_STOP ||
+                token.from < floor)
                 return false;
             if (token.from < from)
                 from = token.from;
@@ -454,8 +459,6 @@ bool tex_to_file(struct tex *tex, struct input **ret_file)
     if (!at)
         return false;
     struct input *file = &tex->inputs[at - 1];
-    if (from != SIZE_MAX && from < file->floor)
-        return false;
     for (size_t i = at; i < tex->input_count; i++) {
         const struct input *list = &tex->inputs[i];
         if (list->at < list->list.count &&
