@@ -53,7 +53,7 @@ static bool assigns(struct slice name)
     return false;
 }
 
-/* \cs_new_protected:Npn and the like are \def. */
+/* \cs_new_protected:Npn and the like are \long\def, \cs_new_nopar:Npn is \def. */
 static bool defines(struct slice name)
 {
     static const char ending[] = ":Npn";
@@ -90,6 +90,7 @@ bool expl_run(struct document *d, struct token call)
     if (!colon || name.size < 2)
         return false;
     if (defines(name)) {
+        tex->is_long = !has(name, "_nopar");
         call.value = tex_symbol_of(tex, "def");
         tex_unread(tex, call);
         return true;

@@ -789,6 +789,11 @@ static void test_short_macros(void **state)
     expect("\\long\\def\\cut#1-{[#1]}\\cut a\n\nb-c",
            "paragraph: [a | paragraph: b]c");
     expect("\\def\\cut#1\\par{[#1]}\\cut a\n\nb", "paragraph: [a ]b");
+    expect("\\def\\cut#1\\par\\stop{[#1]}\\cut a\\par\\stop b",
+           "paragraph: [a]b");
+    expect("\\ExplSyntaxOn\\cs_new:Npn\\cut#1;{[#1]}\\cs_new_nopar:Npn\\few#1;{"
+           "[#1]}\\ExplSyntaxOff\\cut a\n\nb; \\few c\n\nd;",
+           "paragraph: [a | paragraph: b] c | paragraph: d;");
 }
 
 /* \meaning of a macro is its text. */

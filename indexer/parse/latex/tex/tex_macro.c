@@ -18,14 +18,24 @@ static bool ends_with(struct tex *tex, const struct tokens *list,
     return !left;
 }
 
+static bool has_par(const struct tex *tex, const struct token *list,
+                    size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (token_is(list[i], CAT_NAME, tex->par))
+            return true;
+    return false;
+}
+
 /* An argument up to the tokens of `end`; false: they do not come, in this paragraph if
- * the macro is `is_short`. */
+ * the macro is `is_short` and they have none. */
 static bool read_delimited(struct tex *tex, struct token call, bool is_short,
                            const struct token *end, size_t count,
                            struct tokens *ret)
 {
     size_t depth = 0;
     bool brace = end[count - 1].cat == CAT_BEGIN;
+    is_short = is_short && !has_par(tex, end, count);
     for (;;) {
         struct token token = tex_next(tex);
         if (tex_at_end(tex, token)) {
