@@ -803,6 +803,18 @@ static void test_meaning(void **state)
     expect("\\def\\strip#1>{}\\def\\code{\\x y}\\expandafter\\strip\\meaning"
            "\\code; \\meaning a",
            "paragraph: \\x y; a");
+    expect(
+        "\\def\\code{\\x y}\\makeatletter\\expandafter\\strip@prefix\\meaning"
+        "\\code; \\edef\\a{\\expandafter\\strip@prefix\\meaning\\code}\\a",
+        "paragraph: \\x y; \\x y");
+    struct buf text = {0};
+    buf_put_text(&text, "\\def\\x{");
+    for (int i = 0; i < 500000; i++)
+        buf_put_byte(&text, 'x');
+    buf_put_text(&text, "}\\def\\a{\\expandafter\\a\\meaning\\x}\\a\n\nb");
+    buf_put_byte(&text, '\0');
+    expect(text.data, "paragraph: b");
+    buf_free(&text);
 }
 
 int main(void)

@@ -76,6 +76,21 @@ static void run_noexpand(struct tex *tex, const struct command *command,
     tex_unread(tex, token);
 }
 
+/* What \meaning says of a macro, which is as long as that and counts so; false: it is
+ * too long. */
+static bool put_meaning(struct tex *tex, const struct macro *macro,
+                        struct buf *ret)
+{
+    size_t count = macro->body.count;
+    if (count > MAX_STORED / 8)
+        return false;
+    tex->steps += count;
+    tex->burst += count / 16;
+    buf_put_text(ret, "macro:->");
+    tex_write_tokens(tex, &macro->body, ret);
+    return true;
+}
+
 static void run_string(struct tex *tex, const struct command *command,
                        struct token call)
 {
@@ -88,13 +103,10 @@ static void run_string(struct tex *tex, const struct command *command,
         struct token token = tex_next(tex);
         const struct meaning *meaning =
             token.cat == CAT_NAME ? tex_meaning(tex, token) : NULL;
-        if (command->value == 2 && meaning && /* \meaning */
-            meaning->kind == MEANING_MACRO) {
-            buf_put_text(&text, "macro:->");
-            tex_write_tokens(tex, &meaning->macro->body, &text);
-        } else {
+        if (command->value != 2 || !meaning || /* \meaning */
+            meaning->kind != MEANING_MACRO ||
+            !put_meaning(tex, meaning->macro, &text))
             tex_write_token(tex, token, &text);
-        }
         if (!(token.flags & TOKEN_MADE))
             call = token;
     }
@@ -338,8 +350,22 @@ static const struct command expanding[] = {
     {"MakeTextLowercase", run_case, NULL, CASE_EXPANDED, NULL},
 };
 
+/* \def\strip@prefix#1>{}, LaTeX's own, which cuts off what \meaning says first. */
+static void define_strip(struct tex *tex)
+{
+    struct macro macro = {.is_short = true};
+    struct token token = {.cat = CAT_MATCH, .value = 1, .file = UINT16_MAX};
+    tokens_add(&macro.pattern, token);
+    token.cat = CAT_OTHER;
+    token.value = '>';
+    tokens_add(&macro.pattern, token);
+    define_macro(tex, tex_symbol_of(tex, "strip@prefix"), macro);
+    tokens_free(&macro.pattern);
+}
+
 void expand_add(struct tex *tex)
 {
+    define_strip(tex);
     tex_define_text(tex, "empty", "");
     tex_define_text(tex, "@empty", "");
     tex_add_commands(tex, expanding, sizeof expanding / sizeof *expanding,
