@@ -57,8 +57,16 @@ static bool is_string(const struct document *d, struct token token)
            slice_is(d->tex.symbols[token.value].name, "string");
 }
 
+/* Does the quote there stand before a sign? */
+static bool quotes_sign(const struct document *d, const struct tokens *entry,
+                        size_t at)
+{
+    return sign_of(d, entry->items[at]) == '"' && at + 1 < entry->count &&
+           sign_of(d, entry->items[at + 1]);
+}
+
 /* "{a, b}" of the entry a!b@c|d; false: it names nothing.  What stands in braces has
- * no signs: it would be cut in two. */
+ * no signs, but that they may be quoted: it would be cut in two. */
 static bool read_levels(const struct document *d, const struct tokens *entry,
                         struct token call, struct tokens *ret)
 {
@@ -69,7 +77,8 @@ static bool read_levels(const struct document *d, const struct tokens *entry,
         struct token token = entry->items[i];
         if (is_string(d, token))
             continue;
-        uint32_t sign = depth ? 0 : sign_of(d, token);
+        uint32_t sign =
+            !depth || quotes_sign(d, entry, i) ? sign_of(d, token) : 0;
         depth += token.cat == CAT_BEGIN;
         depth -= token.cat == CAT_END && depth;
         if (sign == '|') {

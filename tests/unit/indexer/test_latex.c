@@ -835,6 +835,8 @@ static void test_percent(void **state)
     expect("a\\index{b@\\verb+% c+} d.", "paragraph: a d.");
     expect_index("\\section{A}\\index{key@\\emph{@key} sign}x",
                  "@key sign > A");
+    expect_index("\\section{A}\\index{f@\\emph{n\"!}}\\index{g@\\emph{\"a\"}}x",
+                 "n! > A | \"a\" > A");
 }
 
 int main(void)
