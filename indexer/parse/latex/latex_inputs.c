@@ -469,11 +469,25 @@ static bool is_known(struct slice file)
     return false;
 }
 
-/* Is it a copy that was given another name?  wrapfig's has its counter. */
-static bool is_renamed(struct slice text)
+static size_t count_of(struct slice text, struct slice word)
 {
-    static const char counter[] = "\\newcount\\c@WF@wrappedlines";
-    return memmem(text.data, text.size, counter, sizeof counter - 1);
+    size_t count = 0;
+    const char *at = text.data, *end = text.data + text.size;
+    while ((at = memmem(at, (size_t)(end - at), word.data, word.size))) {
+        at += word.size;
+        count++;
+    }
+    return count;
+}
+
+/* Is it a copy that was given another name?  wrapfig's has its counter, one
+ * \newcommand and one \newenvironment; what has more defines something of its own. */
+static bool is_renamed(struct slice file, struct slice text)
+{
+    return file.size > 4 && !memcmp(file.data + file.size - 4, ".sty", 4) &&
+           count_of(text, slice_of("\\newcount\\c@WF@wrappedlines")) &&
+           count_of(text, slice_of("\\newcommand")) < 2 &&
+           count_of(text, slice_of("\\newenvironment")) < 2;
 }
 
 /* Opens a package beside the document, unless it is a copy of what is known here, as
@@ -493,7 +507,7 @@ static bool open_beside(struct document *d, struct slice file,
         (is_known(file) &&
          provides(d->tex.files[number].bytes,
                   (struct slice){file.data, file.size - 4})) ||
-        is_renamed(d->tex.files[number].bytes))
+        is_renamed(file, d->tex.files[number].bytes))
         return false;
     tex_push_file(&d->tex, number);
     return true;

@@ -709,6 +709,15 @@ static void test_renamed_copy(void **state)
               "\\begin{document}\\begin{side}{2cm}\\caption{C}\\end{side}a"
               "\\end{document}",
               files, "figure: Figure 0.1: C | paragraph: a");
+    static const struct memory_file more[] = {
+        {"own.cls", "\\ProvidesClass{own}\\LoadClass{book}"
+                    "\\newcount\\c@WF@wrappedlines\n\\newcommand\\who{Ada}"},
+        {"mine.sty", "\\newcount\\c@WF@wrappedlines\n\\newcommand\\say{says}"
+                     "\\newcommand\\thus{so}"},
+        {NULL, NULL}};
+    expect_of("\\documentclass{own}\\usepackage{mine}\\begin{document}"
+              "\\who{} \\say{} it\\end{document}",
+              more, "paragraph: Ada says it");
 }
 
 int main(void)
