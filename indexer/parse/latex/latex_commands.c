@@ -424,14 +424,27 @@ static void run_glossary(struct tex *tex, const struct command *command,
     tex_skip_before(tex, token_is(next, CAT_OTHER, '(') ? "pmm" : "m");
 }
 
+/* Did \begin{name} of an environment that is not known call the command? */
+static bool is_begun(const struct document *d, struct slice name)
+{
+    const struct group *last =
+        d->group_count ? &d->groups[d->group_count - 1] : NULL;
+    return last && last->kind == GROUP_ENVIRONMENT &&
+           slice_equal(d->tex.symbols[last->name].name, name);
+}
+
 /* \nomenclature[key]{symbol}{meaning}: a line of a list that a program sorts; it stays
  * where it stands, behind the paragraph. */
 static void run_nomenclature(struct tex *tex, const struct command *command,
                              struct token call)
 {
     struct tokens list = {0}, line = {0}, meaning = {0};
-    (void)command;
     tex_skip_before(tex, "o");
+    struct token next = tex_next_solid(tex);
+    tex_unread(tex, next);
+    if ((next.cat != CAT_BEGIN && next.cat != CAT_NAME) ||
+        is_begun(document_of(tex), slice_of(command->name)))
+        return;
     tex_read_argument(tex, &line);
     tex_read_argument(tex, &meaning);
     tex_add_source(tex, slice_of(": "), call, &line);

@@ -689,8 +689,12 @@ static void test_before_upper(void **state)
 static void test_nomenclature(void **state)
 {
     (void)state;
-    expect("a\\nomenclature[z]{DEM}{Discrete Elements} b.",
+    expect("a\\nomenclature[z] {DEM}{Discrete Elements} b.",
            "paragraph: a b. | paragraph: DEM: Discrete Elements");
+    expect("\\begin{nomenclature}[2cm]\\label{symbols}{Two} words: c\n"
+           "\\end{nomenclature}\n\nd",
+           "paragraph: Two words: c | paragraph: d");
+    expect("See \\nomenclature and on", "paragraph: See and on");
 }
 
 /* A copy of wrapfig by another name is not read: it says by how TeX sets a figure what
