@@ -104,16 +104,41 @@ static bool may_end(const struct tex *tex, struct slice name)
            meaning->macro->ends_math;
 }
 
+/* Does the formula begin an environment of that name itself? */
+static bool begins_within(struct document *d, const struct formula *f,
+                          struct slice name, size_t before)
+{
+    const struct token *items = f->tokens.items;
+    bool found = false;
+    d->tex.steps += before;
+    for (size_t i = 0; !found && i + 2 + name.size < before; i++) {
+        if (!token_is(items[i], CAT_NAME, d->tex.begin) ||
+            items[i + 2 + name.size].cat != CAT_END)
+            continue;
+        size_t same = 0;
+        while (same < name.size &&
+               items[i + 2 + same].value == (unsigned char)name.data[same])
+            same++;
+        found = same == name.size;
+    }
+    return found;
+}
+
 /* \end{name} of what is around the formula.  The environment of one's own that began it
- * by its macros ends it by them: what they do is read on.  No other goes on in it. */
-static void end_around(struct document *d, struct formula *f, struct slice name,
-                       size_t before, struct token call)
+ * by its macros ends it by them, and what they began in it: what they do is read on.  No
+ * other goes on in it. */
+static bool end_around(struct document *d, struct formula *f, struct slice name,
+                       size_t before, size_t depth, struct token call)
 {
     if (!(call.flags & TOKEN_MADE) && may_end(&d->tex, name) &&
-        environments_push_end(d, name, call))
+        !(depth && begins_within(d, f, name, before)) &&
+        environments_push_end(d, name, call)) {
         f->tokens.count = before;
-    else if (environments_is_open(d, name))
+        return true;
+    }
+    if (!depth && environments_is_open(d, name))
         give_back(d, f, before);
+    return f->broken;
 }
 
 /* True: the formula ends with \end{name}. */
@@ -125,13 +150,12 @@ static bool read_end(struct document *d, struct formula *f, struct slice name,
     add(f, token);
     read_name(d, f, &read);
     bool ends = !*depth && slice_equal(buf_slice(&read), name);
-    if (*depth)
-        --*depth;
-    else if (!ends)
-        end_around(d, f, buf_slice(&read), before, token);
-    buf_free(&read);
     if (ends)
         f->tokens.count = before;
+    else if (!end_around(d, f, buf_slice(&read), before, *depth, token) &&
+             *depth)
+        --*depth;
+    buf_free(&read);
     return ends || f->broken;
 }
 

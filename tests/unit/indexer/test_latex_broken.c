@@ -102,7 +102,9 @@ static void test_lone_dollar(void **state)
     /* Not one that a macro made. */
     expect("\\newenvironment{proof}{$\\begin{nd}}{\\end{nd}$}"
            "\\begin{proof}a\\end{proof}b",
-           "paragraph: $\\begin{nd}a\\end{proof}b$");
+           "paragraph: $\\begin{nd}a\\end{nd}$b");
+    expect("\\newcommand\\open{$}\\open a\n\nb",
+           "paragraph: $a$ | paragraph: b");
     expect("a $ b\n\\begin{verbatim}\nc%d #e\n\\end{verbatim}\n"
            "\\begin{listing}\n%f\n\\end{listing}g",
            "paragraph: a $ b | code: c%d #e | code: %f | paragraph: g");

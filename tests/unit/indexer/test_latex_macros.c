@@ -765,6 +765,21 @@ static void test_environments_of_formulas(void **state)
            "math: \\begin{array}{l}b\\end{array}. | paragraph: c");
 }
 
+/* ... with what the environment began within it. */
+static void test_environments_of_arrays(void **state)
+{
+    (void)state;
+    expect("\\newenvironment{my}{\\begin{equation}\\begin{array}{l}}{"
+           "\\end{array}\\end{equation}}\\begin{my}a\\end{my} b",
+           "math: \\begin{array}{l}a\\end{array} | paragraph: b");
+    expect("\\newenvironment{my}{\\[\\begin{array}{l}}{\\end{array}\\]}"
+           "\\begin{my}a\\end{my} b",
+           "math: \\begin{array}{l}a\\end{array} | paragraph: b");
+    expect("\\newenvironment{my}{\\begin{quote}}{\\end{quote}}\\begin{my}a\n"
+           "\\begin{equation}\\begin{my}b\\end{my}\\end{equation}\\end{my} c",
+           "quote: a | math: \\begin{my}b\\end{my} | paragraph: c");
+}
+
 /* One that is not ended in its environment ends with that. */
 static void test_formulas_left_open(void **state)
 {
@@ -860,6 +875,7 @@ int main(void)
         cmocka_unit_test(test_names_of_environments),
         cmocka_unit_test(test_many_names_of_environments),
         cmocka_unit_test(test_environments_of_formulas),
+        cmocka_unit_test(test_environments_of_arrays),
         cmocka_unit_test(test_formulas_left_open),
         cmocka_unit_test(test_short_macros),
         cmocka_unit_test(test_meaning),
