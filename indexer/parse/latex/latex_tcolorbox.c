@@ -212,19 +212,25 @@ static void run_newbox(struct tex *tex, const struct command *command,
     buf_free(&step);
 }
 
-/* \tcbox[options]{text}, whose options may say what is set before the text. */
+/* \tcbox[options]{text}, whose options may say what is set before the text: it is put
+ * behind the brace, and the text, which may be code, is not read here. */
 static void run_tcbox(struct tex *tex, const struct command *command,
                       struct token call)
 {
     struct tokens options = {0}, before = {0}, run = {0};
     (void)command;
+    (void)call;
     tex_skip_before(tex, "s");
     tex_read_optional(tex, &options);
-    if (keys_value(tex, &options, "before upper", &before)) {
+    struct token open = tex_next_solid(tex);
+    bool is_group = open.cat == CAT_BEGIN;
+    if (is_group && keys_value(tex, &options, "before upper", &before)) {
         tex_strip_braces(&before, 0);
-        tex_read_argument(tex, &before);
-        tokens_add_group(&run, &before, call);
+        tokens_add(&run, open);
+        tokens_add_all(&run, before.items, before.count);
         tex_push(tex, run);
+    } else {
+        tex_unread(tex, open);
     }
     tokens_free(&options);
     tokens_free(&before);

@@ -680,6 +680,9 @@ static void test_before_upper(void **state)
     expect("\\newtcbox{\\name}[1][red]{on line,before upper=\\ttfamily"
            "\\char`\\\\,boxsep=0pt}of \\name{begin} and \\tcbox[a=b]{end}",
            "paragraph: of \\begin and end");
+    expect("\\newtcbox{\\code}{before upper=\\ttfamily}of \\code{\\verb|a%b{|} "
+           "and",
+           "paragraph: of a%b{ and");
     expect("\\newtcolorbox{hint}{before upper={\\textbf{Hint:} }}"
            "\\begin{hint}a\\end{hint}",
            "note: Hint: a");
