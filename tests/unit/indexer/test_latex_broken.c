@@ -272,6 +272,15 @@ static void test_many_of_an_argument(void **state)
     (void)state;
     static const char *const asking[] = {"\\index{a}x ", "\\href{a}{x} ",
                                          "\\verb|a| "};
+    struct buf line = {0};
+    double begun = unit_seconds();
+    buf_put_text(&line, "\\catcode`\\{=12 ");
+    for (int k = 0; k < 60000; k++)
+        buf_put_text(&line, "\\index{");
+    buf_put_byte(&line, '\0');
+    tree_free(parse(line.data, NULL, NULL));
+    assert_true(unit_seconds() - begun < 3);
+    buf_free(&line);
     for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) {
         struct buf text = {0};
         double start = unit_seconds();

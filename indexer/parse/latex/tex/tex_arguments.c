@@ -497,7 +497,8 @@ bool tex_read_raw(struct tex *tex, const char *end, struct slice *ret,
     return true;
 }
 
-/* Does a group come next that has a "%" and ends in its line? */
+/* Does a group come next that has a "%" and ends in its line?  What is looked through
+ * counts as steps. */
 static bool has_percent(struct tex *tex)
 {
     struct input *file;
@@ -505,22 +506,21 @@ static bool has_percent(struct tex *tex)
         return false;
     const char *text = tex->files[file->file].transcoded.text.data;
     size_t at = file->at, depth = 0;
-    bool found = false;
+    bool found = false, ends = false;
     while (at < file->end && (text[at] == ' ' || text[at] == '\t'))
         at++;
-    for (; at < file->end && text[at] != '\n'; at++) {
-        if (text[at] == '\\' && at + 1 < file->end)
+    for (; at < file->end && text[at] != '\n' && !ends; at++) {
+        unsigned char c = (unsigned char)text[at];
+        int cat = c < 0x80 ? tex->catcodes[c] : CAT_OTHER;
+        if (cat == CAT_ESCAPE && at + 1 < file->end && text[at + 1] != '\n')
             at++;
-        else if (text[at] == '%')
-            found = true;
-        else if (text[at] == '{')
-            depth++;
-        else if (text[at] == '}' && !--depth)
-            return found;
-        if (!depth)
-            return false;
+        found |= depth && c == '%';
+        depth += cat == CAT_BEGIN;
+        depth -= cat == CAT_END && depth;
+        ends = !depth;
     }
-    return false;
+    tex->steps += (at - file->at) / 8;
+    return ends && found;
 }
 
 void tex_read_address(struct tex *tex, struct tokens *ret)
