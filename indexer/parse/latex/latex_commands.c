@@ -456,6 +456,20 @@ static void run_nomenclature(struct tex *tex, const struct command *command,
     tokens_free(&meaning);
 }
 
+/* \fontspec[features]{font}[features]: a bracket behind a space is text, as older
+ * documents have it, whose fontspec took none there. */
+static void run_fontspec(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    (void)command;
+    (void)call;
+    tex_skip_before(tex, "om");
+    struct token next = tex_next(tex);
+    tex_unread(tex, next);
+    if (token_is(next, CAT_OTHER, '['))
+        tex_skip_before(tex, "o");
+}
+
 /* ConTeXt's \starttext: what its own commands make is not known. */
 static void run_context(struct tex *tex, const struct command *command,
                         struct token call)
@@ -686,7 +700,7 @@ static const struct command ignored[] = {
     {"setmainfont", run_nothing, "omo", 0, NULL},
     {"setsansfont", run_nothing, "omo", 0, NULL},
     {"setmonofont", run_nothing, "omo", 0, NULL},
-    {"fontspec", run_nothing, "omo", 0, NULL},
+    {"fontspec", run_fontspec, NULL, 0, NULL},
     {"addfontfeature", run_nothing, "m", 0, NULL},
     {"addfontfeatures", run_nothing, "m", 0, NULL},
     {"fancyhead", run_nothing, "om", 0, NULL},

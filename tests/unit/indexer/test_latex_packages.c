@@ -662,6 +662,8 @@ static void test_fontspec(void **state)
     expect("a {\\fontspec{Latin Modern Mono} b} {\\fontspec[Scale=1]{X}c}"
            "\\addfontfeature{Scale=2} d",
            "paragraph: a b c d");
+    expect("a is {\\fontspec{Latin Modern Mono} [1,2]}, {\\fontspec{X}[A=b]c}.",
+           "paragraph: a is [1,2], c.");
 }
 
 /* What hyperref writes for a bookmark is no part of a title. */
