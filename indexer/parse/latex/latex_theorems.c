@@ -1,7 +1,10 @@
 /* Theorems: numbered as declared, or as others are, and boxes of the same make. */
 #include "indexer/parse/latex/latex_internal.h"
 
-enum { MAX_THEOREMS = 1000 };
+enum {
+    MAX_THEOREMS = 1000,
+    COPIED = 1 /* of \newtheorem: \let may give it another name */
+};
 
 static struct theorem *find_theorem(const struct document *d, uint32_t name)
 {
@@ -9,6 +12,17 @@ static struct theorem *find_theorem(const struct document *d, uint32_t name)
         if (d->theorems[i].name == name)
             return &d->theorems[i];
     return NULL;
+}
+
+/* The kind of the innermost group, or, where that is a copy that \let made, of the
+ * environment around which is made of the copy. */
+static const struct theorem *theorem_begun(const struct document *d)
+{
+    size_t last = d->group_count - 1;
+    const struct theorem *found = find_theorem(d, d->groups[last].name);
+    if (!found && last && d->groups[last - 1].kind == GROUP_ENVIRONMENT)
+        found = find_theorem(d, d->groups[last - 1].name);
+    return found;
 }
 
 static bool has_text(const struct tokens *list)
@@ -26,7 +40,9 @@ static void begin_theorem(struct document *d,
 {
     struct tex *tex = &d->tex;
     uint32_t symbol = d->groups[d->group_count - 1].name;
-    const struct theorem *theorem = find_theorem(d, symbol);
+    const struct theorem *theorem = environment->value == COPIED
+                                        ? theorem_begun(d)
+                                        : find_theorem(d, symbol);
     struct tokens note = {0}, run = {0};
     struct slice title = theorem ? theorem->title : slice_of(environment->text);
     blocks_begin_kind(d, BLOCK_NOTE, tex->symbols[symbol].name);
@@ -49,7 +65,7 @@ static void begin_theorem(struct document *d,
 }
 
 static const struct environment theorem_environment = {
-    "-theorem-", begin_theorem, blocks_end_kind, NULL, 0, "Theorem", 0};
+    "-theorem-", begin_theorem, blocks_end_kind, NULL, COPIED, "Theorem", 0};
 
 /* Of two of one name the last is what it is. */
 static void keep_theorem(struct document *d, struct slice name,

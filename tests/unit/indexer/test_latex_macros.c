@@ -707,6 +707,16 @@ static void test_environments_by_commands(void **state)
            "paragraph: a; b");
 }
 
+/* A theorem made of its copy is what it was. */
+static void test_copies_of_theorems(void **state)
+{
+    (void)state;
+    expect("\\newtheorem{ex}{Example}\\let\\exold\\ex\\let\\endexold\\endex"
+           "\\renewenvironment{ex}{\\exold}{.\\endexold}\\begin{ex}\\label{x}a"
+           "\\end{ex}b \\ref{x}",
+           "note: Example 1. a. | paragraph: b 1");
+}
+
 /* ... but where something is said of the name, and in an environment of that name. */
 static void test_names_of_environments(void **state)
 {
@@ -872,6 +882,7 @@ int main(void)
         cmocka_unit_test(test_engines),
         cmocka_unit_test(test_contents_lines),
         cmocka_unit_test(test_environments_by_commands),
+        cmocka_unit_test(test_copies_of_theorems),
         cmocka_unit_test(test_names_of_environments),
         cmocka_unit_test(test_many_names_of_environments),
         cmocka_unit_test(test_environments_of_formulas),
