@@ -104,7 +104,7 @@ static bool is_way_to_source(const xmlNode *element)
     return url && is_source(url);
 }
 
-/* "src/pump.h": no blank is in it. */
+/* A path as that of a header: no blank is in it. */
 static bool is_path(const xmlNode *item)
 {
     enum { MAX_NODES = 8 };
