@@ -4,6 +4,23 @@
 
 /* What stands on most pages of a manual, and is some of it all the same. */
 
+/* Takes the tree over. */
+static struct piece piece_of(struct tree *tree, char *path)
+{
+    assert_int_equal(tree_seal(tree, NULL), 0);
+    struct piece piece = {.path = path, .skeleton = assemble_skeleton(tree)};
+    tree_free(tree);
+    return piece;
+}
+
+static void free_all(struct tree *outline, const struct piece *pieces,
+                     uint32_t count)
+{
+    tree_free(outline);
+    for (uint32_t i = 0; i < count; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 /* Below a banner an entry is the page where the <title> says so, contents never are. */
 static void what_banners_stand_above(void **state)
 {
@@ -28,19 +45,14 @@ static void what_banners_stand_above(void **state)
         snprintf(paths[i], sizeof paths[i], "%u.html", i);
         tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(paths[i]),
                        slice_of(""), (struct origin){0, {1, 2}});
-        assert_int_equal(tree_seal(tree, NULL), 0);
-        pieces[i] = (struct piece){.path = paths[i],
-                                   .skeleton = assemble_skeleton(tree)};
-        tree_free(tree);
+        pieces[i] = piece_of(tree, paths[i]);
     }
     assert_int_equal(assemble("M", pieces, PAGES, true, &outline, NULL), 0);
     for (uint32_t i = 0, n = 1; i < PAGES; i++, n = outline->nodes[n].end) {
         assert_true(slice_is(outline->nodes[n].title, pages[i % 4].shown));
         assert_false(outline->nodes[n].entry);
     }
-    tree_free(outline);
-    for (uint32_t i = 0; i < PAGES; i++)
-        tree_free(pieces[i].skeleton);
+    free_all(outline, pieces, PAGES);
 }
 
 /* A section that all pages have keeps its text on the first, an option on each, as does
@@ -69,10 +81,7 @@ static void what_has_a_name_is_kept(void **state)
                            slice_of(""), origin);
         }
         tree->nodes[1].entry = true;
-        assert_int_equal(tree_seal(tree, NULL), 0);
-        pieces[i] = (struct piece){.path = paths[i],
-                                   .skeleton = assemble_skeleton(tree)};
-        tree_free(tree);
+        pieces[i] = piece_of(tree, paths[i]);
     }
     struct tree *outline;
     assert_int_equal(assemble("M", pieces, PAGES, true, &outline, NULL), 0);
@@ -85,9 +94,7 @@ static void what_has_a_name_is_kept(void **state)
         for (uint32_t n = 3; n < NODES; n++)
             assert_int_equal(page[n].dropped_count, 0);
     }
-    tree_free(outline);
-    for (uint32_t i = 0; i < PAGES; i++)
-        tree_free(pieces[i].skeleton);
+    free_all(outline, pieces, PAGES);
 }
 
 /* A menu on each page is none of the first, nor is "Back to top" what sections say; an
@@ -136,18 +143,13 @@ static void links_are_not_kept(void **state)
         for (size_t k = 0; k < sizeof links / sizeof *links; k++)
             tree_add_ref(tree, links[k].node, slice_of(links[k].text),
                          slice_of(links[k].url));
-        assert_int_equal(tree_seal(tree, NULL), 0);
-        pieces[i] = (struct piece){.path = paths[i],
-                                   .skeleton = assemble_skeleton(tree)};
-        tree_free(tree);
+        pieces[i] = piece_of(tree, paths[i]);
     }
     struct tree *outline;
     assert_int_equal(assemble("M", pieces, PAGES, true, &outline, NULL), 0);
     for (uint32_t n = 1; n < NODES; n++)
         assert_int_equal(outline->nodes[1 + n].dropped_count, n != 2 && n != 5);
-    tree_free(outline);
-    for (uint32_t i = 0; i < PAGES; i++)
-        tree_free(pieces[i].skeleton);
+    free_all(outline, pieces, PAGES);
 }
 
 int main(void)
