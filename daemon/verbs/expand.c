@@ -59,7 +59,7 @@ static const char examples[] =
     "Question about matplotlib: put the legend outside the plot\n"
     "Words: legend, bbox_to_anchor, loc, figure, axes\n\n";
 
-/* On one line. */
+/* On one line, without NULs. */
 static void put_line(struct buf *out, struct slice text, size_t max)
 {
     size_t from = out->size;
@@ -88,7 +88,8 @@ static void put_about(const struct snapshot *snapshot,
 
 static bool is_wrapping(char c)
 {
-    return c == ' ' || c == '`' || c == '"' || c == '\'' || c == '.';
+    return (unsigned char)c <= ' ' || c == '`' || c == '"' || c == '\'' ||
+           c == '.';
 }
 
 static struct slice unwrap(struct slice word)
@@ -125,7 +126,7 @@ void expand_read(struct slice written, struct buf *ret)
             !is_among(words, count, word)) {
             words[count++] = word;
             buf_put_text(ret, ret->size ? " " : "");
-            buf_put_slice(ret, word);
+            put_line(ret, word, MAX_WORD);
         }
         at = stop + 1;
     }

@@ -371,7 +371,7 @@ def a_question_is_expanded_by_a_model():
         answer = h.json("ask", "--expand", "--answer", "passages", *asked)
         check(answer["expanded"] == "plunger shaft" and "broken handle" in answer["answer"], answer)
         h.run("search", "--expand", "--mode", "lexical", *asked, code=2)
-        for nothing in ("!?", "\n", "??,!"):
+        for nothing in ("!?", "\n", "??,!", "\t\n", "\0\n"):
             h.run("daemon", "--stop")
             h.model = writing_model.make(os.path.join(h.path, "chatter"), nothing, chat="{{ messages[-1].content }}\nAnswer:")
             check(h.json("search", "--expand", *asked)["results"] == plain["results"], nothing)

@@ -25,6 +25,19 @@ static void a_list_is_words_each_once(void **state)
     check_read(" , ,, ` `", "");
 }
 
+/* A tab alone would be an empty question, and what is behind a NUL is not searched for. */
+static void a_word_begins_and_ends_with_signs(void **state)
+{
+    struct buf words = {0};
+    (void)state;
+    check_read("\t, \r", "");
+    check_read(" \tone, two\r\n", "one two");
+    expand_read((struct slice){"\0, a\0b, c", 9}, &words);
+    assert_string_equal(words.data, "a b c");
+    assert_int_equal(words.size, 5);
+    buf_free(&words);
+}
+
 static void a_list_without_end_is_cut(void **state)
 {
     struct buf list = {0}, words = {0};
@@ -112,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_is_words_each_once),
+        cmocka_unit_test(a_word_begins_and_ends_with_signs),
         cmocka_unit_test(a_list_without_end_is_cut),
         cmocka_unit_test(what_both_found_rises),
         cmocka_unit_test(no_more_than_wanted_are_kept)};
