@@ -215,9 +215,10 @@ static int route_loosely(const struct snapshot *snapshot,
                          struct route_result *ret_route, struct err *err)
 {
     int code = route_question(snapshot, request, ret_route, err);
-    operators->loose = operators->joined && operators->count > 0;
-    if (code || !operators->loose || is_covered(ret_route))
+    if (code || !operators->joined || !operators->count ||
+        is_covered(ret_route))
         return code;
+    operators->loose = true;
     route_result_free(ret_route);
     return route_question(snapshot, request, ret_route, err);
 }

@@ -375,3 +375,17 @@ def a_question_is_expanded_by_a_model():
             h.run("daemon", "--stop")
             h.model = writing_model.make(os.path.join(h.path, "chatter"), nothing, chat="{{ messages[-1].content }}\nAnswer:")
             check(h.json("search", "--expand", *asked)["results"] == plain["results"], nothing)
+
+
+@test
+def what_a_model_adds_holds_the_phrase_that_the_results_must_hold():
+    """A question's phrase is demanded where sections that hold it hold the question: of what the words find, too."""
+    with house() as h:
+        h.write("m/pump.html", page("Pump", "<p>The plunger runs on a shaft.</p>"))
+        h.write("m/door.html", page("Door", "<p>A broken handle is replaced by a smith.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        h.run("daemon", "--stop")
+        h.model = writing_model.make(os.path.join(h.path, "chatter"), "plunger,shaft\n", chat="{{ messages[-1].content }}\nAnswer:")
+        found = h.json("search", "--expand", "--explain", 'How is a "broken handle" replaced?', "-c", "m")
+        check(found["expanded"] == "plunger shaft" and found["explain"]["phrases"][0]["demanded"], found)
+        check([hit["file"] for hit in found["results"]] == ["door.html"], found["results"])
