@@ -126,18 +126,22 @@ bool source_is_part(const char *path)
     return kind < KINDS ? kinds[kind].part : source_is_code(path);
 }
 
-/* DocBook names itself; the contents of JavaHelp's and Eclipse's help are known by their
- * elements, LibreOffice's by where they are put. */
-static bool is_known(const char *head)
+/* LibreOffice's contents are known by where they are put; DocBook names itself, the
+ * contents of JavaHelp's and Eclipse's help are known by their elements. */
+static bool is_known(const char *head, bool script)
 {
+    static const char start[] =
+        "document.getElementById(\"Contents\").innerHTML='";
+    if (script)
+        return !strncmp(head + strspn(head, " \t\r\n"), start,
+                        sizeof start - 1);
     return strcasestr(head, "docbook") ||
-           strstr(head, "getElementById(\"Contents\").innerHTML='") ||
            (strstr(head, "<toc") &&
             (strstr(head, "<tocitem") || strstr(head, "<topic")));
 }
 
 /* Closes it.  What cannot be read is told by whoever reads it. */
-static bool names_itself(gzFile file)
+static bool names_itself(gzFile file, bool script)
 {
     char head[HEAD + 1];
     int size = gzread(file, head, HEAD), number = Z_OK;
@@ -145,7 +149,7 @@ static bool names_itself(gzFile file)
         gzerror(file, &number);
     gzclose(file);
     head[size > 0 ? size : 0] = '\0';
-    return number == Z_MEM_ERROR || number == Z_ERRNO || is_known(head);
+    return number == Z_MEM_ERROR || number == Z_ERRNO || is_known(head, script);
 }
 
 /* XML is written for a hundred purposes. */
@@ -162,7 +166,7 @@ bool source_is_wanted(const char *path)
         close(fd);
         return true; /* zlib had no memory: whoever reads it will tell */
     }
-    return names_itself(file);
+    return names_itself(file, kinds[kind].format == PARSER_HTML);
 }
 
 bool source_is_shortage(int number)

@@ -163,6 +163,10 @@ static void test_scan(void **state)
     write_file("i/contents.js",
                slice_of("document.getElementById(\"Contents\").innerHTML='<ul>"
                         "</ul>'"));
+    assert_int_equal(mkdir(path_of("j"), 0755), 0);
+    write_file("j/contents.js",
+               slice_of("var docbook = document.getElementById(\"Contents\");"
+                        "/* .getElementById(\"Contents\").innerHTML=' */"));
     buf_free(&packed_docbook);
     expect_scan("", "a.html\nb.html.gz\nc.xml\nd.xml.gz\nh.xml\n"
                     "i/contents.js\n");
