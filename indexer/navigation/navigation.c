@@ -7,6 +7,7 @@
 
 #include "indexer/navigation/navigation_internal.h"
 #include "indexer/repeated.h"
+#include "indexer/source.h"
 
 /* ---- What is left out ---- */
 
@@ -86,6 +87,13 @@ static bool is_robohelp_frame(const char *path)
     return begins_with(navigation_name(path), names);
 }
 
+static bool ends_in(struct slice name, const char *ending)
+{
+    size_t size = strlen(ending);
+    return name.size > size &&
+           !strncasecmp(name.data + name.size - size, ending, size);
+}
+
 /* The contents and the index of help, which are no pages of it: "toc.hhc" and "index.hhk"
  * of an HTML Help file, unpacked, "map.jhm" of JavaHelp, "toc.xml" of that and Eclipse,
  * "toc.ncx" of an EPUB, "contents.js" of LibreOffice. */
@@ -93,13 +101,13 @@ static bool is_help_contents(const struct navigation *p, uint32_t piece)
 {
     static const char *const endings[] = {".hhc", ".hhk", ".jhm", ".ncx"};
     const char *path = p->pieces[piece].path;
-    size_t size = strlen(path), own = sizeof ".hhc" - 1;
+    struct slice name = slice_of(path);
+    if (source_is_gzipped(path))
+        name.size -= sizeof ".gz" - 1;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (size > own && !strcasecmp(path + size - own, endings[i]))
+        if (ends_in(name, endings[i]))
             return true;
-    return size > own &&
-           (!strcasecmp(path + size - own, ".xml") ||
-            !strcmp(path + size - (own - 1), ".js")) &&
+    return (ends_in(name, ".xml") || ends_in(name, ".js")) &&
            navigation_page(p, piece)->contents == CONTENTS_WHOLE;
 }
 

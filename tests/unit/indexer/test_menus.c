@@ -35,13 +35,22 @@ static void menus_by_hand_are_no_pages_contents(void **state)
 static void contents_in_a_script_are_no_page(void **state)
 {
     (void)state;
-    static const struct page_of pages[] = {
-        {"contents.js", "", "", "", 0, CONTENTS_WHOLE,
-         "=Writer >text/a.html =Calc >text/c.html"},
-        {"text/a.html", "A", "", "", 0, 0, ""},
-        {"text/c.html", "C", "", "", 0, 0, ""},
+    static char *const names[] = {"contents.js", "Contents.JS",
+                                  "contents.js.gz"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct page_of pages[] = {
+            {names[i], "", "", "", 0, CONTENTS_WHOLE,
+             "=Writer >text/a.html =Calc >text/c.html"},
+            {"text/a.html", "A", "", "", 0, 0, ""},
+            {"text/c.html", "C", "", "", 0, 0, ""},
+            {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+        assert_shape(pages, "M(Writer(A(Notes)),Calc(C(Notes)))");
+    }
+    static const struct page_of unpacked[] = {
+        {"toc.hhc.gz", "", "", "", 0, CONTENTS_WHOLE, "=Use >a.html"},
+        {"a.html", "A", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
-    assert_shape(pages, "M(Writer(A(Notes)),Calc(C(Notes)))");
+    assert_shape(unpacked, "M(Use(A(Notes)))");
 }
 
 /* Neither title nor text: a script of it shows the others. */
