@@ -397,7 +397,8 @@ static void leave_out_folders(struct reading *r)
     }
 }
 
-/* A list for each program, behind what puts them into the page. */
+/* A list for each program, behind what puts them into the page.  One without links is
+ * no page either. */
 static int read_script(struct reading *r, const xmlNode *top)
 {
     bool begun = false, skip = false;
@@ -412,7 +413,7 @@ static int read_script(struct reading *r, const xmlNode *top)
             read_menu(r, at);
     }
     leave_out_folders(r);
-    return r->count ? CONTENTS_WHOLE : CONTENTS_NONE;
+    return begun ? CONTENTS_WHOLE : CONTENTS_NONE;
 }
 
 /* ---- Lines: RoboHelp's contents for browsers without scripts ---- */

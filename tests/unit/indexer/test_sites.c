@@ -812,6 +812,10 @@ static void test_contents_in_a_script(void **state)
     assert_true(slice_is(links[2].title, "Calc") && links[2].depth == 0);
     assert_true(slice_is(links[3].url, "text/c.html"));
     tree_free(tree);
+    tree = parse("document.getElementById(\"Contents\").innerHTML='<ul></ul>'");
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE); /* no page still */
+    assert_int_equal(tree->page.link_count, 0);
+    tree_free(tree);
     tree = parse("<p>document.getElementById(\"Contents\")<ul><li><a href="
                  "a/b.html>B</a></ul>");
     assert_int_equal(tree->page.contents, CONTENTS_NONE);
