@@ -130,6 +130,7 @@ int others_relay(const struct call *call, const char *key, int64_t ms,
     cJSON_ReplaceItemInObjectCaseSensitive(params, key,
                                            cJSON_CreateString(name.data));
     cJSON_DeleteItemFromObjectCaseSensitive(params, "stream");
+    cJSON_DeleteItemFromObjectCaseSensitive(params, "expand");
     code = other_reader_ask(reader, call->request->verb->name, params, ms,
                             &call->request->cancelled, &result, err);
     if (!code) {

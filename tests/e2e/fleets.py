@@ -313,6 +313,9 @@ def what_is_not_held_is_asked_of_another_reader():
         check(below["reader"] == "far" and [hit["reader"] for hit in below["results"]] == ["far"] * len(below["results"]) != [], below)
         below = near.call("ask", query="what is the impeller primed with", under=section["path_nodes"][0])
         check([hit["reader"] for hit in below["citations"]] == ["far"] * len(below["citations"]) != [], below)
+        # Where no model may write, below one of its sections, too.
+        below = near.call("search", query="impeller", under=section["path_nodes"][0], expand=True)
+        check(below["reader"] == "far" and below["results"] and "expanded" not in below, below)
         check("not asked here" in near.run("get", "n1@other", code=2).stderr, "a reader that is not known")
         # A question is answered by one of both.
         answer = near.json("ask", "what is the impeller of the pumps primed with", "-c", "pumps")
