@@ -85,6 +85,16 @@ static int embed(const struct call *call, const struct route_request *request,
     return code;
 }
 
+/* What the model saw lives as long as the question. */
+static void take_vector(struct route_request *request,
+                        const struct question *question)
+{
+    request->vector = question->vector;
+    request->pieces = question->pieces;
+    request->policy = question->policy;
+    request->embeds = question->embeds;
+}
+
 /* Who names a part or a file wants what stands there. */
 static bool may_fold(const struct route_request *request)
 {
@@ -237,8 +247,7 @@ static int route_words(const struct call *call, const struct snapshot *snapshot,
     int code = embed(call, &second, &question, err);
     if (code)
         return code;
-    second.vector = question.vector;
-    second.pieces = question.pieces;
+    take_vector(&second, &question);
     code = route_question(snapshot, &second, &also, err);
     question_free(&question);
     if (code)
@@ -320,10 +329,7 @@ static int route(const struct call *call, const struct snapshot *snapshot,
     struct question question;
     int code = embed(call, request, &question, err);
     if (!code) {
-        request->vector = question.vector;
-        request->pieces = question.pieces;
-        request->policy = question.policy;
-        request->embeds = question.embeds;
+        take_vector(request, &question);
         code = route_reranked(call, snapshot, selection, request, &operators,
                               &question, ret_route, err);
         question_free(&question);
