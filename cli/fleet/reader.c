@@ -11,20 +11,15 @@
 #include "base/mem.h"
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/looked.h"
+#include "cli/fleet/noted.h"
 #include "cli/fleet/place.h"
 
-enum {
-    IDLE_MS = 30000,
-    BROKEN_MS = 2000,
-    MAX_HELD = 64 << 20,
-    SHA256_DIGITS = 64
-};
+enum { IDLE_MS = 30000, BROKEN_MS = 2000, SHA256_DIGITS = 64 };
 
-/* `held`: of each manual the sum of the pack that was unpacked, in a file. */
 struct reading {
     struct fleet *fleet;
-    cJSON *held;
-    struct buf held_path;
+    struct noted
+        held; /* of each manual the sum of the pack that was unpacked */
     int64_t wanted, current;
     cJSON *elsewhere;   /* names of what is published and not wanted */
     bool answered;      /* the registry did */
@@ -36,32 +31,6 @@ struct offer {
     const char *name, *sha256, *file;
     int64_t bytes, generation;
 };
-
-static void load_held(struct reading *reading)
-{
-    struct buf text = {0};
-    file_join(&reading->held_path, reading->fleet->folder.data, "held.json");
-    if (file_read(reading->held_path.data, MAX_HELD, &text, NULL) ||
-        json_parse(buf_slice(&text), &reading->held, NULL) ||
-        !cJSON_IsObject(reading->held)) {
-        cJSON_Delete(reading->held);
-        reading->held = cJSON_CreateObject();
-    }
-    buf_free(&text);
-}
-
-/* `sha256` NULL: it is not held any more. */
-static int note_held(struct reading *reading, const char *name,
-                     const char *sha256, struct err *err)
-{
-    cJSON_DeleteItemFromObjectCaseSensitive(reading->held, name);
-    if (sha256)
-        cJSON_AddStringToObject(reading->held, name, sha256);
-    char *text = cJSON_PrintUnformatted(reading->held);
-    int code = file_write(reading->held_path.data, slice_of(text), err);
-    free(text);
-    return code;
-}
 
 /* One of the names or patterns of the configuration. */
 static bool is_wanted(const struct reading *reading, const char *name)
@@ -173,7 +142,7 @@ static int take(struct reading *reading, const struct place *place,
             code = unpack(reading, path.data, folder.data, here, err);
     }
     if (!code)
-        code = note_held(reading, offer->name, offer->sha256, err);
+        code = noted_put(&reading->held, offer->name, offer->sha256, err);
     if (!code)
         fleet_say(reading->fleet, "%s: generation %lld is here", offer->name,
                   (long long)offer->generation);
@@ -204,7 +173,7 @@ static int drop(struct reading *reading, const cJSON *listed, const char *name,
     if (!code)
         fleet_say(reading->fleet, "%s: is not held any more", name);
     if (!code)
-        code = note_held(reading, name, NULL, err);
+        code = noted_put(&reading->held, name, NULL, err);
     cJSON_Delete(result);
     return code;
 }
@@ -214,7 +183,7 @@ static int drop_all(struct reading *reading, const cJSON *listed,
                     const struct rows *withdrawn, struct err *err)
 {
     int code = 0;
-    for (const cJSON *one = reading->held->child, *next; !code && one;
+    for (const cJSON *one = reading->held.all->child, *next; !code && one;
          one = next) {
         char *name = mem_strdup(one->string);
         next = one->next;
@@ -232,9 +201,8 @@ static void look_at(struct reading *reading, const struct place *place,
     struct err err = {.position = -1};
     const cJSON *here = find(listed, offer->name);
     const char *root = json_get_text(here, "root", "");
-    bool held =
-        here && (!root[0] || is_folder(root)) &&
-        !strcmp(json_get_text(reading->held, offer->name, ""), offer->sha256);
+    bool held = here && (!root[0] || is_folder(root)) &&
+                !strcmp(noted_get(&reading->held, offer->name), offer->sha256);
     if (!is_wanted(reading, offer->name)) {
         cJSON_AddItemToArray(reading->elsewhere,
                              cJSON_CreateString(offer->name));
@@ -419,7 +387,7 @@ int fleet_fetch(struct fleet *fleet, struct err *err)
     int code = fleet_open_folder(fleet, "fetch", err);
     if (code)
         return code;
-    load_held(&reading);
+    noted_load(fleet, "held.json", &reading.held);
     looked_load(fleet, &reading.looked);
     registry_listen(fleet->registry, "lectern_packs");
     do {
@@ -436,8 +404,7 @@ int fleet_fetch(struct fleet *fleet, struct err *err)
         *err = reading.problem;
         code = err->code;
     }
-    cJSON_Delete(reading.held);
-    buf_free(&reading.held_path);
+    noted_free(&reading.held);
     looked_free(&reading.looked);
     return code;
 }

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/leases.h"
+#include "cli/fleet/noted.h"
 #include "cli/fleet/place.h"
 
 enum { IDLE_MS = 30000, BROKEN_MS = 2000 };
@@ -18,6 +19,8 @@ struct work {
     struct fleet *fleet;
     struct lease lease;
     struct buf but; /* manuals that cannot be indexed here, "{1,2}" inside */
+    struct noted
+        roots; /* of each manual that was indexed for a lease its folder */
 };
 
 static int fail_lost(const struct work *work, struct err *err)
@@ -114,6 +117,19 @@ static int add(struct work *work, const char *folder, struct err *err)
     return code;
 }
 
+/* Its source has moved; of another folder of that name this machine's owner is asked. */
+static int leave(struct work *work, const char *root, struct err *err)
+{
+    const char *name = work->lease.name;
+    if (strcmp(noted_get(&work->roots, name), root) != 0)
+        return err_set(err, ERR_NOT_FOUND,
+                       "this machine has a manual of that name, indexed from "
+                       "%s, which no lease was for (lectern rm %s, unless it "
+                       "is needed)",
+                       root, name);
+    return call_of_manual(work, "rm", false, err);
+}
+
 /* From the files as they are now, with its memories. */
 static int make_index(struct work *work, struct err *err)
 {
@@ -129,9 +145,11 @@ static int make_index(struct work *work, struct err *err)
     if (!code)
         code = find_root(work, &known, &root, err);
     if (!code && known && strcmp(root.data, real) != 0) {
-        code = call_of_manual(work, "rm", false, err);
+        code = leave(work, root.data, err);
         known = false;
     }
+    if (!code)
+        code = noted_put(&work->roots, work->lease.name, real, err);
     if (!code)
         code = known ? call_of_manual(work, "update", true, err)
                      : add(work, real, err);
@@ -332,6 +350,9 @@ int fleet_work(struct fleet *fleet, struct err *err)
 {
     struct work work = {.fleet = fleet};
     int code = fleet_open_folder(fleet, "work", err);
+    if (code)
+        return code;
+    noted_load(fleet, "indexed.json", &work.roots);
     registry_listen(fleet->registry, "lectern_work");
     while (!code && !fleet_is_over()) {
         bool any;
@@ -349,5 +370,6 @@ int fleet_work(struct fleet *fleet, struct err *err)
         code = 0;
     }
     buf_free(&work.but);
+    noted_free(&work.roots);
     return code;
 }

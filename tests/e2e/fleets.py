@@ -464,6 +464,25 @@ def what_readers_are_called_is_checked():
 
 
 @test
+def a_manual_of_ones_own_is_not_removed_for_a_lease():
+    """One that a lease was for goes where its source has moved."""
+    with fleet(readers=0) as (_, indexer):
+        for folder, word in (("own", "wombat"), ("first", "okapi"), ("second", "quokka")):
+            indexer.write(f"{folder}/a.html", page("Animals", f"<p>The {word} eats grass.</p>"))
+        own, first, second = (os.path.join(indexer.path, name) for name in ("own", "first", "second"))
+        indexer.run("add", own, "-c", "m", "--wait")
+        indexer.run("fleet", "publish", "m", first)
+        indexer.run("fleet", "work", "--once")
+        check(f"indexed from {own}" in shown(indexer)["m"]["problem"], shown(indexer))
+        check(indexer.json("search", "wombat")["results"], "it is still here")
+        indexer.run("rm", "m")
+        for folder, word in ((first, "okapi"), (second, "quokka")):
+            indexer.run("fleet", "publish", "m", folder)
+            indexer.run("fleet", "work", "--once")
+            check(indexer.manual("m")["root"] == folder and indexer.json("search", word)["results"], folder)
+
+
+@test
 def who_lost_the_lease_cannot_publish():
     with fleet() as (database, indexer, _):
         indexer.write("m/a.html", page("Pumps", "<p>Words.</p>"))
