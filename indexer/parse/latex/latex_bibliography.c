@@ -59,6 +59,12 @@ static size_t behind_group(struct slice text, size_t at)
     return text.size;
 }
 
+/* The end of what is in it; one that nothing closes goes to the text's end. */
+static size_t end_of_group(struct slice text, size_t behind)
+{
+    return behind && text.data[behind - 1] == '}' ? behind - 1 : behind;
+}
+
 static struct slice name_at(struct slice text, size_t *at)
 {
     size_t from = *at;
@@ -116,7 +122,7 @@ static struct part read_value(struct slice text, size_t *at)
         if (*at < text.size && text.data[*at] == '{') {
             from = *at + 1;
             *at = behind_group(text, *at);
-            to = *at - 1;
+            to = end_of_group(text, *at);
         } else if (skip(text, at, "\"")) {
             from = *at;
             while (*at < text.size && text.data[*at] != '"')
@@ -201,7 +207,7 @@ static bool group_at(struct slice text, size_t *at, struct part *ret)
         return false;
     ret->from = *at + 1;
     *at = behind_group(text, *at);
-    ret->to = *at > ret->from ? *at - 1 : ret->from;
+    ret->to = end_of_group(text, *at);
     return true;
 }
 
@@ -224,7 +230,7 @@ static void read_names(struct slice text, struct part group, struct work *work,
                 continue;
             size_t from = (size_t)(found - text.data) + strlen(halves[i]);
             add_part(work, parts, before, from,
-                     behind_group(within, from - 1) - 1);
+                     end_of_group(within, behind_group(within, from - 1)));
             before = " ";
         }
     }

@@ -323,6 +323,15 @@ static void test_bibliography(void **state)
     expect_of(text, biblatex,
               "paragraph: [1] | # References | paragraph: [1] Donald E. Knuth, "
               "Bibby. The TeXbook, 1984.");
+    static const struct memory_file open[] = {
+        {"refs.bib", "@misc{knuth, title={Café"}, {NULL, NULL}};
+    static const struct memory_file open_biblatex[] = {
+        {"\\jobname.bbl", "\\entry{knuth}{book}{}\\field{title}{Café"},
+        {NULL, NULL}};
+    expect_of(text, open,
+              "paragraph: [1] | # References | paragraph: [1] Café.");
+    expect_of(text, open_biblatex,
+              "paragraph: [1] | # References | paragraph: [1] Café.");
     expect_of(text, bibtex,
               "paragraph: [1] | # References | paragraph: [1] Made.");
     expect_of("\\documentclass{article}\\begin{document}x\\bibliography{refs}",
