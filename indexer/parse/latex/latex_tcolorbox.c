@@ -184,10 +184,11 @@ static void run_newbox(struct tex *tex, const struct command *command,
     tex_read_optional(tex, &init);
     tex_read_argument(tex, &name);
     tex_write_tokens(tex, &name, &text);
-    bool named = text.size && text.data[0] == '\\';
+    struct slice written = buf_slice(&text);
+    size_t sign = slice_starts(written, slice_of("\\"));
     put_counter(tex, &init,
-                (struct slice){text.data + named, text.size - named}, &declare,
-                &step);
+                (struct slice){written.data + sign, written.size - sign},
+                &declare, &step);
     tex_add_source(tex, buf_slice(&declare), call, &run);
     tex_add_name(tex, kind->define, call, &run);
     tokens_add_group(&run, &name, call);
