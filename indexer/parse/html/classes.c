@@ -280,6 +280,22 @@ bool classes_has(const xmlNode *element, const char *name)
     return false;
 }
 
+bool classes_is_box(const xmlNode *element, const char *name)
+{
+    return element && dom_tag(element) == GUMBO_TAG_DIV &&
+           classes_has(element, name);
+}
+
+const xmlNode *classes_box_around(const xmlNode *element, const char *name)
+{
+    enum { MAX_UP = 8 };
+    const xmlNode *box = element->parent;
+    for (int i = 0; i < MAX_UP && dom_is_element(box); i++, box = box->parent)
+        if (classes_is_box(box, name))
+            return box;
+    return NULL;
+}
+
 bool classes_are_passed(struct slice words)
 {
     static const char *const passed[] = {"dropdown-menu", "viewcode-back",

@@ -12,6 +12,11 @@ void classes_apply(const xmlNode *element, const char *words, enum part own,
 /* Has the element this word among its classes? */
 bool classes_has(const xmlNode *element, const char *name);
 
+/* Is it a <div> that has the class?  NULL: no. */
+bool classes_is_box(const xmlNode *element, const char *name);
+/* The nearest such box around it, of eight; or NULL. */
+const xmlNode *classes_box_around(const xmlNode *element, const char *name);
+
 /* Do elements of these classes stand in the midst of text that goes on behind them,
  * as Bootstrap's menus do?  Who reads a part of a file passes over them, too. */
 bool classes_are_passed(struct slice words);

@@ -6,22 +6,6 @@
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/contents.h"
 
-static bool is_div(const xmlNode *element, const char *class)
-{
-    return dom_tag(element) == GUMBO_TAG_DIV && classes_has(element, class);
-}
-
-/* The nearest box of that class around it, or NULL. */
-static const xmlNode *box_around(const xmlNode *element, const char *class)
-{
-    enum { MAX_UP = 8 };
-    const xmlNode *box = element->parent;
-    for (int i = 0; i < MAX_UP && dom_is_element(box); i++, box = box->parent)
-        if (is_div(box, class))
-            return box;
-    return NULL;
-}
-
 static const xmlNode *child_of_class(const xmlNode *box, const char *class)
 {
     const xmlNode *child = dom_element_from(box->children);
@@ -87,7 +71,7 @@ static bool is_yui_item(const xmlNode *box)
 {
     static const char *const kinds[] = {"method", "property", "attribute",
                                         "event"};
-    if (!is_div(box, "item"))
+    if (!classes_is_box(box, "item"))
         return false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (classes_has(box, kinds[i]))
@@ -104,9 +88,10 @@ static const xmlNode *yui_name(const xmlNode *box)
 /* "Item Index", and all members: the tab that is in front. */
 static bool is_yui_index(const xmlNode *box)
 {
-    const xmlNode *first = dom_has_id(box, "index") && is_div(box, "tab-pane")
-                               ? dom_element_from(box->children)
-                               : NULL;
+    const xmlNode *first =
+        dom_has_id(box, "index") && classes_is_box(box, "tab-pane")
+            ? dom_element_from(box->children)
+            : NULL;
     return first && dom_tag(first) == GUMBO_TAG_H2 &&
            classes_has(first, "off-left");
 }
@@ -142,29 +127,31 @@ static void yuidoc(const xmlNode *element, struct rule *rule)
     else if (dom_has_id(element, "docs-sidebar") &&
              classes_has(element, "apidocs"))
         rules_skip(rule, "navigation");
-    else if (classes_has(element, "args-list") && is_div(around, "args"))
+    else if (classes_has(element, "args-list") &&
+             classes_is_box(around, "args"))
         rule->part = PART_INLINE; /* of a signature */
     else if (dom_tag(element) == GUMBO_TAG_LI && classes_has(element, "arg") &&
              classes_has(around, "args-list"))
         rule->part = PART_INLINE;
-    else if (is_div(element, "args") && is_yui_item(around))
+    else if (classes_is_box(element, "args") && is_yui_item(around))
         rule->part = PART_INLINE;
 }
 
 static bool is_yui_listing(const xmlNode *code)
 {
     return dom_tag(code) == GUMBO_TAG_PRE && classes_has(code, "prettyprint") &&
-           classes_has(code, "linenums") && is_div(code->parent, "file") &&
-           !dom_element_before(code);
+           classes_has(code, "linenums") &&
+           classes_is_box(code->parent, "file") && !dom_element_before(code);
 }
 
 /* ---- ASDoc: a table for each name, then what it is ---- */
 
 static bool is_as_summary(const xmlNode *box)
 {
-    const xmlNode *title =
-        is_div(box, "summarySection") ? dom_element_from(box->children) : NULL;
-    return title && is_div(title, "summaryTableTitle");
+    const xmlNode *title = classes_is_box(box, "summarySection")
+                               ? dom_element_from(box->children)
+                               : NULL;
+    return title && classes_is_box(title, "summaryTableTitle");
 }
 
 static bool is_as_name(const xmlNode *table)
@@ -179,7 +166,7 @@ static void asdoc(const xmlNode *element, struct rule *rule)
 {
     if (is_as_summary(element))
         rules_skip(rule, "contents");
-    else if (is_div(element, "detailSectionHeader"))
+    else if (classes_is_box(element, "detailSectionHeader"))
         rules_skip(rule, "label"); /* "Method detail" */
     else if (dom_is_cell(element) &&
              (classes_has(element, "detailHeaderType") ||
@@ -209,7 +196,7 @@ static bool is_as_index(const xmlNode *table)
 {
     enum { MAX_LOOK = 256 };
     if (dom_tag(table) != GUMBO_TAG_TABLE ||
-        !is_div(table->parent, "MainContent"))
+        !classes_is_box(table->parent, "MainContent"))
         return false;
     int left = MAX_LOOK;
     for (const xmlNode *at = dom_next(table, table, false); at && left--;
@@ -233,10 +220,10 @@ static bool is_epydoc_listing(const xmlNode *element)
     const xmlNode *line = dom_element_from(element->children);
     if (dom_tag(element) == GUMBO_TAG_PRE)
         return classes_has(element, "py-src") && has_anchor(line, "L1");
-    const xmlNode *before =
-        is_div(element, "log-block") || is_div(element, "log-warning")
-            ? dom_element_before(element)
-            : NULL;
+    const xmlNode *before = classes_is_box(element, "log-block") ||
+                                    classes_is_box(element, "log-warning")
+                                ? dom_element_before(element)
+                                : NULL;
     return before && dom_tag(before) == GUMBO_TAG_P &&
            classes_has(before, "log");
 }
@@ -422,12 +409,12 @@ static void appledoc(const xmlNode *element, struct rule *rule)
     if (dom_tag(element) == GUMBO_TAG_HEADER &&
         dom_has_id(element, "top_header"))
         rules_skip(rule, "header");
-    else if (is_div(element, "main-navigation") ||
-             is_div(element, "navigation-bottom"))
+    else if (classes_is_box(element, "main-navigation") ||
+             classes_is_box(element, "navigation-bottom"))
         rules_skip(rule, "navigation");
-    else if (is_div(element, "section-tasks"))
+    else if (classes_is_box(element, "section-tasks"))
         rules_skip(rule, "contents");
-    else if (is_div(element, "declared-in-section"))
+    else if (classes_is_box(element, "declared-in-section"))
         rules_skip(rule, "label");
     else if (dom_tag(element) == GUMBO_TAG_H4 &&
              classes_has(element, "method-subtitle"))
@@ -439,7 +426,7 @@ static void appledoc(const xmlNode *element, struct rule *rule)
 static bool is_dox_field(const xmlNode *heading)
 {
     return dom_tag(heading) == GUMBO_TAG_H3 && classes_has(heading, "anchor") &&
-           is_div(heading->parent, "field");
+           classes_is_box(heading->parent, "field");
 }
 
 static bool is_dox_package(const xmlNode *heading)
@@ -447,7 +434,7 @@ static bool is_dox_package(const xmlNode *heading)
     const xmlNode *first = dom_element_from(heading->children);
     return dom_tag(heading) == GUMBO_TAG_H4 && first &&
            dom_tag(first) == GUMBO_TAG_SMALL &&
-           is_div(heading->parent, "page-header");
+           classes_is_box(heading->parent, "page-header");
 }
 
 /* What classes above define: "Inherited Methods". */
@@ -457,7 +444,7 @@ static bool is_dox_inherited(const xmlNode *element)
         dom_tag(element) == GUMBO_TAG_H3 && classes_has(element, "section")
             ? dom_element_from(element->next)
             : element;
-    const xmlNode *first = fields && is_div(fields, "fields")
+    const xmlNode *first = fields && classes_is_box(fields, "fields")
                                ? dom_element_from(fields->children)
                                : NULL;
     const xmlNode *button = first && dom_tag(first) == GUMBO_TAG_H4
@@ -505,7 +492,7 @@ static bool is_lean_banner(const xmlNode *heading)
 
 static const xmlNode *lean_name(const xmlNode *box)
 {
-    return dom_tag(box) == GUMBO_TAG_DIV && is_div(box->parent, "decl")
+    return dom_tag(box) == GUMBO_TAG_DIV && classes_is_box(box->parent, "decl")
                ? child_of_class(box, "decl_header")
                : NULL;
 }
@@ -514,16 +501,16 @@ static void doc_gen(const xmlNode *element, struct rule *rule)
 {
     if (rule->part == PART_HEADING && is_lean_banner(element))
         rules_skip(rule, "header");
-    else if (is_div(element, "gh_link") &&
+    else if (classes_is_box(element, "gh_link") &&
              dom_is_element(element->parent->parent) &&
-             is_div(element->parent->parent, "decl"))
+             classes_is_box(element->parent->parent, "decl"))
         rules_skip(rule, "control"); /* "source" */
     else if (dom_tag(element) == GUMBO_TAG_A &&
              classes_has(element, "hover-link") &&
              classes_has(element->parent, "markdown-heading"))
         rules_skip(rule, "permalink");
-    else if (is_div(element, "decl_type") &&
-             is_div(element->parent, "decl_header"))
+    else if (classes_is_box(element, "decl_type") &&
+             classes_is_box(element->parent, "decl_header"))
         rule->part = PART_INLINE;
 }
 
@@ -534,7 +521,7 @@ static int lean_level(const xmlNode *heading)
     if (level == 2 && classes_has(heading, "header_filename"))
         return 1;
     return classes_has(heading, "markdown-heading") &&
-                   box_around(heading, "mod_doc")
+                   classes_box_around(heading, "mod_doc")
                ? level + 1 - (level == 6)
                : 0;
 }
@@ -586,7 +573,7 @@ static bool is_table_of_pages(const xmlNode *element)
 static bool is_wiki_head(const xmlNode *box)
 {
     enum { MAX_LOOK = 16 };
-    if (!is_div(box, "pageheader"))
+    if (!classes_is_box(box, "pageheader"))
         return false;
     int left = MAX_LOOK;
     for (const xmlNode *at = dom_next(box, box, false); at && left--;
@@ -693,7 +680,7 @@ bool docgens_is_heading(const xmlNode *element)
     return tag == GUMBO_TAG_H3 &&
            (is_dox_field(element) || is_header_entry(element) ||
             (classes_has(element, "method-title") &&
-             is_div(element->parent, "section-method")));
+             classes_is_box(element->parent, "section-method")));
 }
 
 const xmlNode *docgens_name_in(const xmlNode *box)

@@ -29,51 +29,36 @@ bool doxygen_is_listing(const xmlNode *box)
            dom_has_id(anchor, "l00001");
 }
 
-/* The nearest box of that class around it, or NULL. */
-static const xmlNode *box_around(const xmlNode *element, const char *class)
-{
-    enum { MAX_UP = 8 };
-    const xmlNode *box = element->parent;
-    for (int i = 0; i < MAX_UP && dom_is_element(box); i++, box = box->parent)
-        if (dom_tag(box) == GUMBO_TAG_DIV && classes_has(box, class))
-            return box;
-    return NULL;
-}
-
 /* A heading in what is said of a member is a label there. */
 static bool is_label(const xmlNode *heading)
 {
-    return box_around(heading, "memdoc") != NULL;
+    return classes_box_around(heading, "memdoc") != NULL;
 }
 
 int doxygen_level(const xmlNode *heading)
 {
     int level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
-    const xmlNode *text = box_around(heading, "textblock");
+    const xmlNode *text = classes_box_around(heading, "textblock");
     const xmlNode *above = text ? dom_element_before(text) : NULL;
     if (!above || !classes_has(above, "groupheader"))
         return 0;
     return level > 4 ? 6 : level + 2;
 }
 
-static bool is_box(const xmlNode *element, const char *class)
-{
-    return element && dom_tag(element) == GUMBO_TAG_DIV &&
-           classes_has(element, class);
-}
-
 /* Links to what stands below, beside the title. */
 static bool is_summary(const xmlNode *element)
 {
-    return is_box(element, "summary") && is_box(element->parent, "header") &&
-           is_box(dom_element_from(element->next), "headertitle");
+    return classes_is_box(element, "summary") &&
+           classes_is_box(element->parent, "header") &&
+           classes_is_box(dom_element_from(element->next), "headertitle");
 }
 
 /* The signature of a template, set as a heading before 1.9.2. */
 static bool is_template(const xmlNode *heading)
 {
     const xmlNode *text = heading->children, *around = heading->parent;
-    return dom_tag(heading) == GUMBO_TAG_H3 && is_box(around, "textblock") &&
+    return dom_tag(heading) == GUMBO_TAG_H3 &&
+           classes_is_box(around, "textblock") &&
            !dom_element_before(heading) && text && !dom_is_element(text) &&
            slice_starts(dom_text(text)->text, slice_of("template<"));
 }
@@ -82,8 +67,7 @@ static bool is_template(const xmlNode *heading)
 static bool is_source(const char *url)
 {
     static const char end[] = "_source.html";
-    size_t size = strlen(url), own = sizeof end - 1;
-    if (size <= own || strcmp(url + size - own, end))
+    if (strlen(url) < sizeof end || !slice_ends(slice_of(url), slice_of(end)))
         return false;
     const char *name = strrchr(url, '/');
     name = name ? name + 1 : url;
@@ -94,10 +78,10 @@ static bool is_source(const char *url)
 /* "Go to the source code of this file." */
 static bool is_way_to_source(const xmlNode *element)
 {
-    const xmlNode *link =
-        dom_tag(element) == GUMBO_TAG_P && is_box(element->parent, "contents")
-            ? element->children
-            : NULL;
+    const xmlNode *link = dom_tag(element) == GUMBO_TAG_P &&
+                                  classes_is_box(element->parent, "contents")
+                              ? element->children
+                              : NULL;
     const char *url = link && !link->next && dom_tag(link) == GUMBO_TAG_A
                           ? dom_attribute(link, "href")
                           : NULL;
@@ -134,20 +118,20 @@ static bool is_of_paths(const xmlNode *list)
 static bool is_head(const xmlNode *box)
 {
     const xmlNode *title =
-        is_box(box, "header") ? dom_element_from(box->children) : NULL;
+        classes_is_box(box, "header") ? dom_element_from(box->children) : NULL;
     if (title && is_summary(title))
         title = dom_element_from(title->next);
-    return is_box(title, "headertitle");
+    return classes_is_box(title, "headertitle");
 }
 
 /* Behind it stands of which files the page was made, and nothing else. */
 bool doxygen_is_end(const xmlNode *rule)
 {
     const xmlNode *text = rule->next;
-    const xmlNode *list =
-        dom_tag(rule) == GUMBO_TAG_HR && is_box(rule->parent, "contents")
-            ? dom_element_from(rule->next)
-            : NULL;
+    const xmlNode *list = dom_tag(rule) == GUMBO_TAG_HR &&
+                                  classes_is_box(rule->parent, "contents")
+                              ? dom_element_from(rule->next)
+                              : NULL;
     const xmlNode *end = list ? list->next : NULL;
     if (end && !dom_is_element(end) && text_is_blank(dom_text(end)->text))
         end = end->next;

@@ -15,12 +15,6 @@ static bool is_title_beside(const xmlNode *heading)
            classes_has(box, "col-lg-8") && classes_has(links, "docs-actions");
 }
 
-static bool is_box(const xmlNode *element, const char *class)
-{
-    return element && dom_tag(element) == GUMBO_TAG_DIV &&
-           classes_has(element, class);
-}
-
 /* Links that are icons: to the neighbours, and where to report an error. */
 static bool is_icons(const xmlNode *box)
 {
@@ -40,21 +34,23 @@ static const char *around_text(const xmlNode *element)
     if (!class || !strstr(class, "docs-"))
         return NULL;
     if (classes_has(element, "docs-updated"))
-        return is_box(element->parent, "docs-byline") ? "footer" : NULL;
+        return classes_is_box(element->parent, "docs-byline") ? "footer" : NULL;
     if (classes_has(element, "docs-actions"))
         return is_icons(element) ? "control" : NULL;
     if (classes_has(element, "docs-license"))
-        return is_box(dom_element_from(element->next), "docs-actions-wrapper")
+        return classes_is_box(dom_element_from(element->next),
+                              "docs-actions-wrapper")
                    ? "footer"
                    : NULL;
     if (classes_has(element, "docs-actions-wrapper"))
-        return is_box(dom_element_before(element), "docs-license") ? "control"
-                                                                   : NULL;
+        return classes_is_box(dom_element_before(element), "docs-license")
+                   ? "control"
+                   : NULL;
     const xmlNode *first = classes_has(element, "docs-sidebar")
                                ? dom_element_from(element->children)
                                : NULL;
-    return is_box(first, "docs-sidebar-releases") ||
-                   is_box(first, "docs-sidebar-toc")
+    return classes_is_box(first, "docs-sidebar-releases") ||
+                   classes_is_box(first, "docs-sidebar-toc")
                ? "navigation"
                : NULL;
 }
