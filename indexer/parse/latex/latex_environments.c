@@ -105,16 +105,35 @@ static void end_environment(struct document *d, uint32_t symbol,
     document_close_to(d, at - 1);
 }
 
-bool environments_push_end(struct document *d, struct slice name,
-                           struct token call)
+uint32_t environments_end_macro(const struct tex *tex, struct slice name)
 {
-    struct tex *tex = &d->tex;
     struct buf end = {0};
     buf_printf(&end, "end%.*s", (int)name.size, name.data);
     uint32_t macro = tex_find_symbol(tex, buf_slice(&end));
     buf_free(&end);
-    if (macro == UINT32_MAX ||
-        tex->symbols[macro].meaning.kind != MEANING_MACRO)
+    return macro != UINT32_MAX &&
+                   tex->symbols[macro].meaning.kind == MEANING_MACRO
+               ? macro
+               : UINT32_MAX;
+}
+
+void environments_add_end(const struct tex *tex, uint32_t symbol,
+                          struct token call, struct tokens *ret)
+{
+    call.cat = CAT_NAME;
+    call.value = tex->end_of;
+    tokens_add(ret, call);
+    call.cat = CAT_OTHER; /* a token of this number follows */
+    call.value = symbol;
+    tokens_add(ret, call);
+}
+
+bool environments_push_end(struct document *d, struct slice name,
+                           struct token call)
+{
+    struct tex *tex = &d->tex;
+    uint32_t macro = environments_end_macro(tex, name);
+    if (macro == UINT32_MAX)
         return false;
     uint32_t symbol = tex_symbol(tex, name);
     size_t at = find_group(d, symbol);
@@ -124,11 +143,7 @@ bool environments_push_end(struct document *d, struct slice name,
     call.cat = CAT_NAME;
     call.value = macro;
     tokens_add(&list, call);
-    call.value = tex->end_of;
-    tokens_add(&list, call);
-    call.cat = CAT_OTHER; /* a token of this number follows */
-    call.value = symbol;
-    tokens_add(&list, call);
+    environments_add_end(tex, symbol, call, &list);
     tex_push(tex, list);
     return true;
 }

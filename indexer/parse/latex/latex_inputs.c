@@ -484,7 +484,7 @@ static size_t count_of(struct slice text, struct slice word)
  * \newcommand and one \newenvironment; what has more defines something of its own. */
 static bool is_renamed(struct slice file, struct slice text)
 {
-    return file.size > 4 && !memcmp(file.data + file.size - 4, ".sty", 4) &&
+    return file.size > 4 && slice_ends(file, slice_of(".sty")) &&
            count_of(text, slice_of("\\newcount\\c@WF@wrappedlines")) &&
            count_of(text, slice_of("\\newcommand")) < 2 &&
            count_of(text, slice_of("\\newenvironment")) < 2;

@@ -408,6 +408,11 @@ bool contents_paragraph(struct document *d, struct slice text, struct span span,
 /* latex_environments.c */
 void environments_add(struct document *d, const struct environment *list,
                       size_t count);
+/* The symbol of the macro \endname; UINT32_MAX: there is none. */
+uint32_t environments_end_macro(const struct tex *tex, struct slice name);
+/* Adds what ends the open environment of that symbol, whatever \end{...} means. */
+void environments_add_end(const struct tex *tex, uint32_t symbol,
+                          struct token call, struct tokens *ret);
 /* Pushes what \end{name} does where an environment of the document's own is open that
  * is called so; false: none is. */
 bool environments_push_end(struct document *d, struct slice name,

@@ -94,14 +94,9 @@ static void give_back(struct document *d, struct formula *f, size_t before)
 /* May what \end{name} of one's own does end a formula? */
 static bool may_end(const struct tex *tex, struct slice name)
 {
-    struct buf end = {0};
-    buf_printf(&end, "end%.*s", (int)name.size, name.data);
-    uint32_t symbol = tex_find_symbol(tex, buf_slice(&end));
-    buf_free(&end);
-    const struct meaning *meaning =
-        symbol == UINT32_MAX ? NULL : &tex->symbols[symbol].meaning;
-    return meaning && meaning->kind == MEANING_MACRO &&
-           meaning->macro->ends_math;
+    uint32_t symbol = environments_end_macro(tex, name);
+    return symbol != UINT32_MAX &&
+           tex->symbols[symbol].meaning.macro->ends_math;
 }
 
 /* Does the formula begin an environment of that name itself? */

@@ -288,13 +288,7 @@ static void run_halign(struct tex *tex, const struct command *command,
     tokens_add_all(&rest, list.items + at, list.count - at);
     tokens_free(&list);
     uint32_t symbol = tex_symbol_of(tex, alignment.name);
-    struct token token = call;
-    token.cat = CAT_NAME;
-    token.value = tex->end_of;
-    tokens_add(&rest, token);
-    token.cat = CAT_OTHER; /* a token of this number follows */
-    token.value = symbol;
-    tokens_add(&rest, token);
+    environments_add_end(tex, symbol, call, &rest);
     tex_push(tex, rest);
     struct group *group = document_open(d, GROUP_ENVIRONMENT, call);
     group->name = symbol;

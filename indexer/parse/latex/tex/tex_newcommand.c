@@ -153,10 +153,7 @@ static void add_named(struct tex *tex, const char *which, struct slice name,
 /* Of what draws, as \tikzpicture, there is no text; what is made of it may set some. */
 static bool draws(struct slice name)
 {
-    static const char picture[] = "picture";
-    size_t size = sizeof picture - 1;
-    return name.size >= size &&
-           !memcmp(name.data + name.size - size, picture, size);
+    return slice_ends(name, slice_of("picture"));
 }
 
 /* Is it the name of one that is built in, and text set in it? */
