@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "daemon/engine/engine.h"
 #include "daemon/roles.h"
+#include "daemon/verbs/scored_hits.h"
 
 enum {
     OPEN_MS = 60000, /* waited for a model that is being opened */
@@ -168,29 +169,15 @@ int expand_write(const struct call *call, const struct snapshot *snapshot,
 
 /* ---- Fusing ---- */
 
-struct fused_hit {
-    struct route_hit hit;
-    double score;
-    size_t place;
-};
-
-static int compare(const void *a, const void *b)
-{
-    const struct fused_hit *x = a, *y = b;
-    if (x->score > y->score || x->score < y->score)
-        return x->score > y->score ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
-}
-
 /* A section that the question did not find holds none of what it asks for. */
-static struct fused_hit *find(struct fused_hit *fused, size_t *count,
-                              const struct route_hit *hit)
+static struct scored_hit *find(struct scored_hit *fused, size_t *count,
+                               const struct route_hit *hit)
 {
     for (size_t i = 0; i < *count; i++)
         if (fused[i].hit.view == hit->view && fused[i].hit.node == hit->node)
             return &fused[i];
-    struct fused_hit *added = &fused[*count];
-    *added = (struct fused_hit){
+    struct scored_hit *added = &fused[*count];
+    *added = (struct scored_hit){
         .hit = {.view = hit->view, .node = hit->node, .block = hit->block},
         .place = *count};
     (*count)++;
@@ -206,13 +193,13 @@ void expand_fuse(struct route_result *route, const struct route_result *also,
                  size_t max)
 {
     size_t count = route->count;
-    struct fused_hit *fused =
+    struct scored_hit *fused =
         mem_alloc((count + also->count + 1) * sizeof *fused);
     for (size_t i = 0; i < count; i++)
-        fused[i] = (struct fused_hit){route->hits[i], share(i), i};
+        fused[i] = (struct scored_hit){route->hits[i], share(i), i};
     for (size_t i = 0; i < also->count; i++)
         find(fused, &count, &also->hits[i])->score += WEIGHT * share(i);
-    qsort(fused, count, sizeof *fused, compare);
+    scored_hits_sort(fused, count);
     if (count > max)
         count = max;
     struct route_hit *hits = mem_alloc((count + 1) * sizeof *hits);

@@ -7,17 +7,12 @@
 #include "base/mem.h"
 #include "daemon/daemon.h"
 #include "daemon/engine/engine.h"
+#include "daemon/verbs/scored_hits.h"
 #include "memory/routing/passage.h"
 
 /* What the model's score counts beside that of what found them, chosen on people's
  * questions and on those of tests/questions/asked (docs/log/engine.md, "Rerankers"). */
 static const double WEIGHT = 0.05;
-
-struct ranked {
-    struct route_hit hit;
-    double score;
-    size_t place; /* before */
-};
 
 bool rerank_wanted(const struct call *call)
 {
@@ -41,14 +36,6 @@ static void put_titles(const struct route_hit *hit, struct buf *text)
 
 /* ---- Scores into an order ---- */
 
-static int compare(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    if (x->score > y->score || x->score < y->score)
-        return x->score > y->score ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
-}
-
 /* Logits of one model spread otherwise than another's; count: at least 1. */
 static void standardise(const float *scores, size_t count, double *ret)
 {
@@ -68,16 +55,16 @@ static void standardise(const float *scores, size_t count, double *ret)
 static void put_in_order(struct route_hit *hits, size_t count,
                          const float *scores, size_t scored)
 {
-    struct ranked ranked[RERANK_HITS];
+    struct scored_hit ranked[RERANK_HITS];
     double places[RERANK_HITS], said[RERANK_HITS] = {0};
     double most = hits[0].score > 0 ? hits[0].score : 1;
     standardise(scores, scored, said);
     for (size_t i = 0; i < count; i++) {
-        ranked[i] = (struct ranked){hits[i],
-                                    hits[i].score / most + WEIGHT * said[i], i};
+        ranked[i] = (struct scored_hit){
+            hits[i], hits[i].score / most + WEIGHT * said[i], i};
         places[i] = hits[i].score;
     }
-    qsort(ranked, count, sizeof *ranked, compare);
+    scored_hits_sort(ranked, count);
     for (size_t i = 0; i < count; i++) {
         hits[i] = ranked[i].hit;
         hits[i].score = places[i];
