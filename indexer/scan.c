@@ -230,10 +230,7 @@ static int by_path(const void *a, const void *b)
 
 static struct slice end_of(const struct scan *scan, size_t file)
 {
-    struct slice path = slice_of(scan->files[file].path);
-    if (source_is_gzipped(path.data))
-        path.size -= 3;
-    return path;
+    return source_unpacked_path(scan->files[file].path);
 }
 
 static unsigned char last(struct slice text, bool folded)

@@ -83,12 +83,18 @@ bool source_is_gzipped(const char *path)
     return ends_in(path, strlen(path), ".gz");
 }
 
+struct slice source_unpacked_path(const char *path)
+{
+    struct slice whole = slice_of(path);
+    if (source_is_gzipped(path))
+        whole.size -= sizeof ".gz" - 1;
+    return whole;
+}
+
 /* KINDS: none of them. */
 static size_t kind_of(const char *path)
 {
-    size_t size = strlen(path), i = 0;
-    if (source_is_gzipped(path))
-        size -= 3;
+    size_t size = source_unpacked_path(path).size, i = 0;
     while (i < KINDS && !ends_in(path, size, kinds[i].ending))
         i++;
     return i;
@@ -96,11 +102,9 @@ static size_t kind_of(const char *path)
 
 bool source_is_code(const char *path)
 {
-    size_t size = strlen(path);
+    size_t size = source_unpacked_path(path).size;
     if (source_is_named(path))
         return false;
-    if (source_is_gzipped(path))
-        size -= 3;
     for (size_t i = 0; i < sizeof code_endings / sizeof *code_endings; i++)
         if (ends_in(path, size, code_endings[i]))
             return true;

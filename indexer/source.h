@@ -24,6 +24,8 @@ bool source_is_part(const char *path);
 /* Is it code, which is read only beside LaTeX documents?  It is a part, too. */
 bool source_is_code(const char *path);
 bool source_is_gzipped(const char *path); /* a .gz file */
+/* The path without ".gz". */
+struct slice source_unpacked_path(const char *path);
 
 /* A manual's folder.  A manual may come from a stranger: a link in it that leads
  * out of the folder is followed only where somebody has asked for that, or where

@@ -100,10 +100,7 @@ static bool ends_in(struct slice name, const char *ending)
 static bool is_help_contents(const struct navigation *p, uint32_t piece)
 {
     static const char *const endings[] = {".hhc", ".hhk", ".jhm", ".ncx"};
-    const char *path = p->pieces[piece].path;
-    struct slice name = slice_of(path);
-    if (source_is_gzipped(path))
-        name.size -= sizeof ".gz" - 1;
+    struct slice name = source_unpacked_path(p->pieces[piece].path);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (ends_in(name, endings[i]))
             return true;
