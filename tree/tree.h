@@ -80,6 +80,7 @@ struct node {
                         above h1; TREE_LEVEL_ENTRY */
     bool entry;      /* a reference entry: a function, an option, a parameter
                    described under its section */
+    bool menu; /* of skeletons only: mostly links, some within the manual */
     struct slice title;
     struct slice anchor;    /* id by which a browser opens it, or empty */
     struct slice *anchors;  /* [anchor_count] every other id within it */
@@ -103,7 +104,6 @@ struct node {
     uint32_t alias_count;
     uint32_t text_count; /* skeletons of files (indexer/assemble.h) only: */
     uint64_t *texts;     /* [text_count] hashes of its blocks' texts */
-    bool menu; /* that is mostly links, some of them within the manual */
 };
 
 enum page_role {
