@@ -1,6 +1,7 @@
 #include "cli/mcp/mcp_answer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/url.h"
 #include "daemon/net/rpc.h"
@@ -16,6 +17,28 @@ static void write_line(struct buf *line)
     buf_free(line);
 }
 
+static void give(struct mcp_batch *batch, struct buf *answer)
+{
+    if (!batch) {
+        write_line(answer);
+        return;
+    }
+    buf_put_byte(&batch->answers, batch->answers.size ? ',' : '[');
+    buf_put_slice(&batch->answers, buf_slice(answer));
+    buf_free(answer);
+}
+
+void mcp_batch_done(struct mcp_batch *batch)
+{
+    if (!batch || --batch->awaited)
+        return;
+    if (batch->answers.size) { /* of notifications alone there are none */
+        buf_put_byte(&batch->answers, ']');
+        write_line(&batch->answers);
+    }
+    free(batch);
+}
+
 static struct json begin_answer(struct buf *line, const cJSON *id)
 {
     struct json json = json_to(line);
@@ -26,14 +49,15 @@ static struct json begin_answer(struct buf *line, const cJSON *id)
     return json;
 }
 
-void mcp_answer_result(const cJSON *id, struct slice result)
+void mcp_answer_result(struct mcp_batch *batch, const cJSON *id,
+                       struct slice result)
 {
     struct buf line = {0};
     struct json json = begin_answer(&line, id);
     json_key(&json, "result");
     json_raw(&json, result);
     json_end(&json, '}');
-    write_line(&line);
+    give(batch, &line);
 }
 
 /* JSON-RPC's own codes are in the error; those of ours are its parameters' fault,
@@ -53,8 +77,8 @@ void mcp_put_versions(struct json *json)
     json_end(json, ']');
 }
 
-void mcp_answer_error(const cJSON *id, const struct err *err,
-                      const char *requested)
+void mcp_answer_error(struct mcp_batch *batch, const cJSON *id,
+                      const struct err *err, const char *requested)
 {
     struct buf line = {0};
     struct json json = begin_answer(&line, id);
@@ -72,7 +96,7 @@ void mcp_answer_error(const cJSON *id, const struct err *err,
     }
     json_end(&json, '}');
     json_end(&json, '}');
-    write_line(&line);
+    give(batch, &line);
 }
 
 void mcp_put_complete(struct json *json)

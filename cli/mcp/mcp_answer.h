@@ -24,12 +24,24 @@ enum {
 #define MCP_MANUAL_URI "lectern://manual/"
 #define MCP_NODE_URI   "lectern://node/"
 
-/* Write an answer to standard output.  `id` NULL: null; the error's code is one of
- * JSON-RPC, or of ours, which is translated; `requested`: of MCP_NO_VERSION the
- * revision that is not spoken, else NULL. */
-void mcp_answer_result(const cJSON *id, struct slice result);
-void mcp_answer_error(const cJSON *id, const struct err *err,
-                      const char *requested);
+/* Answers to the messages of one array, which go out as one, when all are there. */
+struct mcp_batch {
+    size_t awaited; /* messages that may still be answered */
+    struct buf answers;
+};
+
+/* One message less is awaited.  With the last one the answers are written, if there
+ * are any, and the batch is freed.  NULL: nothing. */
+void mcp_batch_done(struct mcp_batch *batch);
+
+/* Write an answer to standard output, or, if `batch` is not NULL, to its others.
+ * `id` NULL: null; the error's code is one of JSON-RPC, or of ours, which is
+ * translated; `requested`: of MCP_NO_VERSION the revision that is not spoken, else
+ * NULL. */
+void mcp_answer_result(struct mcp_batch *batch, const cJSON *id,
+                       struct slice result);
+void mcp_answer_error(struct mcp_batch *batch, const cJSON *id,
+                      const struct err *err, const char *requested);
 
 /* Write members that every result has, and those of one that clients shall not
  * keep. */

@@ -42,6 +42,7 @@ struct pending {
     const struct mcp_tool *tool;
     char *cursor; /* NULL: none */
     char *uri;
+    struct mcp_batch *batch; /* that it came in; NULL: alone */
 };
 
 struct mcp {
@@ -49,8 +50,9 @@ struct mcp {
     struct connection daemon;
     struct line_reader in;
     struct pending *pending;
-    bool ended;   /* nothing more is asked */
-    bool batches; /* the revision agreed on has arrays of messages */
+    bool ended;              /* nothing more is asked */
+    bool batches;            /* the revision agreed on has arrays of messages */
+    struct mcp_batch *batch; /* that is heard; NULL: a message alone */
 };
 
 /* ---- What the daemon answers ---- */
@@ -60,6 +62,7 @@ static void pending_free(struct pending *pending)
     cJSON_Delete(pending->id);
     free(pending->cursor);
     free(pending->uri);
+    mcp_batch_done(pending->batch);
     free(pending);
 }
 
@@ -78,13 +81,13 @@ static void answer_failure(const struct pending *pending, struct err *err)
         struct buf result = {0};
         struct json json = json_to(&result);
         mcp_put_tool_result(&json, err->message, true);
-        mcp_answer_result(pending->id, buf_slice(&result));
+        mcp_answer_result(pending->batch, pending->id, buf_slice(&result));
         buf_free(&result);
         return;
     }
     if (pending->uri && (err->code == ERR_NOT_FOUND || err->code == ERR_USAGE))
         err->code = MCP_NO_RESOURCE;
-    mcp_answer_error(pending->id, err, NULL);
+    mcp_answer_error(pending->batch, pending->id, err, NULL);
 }
 
 /* Takes the result over. */
@@ -110,7 +113,7 @@ static void answer_pending(const struct pending *pending, cJSON *result)
         mcp_put_manuals(&json, result);
     }
     if (!code)
-        mcp_answer_result(pending->id, buf_slice(&out));
+        mcp_answer_result(pending->batch, pending->id, buf_slice(&out));
     cJSON_Delete(result);
     buf_free(&out);
 }
@@ -274,6 +277,9 @@ static int ask_daemon(struct mcp *mcp, const struct rpc *rpc,
     added->id = cJSON_Duplicate(rpc->id, true);
     added->cursor = pending->cursor ? mem_strdup(pending->cursor) : NULL;
     added->uri = pending->uri ? mem_strdup(pending->uri) : NULL;
+    added->batch = mcp->batch;
+    if (added->batch)
+        added->batch->awaited++;
     added->next = mcp->pending;
     mcp->pending = added;
     return LATER;
@@ -454,9 +460,9 @@ static void answer_request(struct mcp *mcp, const struct rpc *rpc)
     else
         code = run(mcp, rpc, &json, &err);
     if (code < 0)
-        mcp_answer_error(rpc->id, &err, version);
+        mcp_answer_error(mcp->batch, rpc->id, &err, version);
     else if (code != LATER)
-        mcp_answer_result(rpc->id, buf_slice(&result));
+        mcp_answer_result(mcp->batch, rpc->id, buf_slice(&result));
     buf_free(&result);
 }
 
@@ -474,30 +480,39 @@ static void hear_message(struct mcp *mcp, const cJSON *message)
     struct err err = {.position = -1};
     struct rpc rpc;
     if (rpc_read(message, &rpc, &err) || check_id(message, &err))
-        mcp_answer_error(rpc_id(message), &err, NULL);
+        mcp_answer_error(mcp->batch, rpc_id(message), &err, NULL);
     else if (rpc.id)
         answer_request(mcp, &rpc);
     else if (!strcmp(rpc.method, "notifications/cancelled"))
         cancel(mcp, cJSON_GetObjectItemCaseSensitive(rpc.params, "requestId"));
 }
 
-/* The messages of an array are answered one by one, each when it is done. */
+/* JSON-RPC's batch: the answers to its requests are an array, too. */
+static void hear_batch(struct mcp *mcp, const cJSON *messages)
+{
+    const cJSON *one;
+    mcp->batch = mem_alloc(sizeof *mcp->batch);
+    mcp->batch->awaited = 1; /* it is heard to its end first */
+    cJSON_ArrayForEach (one, messages)
+        hear_message(mcp, one);
+    mcp_batch_done(mcp->batch);
+    mcp->batch = NULL;
+}
+
 static void hear_agent(struct mcp *mcp, struct slice line)
 {
     struct err err = {.position = -1};
-    const cJSON *one;
     cJSON *message;
     if (json_parse(line, &message, &err)) {
         err.code = RPC_NOT_JSON;
-        mcp_answer_error(NULL, &err, NULL);
+        mcp_answer_error(NULL, NULL, &err, NULL);
         return;
     }
     if (json_check_texts(line, &err))
-        mcp_answer_error(rpc_id(message), &err, NULL);
+        mcp_answer_error(NULL, rpc_id(message), &err, NULL);
     else if (mcp->batches && cJSON_GetArraySize(message) > 0 &&
              cJSON_IsArray(message))
-        cJSON_ArrayForEach (one, message)
-            hear_message(mcp, one);
+        hear_batch(mcp, message);
     else
         hear_message(mcp, message);
     cJSON_Delete(message);
@@ -524,7 +539,7 @@ static int read_agent(struct mcp *mcp, struct err *err)
                                     err)) > 0)
         hear_agent(mcp, line);
     if (code)
-        mcp_answer_error(NULL, err, NULL);
+        mcp_answer_error(NULL, NULL, err, NULL);
     return code;
 }
 

@@ -241,11 +241,19 @@ def an_array_of_messages_is_taken_where_the_revision_has_it():
                 if not taken:
                     check(b.read()["error"]["code"] == -32600, revision)
                     continue
-                answers = {answer["id"]: answer for answer in (b.read(), b.read(), b.read())}
+                together = b.read()
+                check(isinstance(together, list) and len(together) == 3, f"JSON-RPC answers an array with one: {together}")
+                answers = {answer["id"]: answer for answer in together}
                 check(answers[None]["error"]["code"] == -32600 and "result" in answers[several[0]["id"]], answers)
                 check(answers[several[3]["id"]]["result"]["structuredContent"]["results"], answers)
                 b.write([])
                 check(b.read()["error"]["code"] == -32600, "an array of nothing")
+                asked = b.request("tools/call", name="search", arguments={"query": "valve"})
+                cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": asked["id"]}}
+                b.write([{"jsonrpc": "2.0", "method": "notifications/unheard"}], [asked, cancelled])
+                check("result" in b.call("ping"), "of what wants no answer, and what was cancelled, there is none")
+                b.write([asked, b.request("tools/eat")])
+                check([answer["id"] for answer in b.read()] == [b.asked, asked["id"]], "one that fails at once waits for the other")
 
 
 @test
