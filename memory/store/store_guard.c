@@ -74,10 +74,13 @@ void guard_install(void)
     pthread_mutex_unlock(&installing);
 }
 
-/* Where this process has mapped the file. */
-static bool find_map(const struct stat *file, uintptr_t *ret_from,
-                     uintptr_t *ret_to)
+/* Where this process has mapped the file, all `size` bytes of it: a file of another
+ * disk may have the same number, and what a map says of disks is not what stat
+ * does. */
+static bool find_map(const struct stat *file, uint64_t size,
+                     uintptr_t *ret_from, uintptr_t *ret_to)
 {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     FILE *list = fopen("/proc/self/maps", "re");
     char line[512];
     bool found = false;
@@ -86,7 +89,8 @@ static bool find_map(const struct stat *file, uintptr_t *ret_from,
         unsigned long inode;
         found = sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %lu",
                        &from, &to, &offset, &inode) == 4 &&
-                inode == file->st_ino && !offset;
+                inode == file->st_ino && !offset &&
+                to - from == (size + page - 1) / page * page;
         for (size_t i = 0; found && i < MAX_MAPS; i++)
             if (atomic_load(&maps[i].used) &&
                 atomic_load(&maps[i].from) == from)
@@ -102,10 +106,11 @@ static bool find_map(const struct stat *file, uintptr_t *ret_from,
 int guard_map(MDB_env *env)
 {
     struct stat st;
+    MDB_envinfo info;
     uintptr_t from, to;
     int fd;
     if (mdb_env_get_fd(env, &fd) || fstat(fd, &st) ||
-        !find_map(&st, &from, &to))
+        mdb_env_info(env, &info) || !find_map(&st, info.me_mapsize, &from, &to))
         return -1;
     for (int i = 0; i < MAX_MAPS; i++) {
         bool free = false;

@@ -1,7 +1,9 @@
 /* A store whose file was damaged, cut short or taken away: an error, in time. */
 #include "tests/unit/support/stores.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -558,9 +560,35 @@ static void compacting_a_store_that_another_changes_ends(void **state)
     unit_folder_remove(folder);
 }
 
+/* Files of other disks may have the number of the store's: where one of those is mapped
+ * is no place of it. */
+static void another_map_of_its_number_is_not_the_stores(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct err err = {0};
+    fill(folder);
+    struct buf path = data_path(folder);
+    int fd = open(path.data, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    void *before = (void *)0x200000; /* anything else of this process */
+    void *other =
+        mmap(before, 4096, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+    assert_ptr_equal(other, before);
+    struct store *store = open_store(folder);
+    if (store_check(store, true, &err))
+        fail_msg("%s", err.message);
+    store_close(store);
+    munmap(other, 4096);
+    close(fd);
+    buf_free(&path);
+    unit_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_map_of_its_number_is_not_the_stores),
         cmocka_unit_test(a_whole_store_is_gone_through),
         cmocka_unit_test(keys_that_go_back_are_damage),
         cmocka_unit_test(a_key_of_64_KiB_is_damage),
