@@ -11,7 +11,7 @@
 #include "indexer/source.h"
 #include "memory/store/verify/store_verify.h"
 
-enum { BETWEEN_MS = 60 * 1000 };
+enum { BETWEEN_MS = 60 * 1000, TRIES = 3 /* of a manual that changes */ };
 
 void jobs_mend(struct jobs *jobs)
 {
@@ -47,6 +47,20 @@ static int mend_manual(struct jobs *jobs, const struct manual *manual,
     return code;
 }
 
+/* Looked at anew where it has changed meanwhile, or since the library was read. */
+static int mend_still(struct jobs *jobs, const struct manual *manual,
+                      struct err *err)
+{
+    int code = mend_manual(jobs, manual, err);
+    for (int tries = 1; tries < TRIES && code == ERR_STALE; tries++) {
+        code = jobs_refresh(jobs, err);
+        if (!code)
+            code = mend_manual(jobs, manual, err);
+    }
+    return code == ERR_NOT_FOUND ? 0 : code;
+}
+
+/* One that cannot be looked at keeps no other from being mended. */
 static int mend_all(struct jobs *jobs, struct err *err)
 {
     struct manual *manuals;
@@ -55,12 +69,17 @@ static int mend_all(struct jobs *jobs, struct err *err)
     if (code)
         return code;
     for (size_t i = 0; i < count; i++) {
-        if (!code || code == ERR_NOT_FOUND)
-            code = mend_manual(jobs, &manuals[i], err);
+        struct err why = {.position = -1};
+        int one =
+            code == ERR_CANCELLED ? 0 : mend_still(jobs, &manuals[i], &why);
+        if (one && (!code || one == ERR_CANCELLED)) {
+            *err = why;
+            code = one;
+        }
         manual_free(&manuals[i]);
     }
     free(manuals);
-    return code == ERR_NOT_FOUND ? 0 : code;
+    return code;
 }
 
 void jobs_mend_now(struct jobs *jobs)
@@ -69,13 +88,13 @@ void jobs_mend_now(struct jobs *jobs)
     atomic_store(&jobs->cancel, false);
     pthread_mutex_unlock(&jobs->lock);
     int code = mend_all(jobs, &err);
-    if (!code)
-        code = jobs_refresh(jobs, &err);
+    int refreshed = jobs_refresh(jobs, code ? NULL : &err);
+    code = code ? code : refreshed;
     if (code && code != ERR_CANCELLED)
         log_warn("what is damaged in the store could not be mended: %s",
                  err.message);
     store_forget_damage(jobs->options.store);
     pthread_mutex_lock(&jobs->lock);
-    jobs->mend_at = 0;
     jobs->mended_at = clock_ms();
+    jobs->mend_at = code == ERR_STALE ? jobs->mended_at + BETWEEN_MS : 0;
 }

@@ -2,10 +2,12 @@
 #include "tests/unit/support/folder.h"
 #include "tests/unit/support/stores.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "daemon/jobs/jobs.h"
+#include "indexer/index.h"
 #include "memory/snapshot/library.h"
 
 enum { WAIT_MS = 20000 };
@@ -52,9 +54,113 @@ static void what_was_removed_is_not_tried_again(void **state)
     store_close(options.store);
 }
 
+/* ---- Mending ---- */
+
+static struct index_options index_options(void)
+{
+    const char *program = getenv("LECTERN_PARSE");
+    return (struct index_options){
+        .parser = {.program =
+                       program ? program : "build/release/lectern-parse"}};
+}
+
+static void write_page(const char *folder, const char *text)
+{
+    struct buf path = {0}, page = {0};
+    file_join(&path, folder, "page.html");
+    buf_printf(&page, "<title>Pumps</title><h1>Pumps</h1><p>%s", text);
+    assert_int_equal(file_write(path.data, buf_slice(&page), NULL), 0);
+    buf_free(&path);
+    buf_free(&page);
+}
+
+static void index_now(struct store *store, uint32_t manual)
+{
+    struct index_options options = index_options();
+    struct index_report report;
+    struct err err = {0};
+    if (index_update(store, manual, &options, NULL, NULL, NULL, &report, &err))
+        fail_msg("%s", err.message);
+}
+
+/* A manual of one page, indexed. */
+static uint32_t add(struct store *store, const char *name)
+{
+    struct buf folder = {0};
+    struct manual manual;
+    file_join(&folder, own_folder, name);
+    assert_int_equal(file_make_folder(folder.data, 0700, NULL), 0);
+    write_page(folder.data, "a pump has a valve");
+    const struct registering asked = {.folder = {.path = folder.data},
+                                      .name = name};
+    assert_int_equal(index_register(store, &asked, &manual, NULL), 0);
+    uint32_t id = manual.id;
+    manual_free(&manual);
+    index_now(store, id);
+    buf_free(&folder);
+    return id;
+}
+
+static size_t count_files(struct store *store, uint32_t manual)
+{
+    struct store_txn *txn;
+    struct file *files;
+    size_t count;
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    assert_int_equal(store_list_files(txn, manual, &files, &count, NULL), 0);
+    store_end(txn);
+    for (size_t i = 0; i < count; i++)
+        file_free(&files[i]);
+    free(files);
+    return count;
+}
+
+static void lose_file(struct store *store, uint32_t manual)
+{
+    struct store_txn *txn;
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(store_delete_file(txn, manual, "page.html", NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    assert_int_equal(count_files(store, manual), 0);
+}
+
+/* One that has changed since it was read keeps no other from being mended. */
+static void all_that_is_damaged_is_mended(void **state)
+{
+    struct engine_options none = {0};
+    struct jobs_options options = {.index = index_options()};
+    char store_folder[300], changed[300];
+    (void)state;
+    snprintf(store_folder, sizeof store_folder, "%s/store", own_folder);
+    snprintf(changed, sizeof changed, "%s/changed", own_folder);
+    options.store = open_store(store_folder);
+    uint32_t first = add(options.store, "changed"),
+             second = add(options.store, "damaged");
+    assert_true(first < second);
+    assert_int_equal(library_open(options.store, &options.library, NULL), 0);
+    assert_int_equal(engine_start(&none, &options.engine, NULL), 0);
+    write_page(changed, "a pump has two valves");
+    index_now(options.store, first); /* what is read is a generation behind */
+    lose_file(options.store, second);
+    struct jobs *jobs = jobs_new(&options);
+    assert_int_equal(jobs_start(jobs, NULL), 0);
+    jobs_mend(jobs);
+    int64_t until = clock_ms() + WAIT_MS / 4;
+    while (!count_files(options.store, second) && clock_ms() < until)
+        usleep(1000);
+    assert_int_equal(count_files(options.store, second), 1);
+    jobs_cancel(jobs);
+    assert_true(jobs_stop(jobs, clock_ms() + WAIT_MS));
+    assert_true(engine_stop(options.engine, clock_ms() + WAIT_MS));
+    library_close(options.library);
+    store_close(options.store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(all_that_is_damaged_is_mended,
+                                        make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_was_removed_is_not_tried_again,
                                         make_folder, remove_folder),
     };
