@@ -24,6 +24,7 @@ static const struct {
     {ERR_CANCELLED, "cancelled", 130},
     {ERR_INTERNAL, "internal", 7},
     {ERR_MODEL, "model", 5},
+    {ERR_BUSY, "busy", 7},
 };
 
 /* What was cut ends with a whole character of UTF-8. */

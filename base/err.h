@@ -23,7 +23,9 @@ enum err_code {
     ERR_STALE = -9,       /* answered, but from a stale index (--strict) */
     ERR_CANCELLED = -10,  /* stopped on request */
     ERR_INTERNAL = -11,   /* a bug: an invariant of ours does not hold */
-    ERR_MODEL = -12       /* no model, or it cannot be used */
+    ERR_MODEL = -12,      /* no model, or it cannot be used */
+    ERR_BUSY = -13,       /* the daemon cannot do it now; ask again later */
+    ERR_LAST = ERR_BUSY
 };
 
 struct err {
@@ -50,7 +52,7 @@ const char *err_name(int code);
 
 /* Exit status of the command line: 0 found, 1 nothing found, 2 usage,
  * 3 daemon unreachable, 4 stale, 5 model, 6 store, 7 anything else that failed
- * (files, the parser), 130 interrupted. */
+ * (files, the parser, want of memory), 130 interrupted. */
 int err_exit_status(int code);
 
 #endif

@@ -295,7 +295,7 @@ static int known_code(int code)
 {
     if (code == -32601 || code == -32602)
         return ERR_USAGE;
-    return code < ERR_OK && code >= ERR_MODEL ? code : ERR_INTERNAL;
+    return code < ERR_OK && code >= ERR_LAST ? code : ERR_INTERNAL;
 }
 
 /* The reply's error object into `err`. */

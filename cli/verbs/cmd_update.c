@@ -5,7 +5,7 @@
 
 static int code_of(const char *name)
 {
-    for (int code = ERR_NOT_FOUND; code >= ERR_MODEL; code--)
+    for (int code = ERR_NOT_FOUND; code >= ERR_LAST; code--)
         if (!strcmp(err_name(code), name))
             return code;
     return ERR_INTERNAL;

@@ -69,6 +69,7 @@ static unsigned status_of(int code)
     case ERR_LIMIT: return MHD_HTTP_CONTENT_TOO_LARGE;
     case ERR_MODEL: return MHD_HTTP_NOT_IMPLEMENTED;
     case ERR_UNREACHABLE:
+    case ERR_BUSY:
     case ERR_CANCELLED: /* it is being stopped */
         return MHD_HTTP_SERVICE_UNAVAILABLE;
     default: return MHD_HTTP_INTERNAL_SERVER_ERROR;
@@ -143,7 +144,7 @@ static enum MHD_Result reply_daemon_error(struct MHD_Connection *connection,
     unsigned status = MHD_HTTP_INTERNAL_SERVER_ERROR;
     json_parse(error, &object, NULL);
     const char *name = json_get_text(object, "code", "");
-    for (int code = ERR_NOT_FOUND; code >= ERR_MODEL; code--)
+    for (int code = ERR_NOT_FOUND; code >= ERR_LAST; code--)
         if (!strcmp(name, err_name(code)))
             status = status_of(code);
     cJSON_Delete(object);

@@ -97,7 +97,7 @@ static int take_error(const cJSON *error, struct err *err)
 {
     const cJSON *data = cJSON_GetObjectItemCaseSensitive(error, "data");
     int code = (int)json_get_int(error, "code", ERR_INTERNAL);
-    return err_set(err, code < 0 && code >= ERR_MODEL ? code : ERR_INTERNAL,
+    return err_set(err, code < 0 && code >= ERR_LAST ? code : ERR_INTERNAL,
                    "%s",
                    json_get_text(data, "message",
                                  json_get_text(error, "message", "it failed")));

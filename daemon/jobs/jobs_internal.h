@@ -102,7 +102,7 @@ void jobs_progress(void *context, int phase, size_t done, size_t total);
 /* jobs_mend.c: makes anew what is damaged; gives the lock back meanwhile. */
 void jobs_mend_now(struct jobs *jobs);
 
-/* jobs_shortage.c: ERR_LIMIT while there is too little memory to begin; and the
+/* jobs_shortage.c: ERR_BUSY while there is too little memory to begin; and the
  * code and message of a job that was cancelled for that. */
 int jobs_may_begin(struct jobs *jobs, struct err *err);
 int jobs_why_ended(struct jobs *jobs, int code, struct err *err);

@@ -12,7 +12,7 @@ void jobs_on_shortage(void *context)
 
 static int short_of_memory(struct err *err)
 {
-    return err_set(err, ERR_LIMIT,
+    return err_set(err, ERR_BUSY,
                    "the daemon is out of memory; it goes on by itself once "
                    "there is some: give it more, or index less at once");
 }

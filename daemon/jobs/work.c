@@ -43,7 +43,7 @@ static const enum verb_thread others_of[VERB_THREADS] = {
 /* What has begun ends from what is set aside, and nothing else begins meanwhile. */
 static int no_memory(struct err *err)
 {
-    return err_set(err, ERR_LIMIT,
+    return err_set(err, ERR_BUSY,
                    "the daemon is out of memory: ask again later, or give it "
                    "more");
 }

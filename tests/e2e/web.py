@@ -226,16 +226,18 @@ def a_daemon_that_takes_no_more_is_asked_again_later():
             check(status == 200 and "64 clients" in lines_of(said)[-1]["error"]["message"], said)
         h.until(lambda: w.ask("/api/search", "POST", '{"query":"valve"}')[0] == 200, "when they have gone")
     with house() as h, stand_in(h) as listening, web(h, own=False) as w:
-        def stop():
+        def refuse(code, name, why):
             daemon, _ = listening.accept()
             with daemon, daemon.makefile("rb") as lines:
-                error = {"code": -10, "message": "stopping", "data": {"code": "cancelled", "message": "the daemon is stopping"}}
+                error = {"code": code, "message": why, "data": {"code": name, "message": why}}
                 asked = json.loads(lines.readline())
                 daemon.sendall(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}).encode() + b"\n")
-        daemon = threading.Thread(target=stop)
-        daemon.start()
-        check("stopping" in w.verb("search", 503, query="valve")["error"]["message"], "one that is being stopped")
-        daemon.join()
+        for code, name, why in ((-10, "cancelled", "the daemon is stopping"), (-13, "busy", "the daemon is out of memory")):
+            daemon = threading.Thread(target=refuse, args=(code, name, why))
+            daemon.start()
+            error = w.verb("search", 503, query="valve")["error"]
+            check(error == {"code": name, "message": why}, error)
+            daemon.join()
 
 
 @test

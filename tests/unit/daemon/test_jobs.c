@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/spare.h"
 #include "daemon/jobs/jobs.h"
 #include "indexer/index.h"
 #include "memory/snapshot/library.h"
@@ -47,6 +48,36 @@ static void what_was_removed_is_not_tried_again(void **state)
     assert_int_equal(gone.retry_ms, -1);
     assert_int_equal(failed.err.code, ERR_IO);
     assert_true(failed.retry_ms > 0);
+    jobs_cancel(jobs);
+    assert_true(jobs_stop(jobs, clock_ms() + WAIT_MS));
+    assert_true(engine_stop(options.engine, clock_ms() + WAIT_MS));
+    library_close(options.library);
+    store_close(options.store);
+}
+
+/* Want of memory is not too large a request: it may be asked for again. */
+static void without_memory_a_job_is_put_off(void **state)
+{
+    enum { SPARE = 1 << 20 };
+    struct engine_options none = {0};
+    struct jobs_options options = {0};
+    uint32_t there = 0;
+    (void)state;
+    assert_true(spare_open(SPARE));
+    void *taken = spare_take(SPARE - SPARE / 4);
+    assert_non_null(taken);
+    options.store = open_store(own_folder);
+    put_manual(options.store, "there", 0, 0, &there);
+    assert_int_equal(library_open(options.store, &options.library, NULL), 0);
+    assert_int_equal(engine_start(&none, &options.engine, NULL), 0);
+    struct jobs *jobs = jobs_new(&options);
+    jobs_update(jobs, there, "there", false);
+    assert_int_equal(jobs_start(jobs, NULL), 0);
+    struct job_state late = ended(jobs, there);
+    assert_string_equal(err_name(late.err.code), "busy");
+    assert_non_null(strstr(late.err.message, "out of memory"));
+    assert_true(late.retry_ms > 0);
+    assert_true(spare_give(taken));
     jobs_cancel(jobs);
     assert_true(jobs_stop(jobs, clock_ms() + WAIT_MS));
     assert_true(engine_stop(options.engine, clock_ms() + WAIT_MS));
@@ -159,6 +190,8 @@ static void all_that_is_damaged_is_mended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_memory_a_job_is_put_off,
+                                        make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(all_that_is_damaged_is_mended,
                                         make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_was_removed_is_not_tried_again,
