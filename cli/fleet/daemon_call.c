@@ -7,6 +7,9 @@
 #include "cli/client.h"
 #include "cli/fleet/fleet.h"
 
+/* A signal may come between a look whether one has and the wait. */
+enum { LOOK_MS = 1000 };
+
 static int gone(struct err *err)
 {
     return err_set(err, ERR_UNREACHABLE,
@@ -63,7 +66,7 @@ static int await(struct fleet *fleet, int64_t id, fleet_each *each, void *user,
             return code;
         }
         struct pollfd fd = {.fd = fleet->daemon.fd, .events = POLLIN};
-        if (poll(&fd, 1, each ? (int)ms : -1) > 0 &&
+        if (poll(&fd, 1, each && ms < LOOK_MS ? (int)ms : LOOK_MS) > 0 &&
             !connection_read(&fleet->daemon))
             return gone(err);
     }
