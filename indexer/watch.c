@@ -1,7 +1,8 @@
 /* 1. Places and manuals are read and changed under `lock`, and no call waits
  *    for the disk while it is held: a folder is opened before.
  * 2. After a scan that came to its end, a manual's interests are those the scan
- *    renewed; places without interest are gone. */
+ *    renewed; places without interest are gone.
+ * 3. A manual that is forgotten while it is scanned is the scan's to take away. */
 #include "indexer/watch.h"
 
 #include <errno.h>
@@ -38,7 +39,9 @@ struct watched {
     bool limited;    /* not all of its folders could be watched */
     bool was_shared; /* of the scan before: what is new is said */
     bool was_limited;
-    bool dirty; /* while events are taken */
+    bool dirty;     /* while events are taken */
+    bool scanned;   /* by somebody, just now */
+    bool forgotten; /* goes at the end of that scan */
 };
 
 struct watch {
@@ -222,6 +225,7 @@ static struct watched *begin(struct watch *watch, uint32_t manual)
         watched->next = watch->manuals;
         watch->manuals = watched;
     }
+    watched->scanned = true;
     watched->round++;
     watched->was_limited = watched->limited;
     watched->was_shared = watched->shared;
@@ -234,6 +238,16 @@ static void unwatch(void *context, int number)
 {
     const struct watch *watch = context;
     inotify_rm_watch(watch->fd, number);
+}
+
+static void drop(struct watch *watch, struct watched *watched)
+{
+    struct watched **at = &watch->manuals;
+    places_drop(&watch->places, watched, UINT64_MAX, unwatch, watch);
+    while (*at != watched)
+        at = &(*at)->next;
+    *at = watched->next;
+    free(watched);
 }
 
 static void say(const struct watched *watched, const char *root)
@@ -254,15 +268,18 @@ int watch_scan(struct watch *watch, uint32_t manual,
 {
     if (!watch || watch->mode == WATCH_OFF)
         return scan_folder(root, ignore, ret_scan, err);
-    struct scanning scanning = {watch, begin(watch, manual)};
+    struct watched *watched = begin(watch, manual);
+    struct scanning scanning = {watch, watched};
     const struct scan_visitor visitor = {&scanning, on_folder, on_link};
     add_above(&scanning, root->path);
     int code = scan_visited(root, ignore, &visitor, ret_scan, err);
     pthread_mutex_lock(&watch->lock);
+    watched->scanned = false;
     if (!code)
-        places_drop(&watch->places, scanning.watched, scanning.watched->round,
-                    unwatch, watch);
-    say(scanning.watched, root->path);
+        places_drop(&watch->places, watched, watched->round, unwatch, watch);
+    say(watched, root->path);
+    if (watched->forgotten)
+        drop(watch, watched);
     pthread_mutex_unlock(&watch->lock);
     return code;
 }
@@ -273,14 +290,10 @@ void watch_forget(struct watch *watch, uint32_t manual)
         return;
     pthread_mutex_lock(&watch->lock);
     struct watched *watched = find_manual(watch, manual);
-    if (watched) {
-        struct watched **at = &watch->manuals;
-        places_drop(&watch->places, watched, UINT64_MAX, unwatch, watch);
-        while (*at != watched)
-            at = &(*at)->next;
-        *at = watched->next;
-        free(watched);
-    }
+    if (watched && watched->scanned)
+        watched->forgotten = true;
+    else if (watched)
+        drop(watch, watched);
     pthread_mutex_unlock(&watch->lock);
 }
 
