@@ -320,6 +320,8 @@ static void run(struct jobs *jobs, struct job *job)
         code == ERR_NOT_FOUND && is_gone(jobs->options.store, job->manual);
     if (gone)
         code = ERR_CANCELLED; /* there is nothing to try again */
+    if (gone)                 /* it may have been scanned as it was removed */
+        watch_forget(options.watch, job->manual);
     if (store_saw_damage(jobs->options.store))
         jobs_mend(jobs);
     pthread_mutex_lock(&jobs->lock);

@@ -32,10 +32,17 @@ static void what_was_removed_is_not_tried_again(void **state)
 {
     struct engine_options none = {0};
     struct jobs_options options = {0};
+    struct source_root root = {.path = own_folder};
+    struct watch_state seen;
+    struct scan scan;
     uint32_t there = 0;
     (void)state;
     options.store = open_store(own_folder);
+    options.index.watch = watch_new(WATCH_INOTIFY);
     put_manual(options.store, "there", 0, 0, &there);
+    assert_int_equal(
+        watch_scan(options.index.watch, there + 1, &root, "", &scan, NULL), 0);
+    scan_free(&scan);
     assert_int_equal(library_open(options.store, &options.library, NULL), 0);
     assert_int_equal(engine_start(&none, &options.engine, NULL), 0);
     struct jobs *jobs = jobs_new(&options);
@@ -48,10 +55,14 @@ static void what_was_removed_is_not_tried_again(void **state)
     assert_int_equal(gone.retry_ms, -1);
     assert_int_equal(failed.err.code, ERR_IO);
     assert_true(failed.retry_ms > 0);
+    watch_forget(options.index.watch, there);
+    watch_state(options.index.watch, &seen);
+    assert_int_equal(seen.folders, 0); /* nor is it watched */
     jobs_cancel(jobs);
     assert_true(jobs_stop(jobs, clock_ms() + WAIT_MS));
     assert_true(engine_stop(options.engine, clock_ms() + WAIT_MS));
     library_close(options.library);
+    watch_free(options.index.watch);
     store_close(options.store);
 }
 
