@@ -59,6 +59,15 @@ bool text_is_invisible(uint32_t code_point);
  * is none. */
 const char *text_ligature(uint32_t code_point);
 
+/* Where the character of UTF-8 begins that byte `at` is of: what is cut there has
+ * none in halves.  text[at] is there to be read, also behind the end. */
+static inline size_t text_begin(const char *text, size_t at)
+{
+    while (at && ((unsigned char)text[at] & 0xC0) == 0x80)
+        at--;
+    return at;
+}
+
 /* Is all of it white space? */
 bool text_is_blank(struct slice text);
 

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 /* "ITEM.BYTE.HASH": the first item of the page, the first byte of its text, and
  * what the whole array was. */
@@ -53,14 +54,6 @@ static int read_place(const char *cursor, uint64_t hash,
     return 0;
 }
 
-/* Not inside a character. */
-static size_t step_back(const char *text, size_t at)
-{
-    while (at && ((unsigned char)text[at] & 0xC0) == 0x80)
-        at--;
-    return at;
-}
-
 /* Keeps of the item's text the bytes from `from` on, at most `max`.  Where it goes
  * on; 0: it does not. */
 static size_t cut_text(cJSON *item, size_t from, size_t max)
@@ -71,7 +64,7 @@ static size_t cut_text(cJSON *item, size_t from, size_t max)
         from = size;
     size_t end = size;
     if (size - from > max)
-        end = step_back(text->valuestring, from + max);
+        end = text_begin(text->valuestring, from + max);
     if (from == 0 && end == size)
         return 0;
     struct buf part = {0};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "memory/store/verify/verify_internal.h"
 
 /* ---- The report ---- */
@@ -44,9 +45,13 @@ static char *remedy_text(enum remedy remedy, const char *manual)
 
 static char *text_of(const char *format, va_list args)
 {
-    char text[400];
-    vsnprintf(text, sizeof text, format, args);
-    return mem_strdup(text);
+    va_list again;
+    va_copy(again, args);
+    int size = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *text = mem_alloc((size > 0 ? (size_t)size : 0) + 1);
+    vsnprintf(text, size > 0 ? (size_t)size + 1 : 1, format, args);
+    return text;
 }
 
 void verify_fault(struct verification *v, int table, enum remedy remedy,
@@ -125,9 +130,11 @@ int verify_step(struct verification *v, struct err *err)
 void verify_node_place(const struct verification *v, uint32_t node,
                        char place[128])
 {
+    enum { SHOWN = 60 };
     const struct node *of = &v->outline->nodes[node];
-    int shown = of->title.size < 60 ? (int)of->title.size : 60;
-    snprintf(place, 128, "n%llu (%.*s)", (unsigned long long)of->id, shown,
+    size_t shown = of->title.size <= SHOWN ? of->title.size
+                                           : text_begin(of->title.data, SHOWN);
+    snprintf(place, 128, "n%llu (%.*s)", (unsigned long long)of->id, (int)shown,
              of->title.data);
 }
 

@@ -7,6 +7,7 @@
 #include <utime.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "kernels/half.h"
 #include "indexer/index.h"
 #include "indexer/parsers.h"
@@ -16,6 +17,7 @@
 #include "memory/store/store_internal.h"
 #include "memory/vectors/vectors.h"
 #include "memory/store/verify/store_verify.h"
+#include "memory/store/verify/verify_internal.h"
 
 static struct verify_report verified(struct house *h, bool with_model,
                                      bool drop)
@@ -808,6 +810,27 @@ static void many_faults_are_counted(void **state)
 #define IN_HOUSE(name)                                                         \
     cmocka_unit_test_setup_teardown(name, open_house, close_house)
 
+/* A long title is cut, and not within a character. */
+static void a_place_is_told_in_whole_characters(void **state)
+{
+    struct buf title = {0};
+    char place[128];
+    (void)state;
+    buf_put_byte(&title, 'x');
+    for (int i = 0; i < 40; i++)
+        buf_put_text(&title, "\xC3\xBC");
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, slice_of(""));
+    tree_add_node(tree, TREE_NONE, 1, buf_slice(&title), slice_of(""));
+    assert_int_equal(tree_seal(tree, NULL), 0);
+    const struct verification v = {.outline = tree};
+    verify_node_place(&v, 0, place);
+    assert_non_null(strstr(place, "(x\xC3\xBC"));
+    assert_true(text_is_utf8(place, strlen(place)));
+    tree_free(tree);
+    buf_free(&title);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -820,6 +843,7 @@ int main(void)
         IN_HOUSE(broken_files_are_named),
         IN_HOUSE(broken_manuals_are_named),
         IN_HOUSE(broken_counters_are_mended),
+        cmocka_unit_test(a_place_is_told_in_whole_characters),
         IN_HOUSE(a_damaged_manual_is_taken_away),
         IN_HOUSE(broken_segments_are_named),
         IN_HOUSE(broken_memories_are_named),
