@@ -140,6 +140,8 @@ static int spawn(struct launch *launch, struct err *err)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, launch->out, 2);
     posix_spawn_file_actions_addchdir_np(&actions, "/");
+    /* A lock or a pipe of our caller's would last as long as the daemon. */
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID |
                                               POSIX_SPAWN_SETSIGMASK |

@@ -2,10 +2,12 @@
 import json
 import os
 import random
+import select
 import signal
+import subprocess
 import time
 
-from e2e.house import MANUAL, check, find, house, test
+from e2e.house import LECTERN, MANUAL, check, find, house, test
 
 
 @test
@@ -20,6 +22,18 @@ def it_stops_cleanly_and_goes_on():
         check(not os.path.exists(f"/proc/{pid}"), "still there")
         check(not os.path.exists(h.socket), "the socket is left")
         check(h.json("search", "window function")["results"], "after a restart")
+
+
+@test
+def it_keeps_nothing_open_that_is_its_callers():
+    """A lock or a pipe of the script that was the first to ask would last as long as the daemon."""
+    with house() as h:
+        ours, theirs = os.pipe()
+        with open(ours, "rb") as read:
+            done = subprocess.run([LECTERN, "ls", "--store", h.store], env=h.env, pass_fds=(theirs,), capture_output=True, check=False)
+            os.close(theirs)
+            check(done.returncode == 0 and h.pid() > 0, done)
+            check(select.select([read], [], [], 5)[0] and read.read() == b"", "the daemon has the caller's pipe")
 
 
 @test
