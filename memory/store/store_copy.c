@@ -32,7 +32,8 @@ enum {
     FREE_TRIES = 2       /* copies while others may write; then they wait */
 };
 
-static const char data_file[] = "data.mdb", lock_file[] = "lock.mdb";
+static const char data_file[] = "data.mdb", lock_file[] = "lock.mdb",
+                  unborn_file[] = "new.mdb"; /* store_prepare's */
 
 struct copy {
     struct store_txn *from;
@@ -168,7 +169,7 @@ static void remove_copy(const char *folder)
 {
     remove_in(folder, data_file);
     remove_in(folder, lock_file);
-    remove_in(folder, "new.mdb"); /* store_prepare's */
+    remove_in(folder, unborn_file);
     rmdir(folder);
 }
 
@@ -297,6 +298,39 @@ static int check_free(const char *folder, struct err *err)
                                    folder);
 }
 
+/* Left by one who was killed: LMDB's lock is there until the copy is whole, and a
+ * store has more. */
+static bool is_unfinished(DIR *folder)
+{
+    const struct dirent *entry;
+    bool locked = false, filled = false, more = false;
+    while ((entry = readdir(folder))) {
+        const char *name = entry->d_name;
+        bool ours = !strcmp(name, ".") || !strcmp(name, "..") ||
+                    !strcmp(name, unborn_file);
+        locked = locked || !strcmp(name, lock_file);
+        filled = filled || !strcmp(name, data_file);
+        more = more ||
+               !(ours || !strcmp(name, lock_file) || !strcmp(name, data_file));
+    }
+    return !more && (locked || !filled);
+}
+
+/* What a copy is written into before it has its name is not somebody's own. */
+static int check_partial(const char *folder, struct err *err)
+{
+    DIR *open = opendir(folder);
+    bool free = !open || is_unfinished(open);
+    if (open)
+        closedir(open);
+    return free ? 0
+                : err_set(err, ERR_USAGE,
+                          "%s, where the copy is written first, is there "
+                          "already and no unfinished backup: choose another "
+                          "name, or move it away",
+                          folder);
+}
+
 static int parent_of(const char *folder, struct buf *ret, struct err *err)
 {
     const char *slash = strrchr(folder, '/');
@@ -319,7 +353,9 @@ static int backup_into(struct store *store, const char *parent,
     struct store_env *env;
     size_t moment;
     buf_printf(&partial, "%s.partial", folder);
-    int code = make_copy(store, partial.data, wish, &env, &moment, err);
+    int code = check_partial(partial.data, err);
+    if (!code)
+        code = make_copy(store, partial.data, wish, &env, &moment, err);
     if (!code) {
         report->after = used_bytes(env);
         env_close(env);

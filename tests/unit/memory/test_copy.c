@@ -198,6 +198,45 @@ static void backups_are_stores(void **state)
     unit_folder_remove(folder);
 }
 
+/* A copy is first written beside its place, where a whole one may stand already. */
+static void a_backup_of_such_a_name_is_not_written_over(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder), *copy;
+    struct copy_report report;
+    struct err err = {0};
+    struct buf backup = {0}, partial = {0}, lock = {0};
+    file_join(&backup, folder, "backup");
+    buf_printf(&partial, "%s.partial", backup.data);
+    file_join(&lock, partial.data, "lock.mdb");
+    assert_int_equal(put_numbers(store, 1, 100, 200), 0);
+    assert_int_equal(
+        store_backup(store, partial.data, NULL, NULL, NULL, &report, &err), 0);
+    assert_int_equal(
+        store_backup(store, backup.data, NULL, NULL, NULL, &report, &err),
+        ERR_USAGE);
+    assert_non_null(strstr(err.message, "backup.partial"));
+    copy = open_store(partial.data);
+    assert_int_equal(count_numbers(copy, 200), 100);
+    assert_int_equal(/* nor is a store that is in use */
+                     store_backup(store, backup.data, NULL, NULL, NULL, &report,
+                                  &err),
+                     ERR_USAGE);
+    store_close(copy);
+    file_remove_folder(partial.data);
+    assert_int_equal(mkdir(partial.data, 0700), 0); /* one who was killed */
+    assert_int_equal(file_write(lock.data, slice_of("x"), NULL), 0);
+    assert_int_equal(
+        store_backup(store, backup.data, NULL, NULL, NULL, &report, &err), 0);
+    assert_int_equal(access(partial.data, F_OK), -1);
+    buf_free(&backup);
+    buf_free(&partial);
+    buf_free(&lock);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
 static void a_copy_can_be_stopped(void **state)
 {
     (void)state;
@@ -380,6 +419,7 @@ int main(void)
         cmocka_unit_test(it_takes_no_more_than_it_says),
         cmocka_unit_test(who_reads_goes_on_reading),
         cmocka_unit_test(backups_are_stores),
+        cmocka_unit_test(a_backup_of_such_a_name_is_not_written_over),
         cmocka_unit_test(a_copy_can_be_stopped),
         cmocka_unit_test(leftovers_are_removed),
         cmocka_unit_test(writers_do_not_keep_it_from_ending),
