@@ -526,7 +526,7 @@ static int write_checked(const char *path, struct slice text,
 {
     struct buf trial = {0};
     struct config read = {0};
-    buf_printf(&trial, "%s.new", path);
+    buf_printf(&trial, "%s.%ld.new", path, (long)getpid());
     int code = file_write(trial.data, text, err);
     if (!code)
         code = config_load(&read, trial.data, err);

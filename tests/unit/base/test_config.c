@@ -303,6 +303,21 @@ static void values_are_written(void **state)
     check_written("model = /a", "/m", "model = /m\n");
 }
 
+/* What stands beside the file is not written over, whatever it is called. */
+static void a_file_beside_stays(void **state)
+{
+    (void)state;
+    struct buf beside = {0}, text = {0};
+    buf_printf(&beside, "%s.new", file);
+    assert_int_equal(file_write(beside.data, slice_of("mine"), NULL), 0);
+    check_written("model = /a\n", "/m", "model = /m\n");
+    assert_int_equal(file_read(beside.data, 4096, &text, NULL), 0);
+    assert_string_equal(text.data, "mine");
+    unlink(beside.data);
+    buf_free(&beside);
+    buf_free(&text);
+}
+
 static void lines_that_came_meanwhile_stay(void **state)
 {
     (void)state;
@@ -402,6 +417,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sockets_have_a_place_and_a_limit,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(values_are_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_beside_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_that_came_meanwhile_stay, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_would_not_be_read_is_not_written,
