@@ -348,6 +348,8 @@ int cli_read_question(struct cli *cli, struct buf *out, struct err *err)
         size = fread(out->data + out->size, 1, 4096, stdin);
         out->size += size;
     }
+    if (ferror(stdin))
+        return err_errno(err, ERR_IO, "cannot read standard input");
     buf_put(out, "", 0);
     if (out->size > MAX_QUESTION || memchr(out->data, 0, out->size))
         return err_set(err, ERR_USAGE,

@@ -3,8 +3,9 @@ import json
 import os
 import resource
 import shutil
+import subprocess
 
-from e2e.house import BUILD, check, house, page, test
+from e2e.house import BUILD, LECTERN, check, house, page, test
 
 
 def two_manuals(h):
@@ -130,6 +131,10 @@ def a_question_is_read_from_standard_input():
         check("one" in h.run("search", "-", stdin="zebra\n").stdout, "search -")
         h.run("ask", "-", stdin="", code=2)
         h.run("ask", "-", stdin="x" * 20000, code=2)
+        folder = os.open(h.path, os.O_RDONLY)
+        done = subprocess.run([LECTERN, "ask", "-", "--store", h.store], env=h.env, stdin=folder, capture_output=True, text=True, check=False)
+        os.close(folder)
+        check(done.returncode == 7 and "cannot read standard input" in done.stderr, f"what cannot be read is no empty question: {done}")
 
 
 @test
