@@ -1,4 +1,5 @@
 /* lectern: asks the daemon on behalf of a person or a script. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,7 @@ int main(int argc, char **argv)
     struct err err = {.position = -1};
     (void)argc;
     file_open_standard();
+    signal(SIGCHLD, SIG_DFL); /* who started it may ignore it */
     int code = run(&cli, argv, &err);
     pager_end(&cli);
     arguments_explain(&cli, &err);

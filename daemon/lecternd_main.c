@@ -309,6 +309,7 @@ int main(int argc, char **argv)
         return code > 0 ? 0 : err_exit_status(code);
     umask(077);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* who started it may ignore it */
     code = configure(&options, &config, &err);
     if (!code) {
         log_set_level(config_log_level(&config));

@@ -196,6 +196,7 @@ int main(int argc, char **argv)
     file_open_standard();
     umask(077);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* who started it may ignore it */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     int code = parse_options(argc, argv, &fleet, &options, &err);

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from e2e.house import LECTERN, MANUAL, check, find, house, test
+from e2e.house import LECTERN, MANUAL, check, find, house, page, test
 
 
 @test
@@ -34,6 +34,18 @@ def it_keeps_nothing_open_that_is_its_callers():
             os.close(theirs)
             check(done.returncode == 0 and h.pid() > 0, done)
             check(select.select([read], [], [], 5)[0] and read.read() == b"", "the daemon has the caller's pipe")
+
+
+@test
+def its_callers_signals_are_not_its_own():
+    """Who ignores SIGCHLD hears of no child how it ended, and leaves that to what it starts."""
+    with house() as h:
+        h.configure(parser="/bin/false")
+        folder = os.path.dirname(h.write("pumps/pump.html", page("Pumps", "<p>A pump has a valve.")))
+        subprocess.run([LECTERN, "add", folder, "-c", "pumps", "--wait", "--store", h.store], env=h.env, check=False,
+                       capture_output=True, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        failed = h.json("failed")["files"]
+        check(len(failed) == 1 and "status 1" in failed[0]["reason"], failed)
 
 
 @test
