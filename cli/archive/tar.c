@@ -15,6 +15,7 @@
 enum {
     BLOCK = 512,
     MAX_NAMES = 1 << 16, /* bytes of an entry that names the next */
+    MAX_REST = 64 << 20, /* bytes behind the files; tar fills up to some KiB */
     NAME = 0,            /* places in a header, and their sizes */
     NAME_SIZE = 100,
     SIZE = 124,
@@ -136,14 +137,21 @@ static int keep_some(void *user, const char *bytes, size_t size)
     return 0;
 }
 
+/* Also of what is only passed over: a few bytes may be packed for it. */
+static int count_bytes(struct tar *tar, const struct entry *entry,
+                       struct err *err)
+{
+    tar->unpacked += entry->size;
+    return entry->size > member_max_unpacked ||
+                   tar->unpacked > member_max_unpacked
+               ? err_set(err, ERR_LIMIT, "%s has more than 4 GiB in it",
+                         tar->path)
+               : 0;
+}
+
 static int write_file(struct tar *tar, const struct entry *entry,
                       struct err *err)
 {
-    tar->unpacked += entry->size;
-    if (entry->size > member_max_unpacked ||
-        tar->unpacked > member_max_unpacked)
-        return err_set(err, ERR_LIMIT, "%s has more than 4 GiB in it",
-                       tar->path);
     int fd =
         member_create(tar->path, tar->folder, buf_slice(&entry->name), err);
     if (fd < 0)
@@ -209,8 +217,11 @@ static int unpack_entry(struct tar *tar, const char block[BLOCK],
     else
         put_name(block, &entry.name);
     buf_clear(&tar->name);
-    code = is_regular(&entry) ? write_file(tar, &entry, err)
-                              : read_content(tar, entry.size, NULL, NULL, err);
+    code = count_bytes(tar, &entry, err);
+    if (!code)
+        code = is_regular(&entry)
+                   ? write_file(tar, &entry, err)
+                   : read_content(tar, entry.size, NULL, NULL, err);
     buf_free(&entry.name);
     return code;
 }
@@ -219,9 +230,14 @@ static int unpack_entry(struct tar *tar, const char block[BLOCK],
 static int read_rest(struct tar *tar, struct err *err)
 {
     char block[BLOCK];
-    int got;
-    while ((got = gzread(tar->file, block, BLOCK)) > 0)
-        continue;
+    int got, rest = 0;
+    while ((got = gzread(tar->file, block, BLOCK)) > 0 && rest <= MAX_REST)
+        rest += got;
+    if (rest > MAX_REST)
+        return err_set(err, ERR_LIMIT,
+                       "%s has more than %d MiB behind its files: unpack it "
+                       "yourself and add the folder",
+                       tar->path, MAX_REST >> 20);
     return got < 0 ? damaged(tar, err) : 0;
 }
 

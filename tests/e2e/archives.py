@@ -1,6 +1,7 @@
 """Manuals that come as a .zip, .epub, .jar or .tar, or as a docset."""
 import concurrent.futures
 import contextlib
+import gzip
 import io
 import os
 import shutil
@@ -358,11 +359,19 @@ def tars_that_are_hostile_or_damaged_are_refused():
         with open(tar(h, "m.tar", good), "rb") as file:
             header = bytearray(file.read())
         header[124:136] = b"77777777777\0"
-        header[148:156] = b" " * 8
-        header[148:156] = b"%06o\0 " % sum(header[:512])
-        with open(os.path.join(h.path, "m.tar"), "wb") as file:
-            file.write(header)
-        check("4 GiB" in h.run("add", os.path.join(h.path, "m.tar"), code=None).stderr, "a size that nobody has")
+        for kind in (tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.DIRTYPE):
+            header[148:157] = b" " * 8 + kind
+            header[148:156] = b"%06o\0 " % sum(header[:512])
+            with open(os.path.join(h.path, "m.tar"), "wb") as file:
+                file.write(header)
+            check("4 GiB" in h.run("add", os.path.join(h.path, "m.tar"), code=None).stderr, f"a size that nobody has, of a {kind}")
+        zeros = gzip.compress(bytes(1 << 25), 1)
+        with open(tar(h, "m.tar.gz", good, "w:gz"), "ab") as file:
+            file.write(zeros)
+        h.run("add", os.path.join(h.path, "m.tar.gz"), "-c", "m", "--wait")
+        with open(os.path.join(h.path, "m.tar.gz"), "ab") as file:
+            file.write(zeros * 2)
+        check("behind its files" in h.run("add", os.path.join(h.path, "m.tar.gz"), "-c", "m", code=None).stderr, "zeros without an end")
         check(not os.path.exists(os.path.join(h.path, "lectern/out.html")) and not os.path.exists("/tmp/lectern-out.html"), "written outside")
 
 
