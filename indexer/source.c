@@ -131,7 +131,7 @@ bool source_is_part(const char *path)
 }
 
 /* LibreOffice's contents are known by where they are put; DocBook names itself, the
- * contents of JavaHelp's and Eclipse's help are known by their elements. */
+ * contents of JavaHelp's, Eclipse's and Sandcastle's help are known by their elements. */
 static bool is_known(const char *head, bool script)
 {
     static const char start[] =
@@ -139,7 +139,7 @@ static bool is_known(const char *head, bool script)
     if (script)
         return !strncmp(head + strspn(head, " \t\r\n"), start,
                         sizeof start - 1);
-    return strcasestr(head, "docbook") ||
+    return strcasestr(head, "docbook") || strstr(head, "<HelpTOCNode") ||
            (strstr(head, "<toc") &&
             (strstr(head, "<tocitem") || strstr(head, "<topic")));
 }

@@ -96,7 +96,8 @@ static bool ends_in(struct slice name, const char *ending)
 
 /* The contents and the index of help, which are no pages of it: "toc.hhc" and "index.hhk"
  * of an HTML Help file, unpacked, "map.jhm" of JavaHelp, "toc.xml" of that and Eclipse,
- * "toc.ncx" of an EPUB, "contents.js" of LibreOffice. */
+ * "WebTOC.xml" of Sandcastle, "helptoc.xml" of MATLAB, "toc.ncx" of an EPUB, "contents.js"
+ * of LibreOffice. */
 static bool is_help_contents(const struct navigation *p, uint32_t piece)
 {
     static const char *const endings[] = {".hhc", ".hhk", ".jhm", ".ncx"};

@@ -498,7 +498,7 @@ static void read_topic(struct reading *r, const xmlNode *topic, uint32_t depth)
     buf_free(&text);
 }
 
-/* ---- The contents of JavaHelp and of Eclipse's help, in XML ---- */
+/* ---- The contents of JavaHelp, of MATLAB's, Eclipse's and Sandcastle's help, in XML ---- */
 
 static bool is_called(const xmlNode *node, const char *name)
 {
@@ -507,7 +507,8 @@ static bool is_called(const xmlNode *node, const char *name)
 
 static bool is_entry(const xmlNode *node)
 {
-    return is_called(node, "tocitem") || is_called(node, "topic");
+    return is_called(node, "tocitem") || is_called(node, "topic") ||
+           is_called(node, "HelpTOCNode");
 }
 
 static uint32_t depth_of_entry(const xmlNode *entry, const xmlNode *toc)
@@ -537,6 +538,44 @@ static void add_name(struct reading *r, struct slice url, const char *name,
                                tree_copy_text(r->tree, slice_of(name))};
 }
 
+static void add_book(struct reading *r, struct slice label, uint32_t depth)
+{
+    struct buf text = {0};
+    text_fold_space(&text, label);
+    if (text.size && text.size <= MAX_HEADING)
+        add_heading(r, tree_copy_text(r->tree, buf_slice(&text)), depth);
+    buf_free(&text);
+}
+
+/* What MATLAB calls an entry stands in it, not in an attribute. */
+static struct slice own_name(const xmlNode *entry)
+{
+    const xmlNode *first = entry->children;
+    const char *title = dom_attribute(entry, "label");
+    bool node = is_called(entry, "HelpTOCNode");
+    if (node && title)
+        return slice_of(title);
+    return !node && first && !dom_is_element(first) &&
+                   is_called(entry, "tocitem") && !dom_attribute(entry, "text")
+               ? dom_text(first)->text
+               : (struct slice){"", 0};
+}
+
+/* Sandcastle's and MATLAB's paths are from the folder of the list. */
+static bool read_own(struct reading *r, const xmlNode *entry, uint32_t depth)
+{
+    struct slice name = own_name(entry);
+    const char *url = dom_attribute(
+        entry, is_called(entry, "HelpTOCNode") ? "url" : "target");
+    if (!name.size)
+        return false;
+    if (url && *url)
+        add_link(r, url, depth);
+    else
+        add_book(r, name, depth);
+    return true;
+}
+
 static void read_entry(struct reading *r, const xmlNode *entry, uint32_t depth)
 {
     const char *url = dom_attribute(entry, "href");
@@ -550,9 +589,8 @@ static void read_entry(struct reading *r, const xmlNode *entry, uint32_t depth)
     } else if (target && *target) {
         buf_printf(&text, "#%s", target);
         add_name(r, buf_slice(&text), "", depth);
-    } else if (label && strlen(label) <= MAX_HEADING) {
-        text_fold_space(&text, slice_of(label));
-        add_heading(r, tree_copy_text(r->tree, buf_slice(&text)), depth);
+    } else if (label) {
+        add_book(r, slice_of(label), depth);
     }
     buf_free(&text);
 }
@@ -567,8 +605,9 @@ static int read_toc(struct reading *r, const xmlNode *toc)
          at = dom_next(at, toc, false)) {
         const char *other =
             is_called(at, "link") ? dom_attribute(at, "toc") : NULL;
-        if (is_entry(at))
-            read_entry(r, at, depth_of_entry(at, toc));
+        uint32_t depth = is_entry(at) ? depth_of_entry(at, toc) : 0;
+        if (is_entry(at) && !read_own(r, at, depth))
+            read_entry(r, at, depth);
         else if (other)
             add_link(r, other, depth_of_entry(at, toc));
     }
@@ -614,8 +653,9 @@ static int read_ncx(struct reading *r, const xmlNode *ncx)
 static int read_help(struct reading *r, const xmlNode *top)
 {
     const xmlNode *root = dom_element_from(top->children);
-    return !root                    ? CONTENTS_NONE
-           : is_called(root, "toc") ? read_toc(r, root)
+    return !root ? CONTENTS_NONE
+           : is_called(root, "toc") || is_called(root, "HelpTOC")
+               ? read_toc(r, root)
            : is_called(root, "map") ? read_map(r, root)
            : is_called(root, "ncx") ? read_ncx(r, root)
                                     : CONTENTS_NONE;

@@ -158,6 +158,7 @@ static void test_scan(void **state)
     write_file("f.xml", slice_of(""));
     write_file("g.txt", slice_of("x"));
     write_file("h.xml", slice_of("<toc><topic label='Use'/></toc>"));
+    write_file("k.xml", slice_of("<HelpTOC>\n<HelpTOCNode Title='Use'/>"));
     write_file("contents.js", slice_of("var contents = ['a'];"));
     assert_int_equal(mkdir(path_of("i"), 0755), 0);
     write_file("i/contents.js",
@@ -169,8 +170,8 @@ static void test_scan(void **state)
                         "/* .getElementById(\"Contents\").innerHTML=' */"));
     buf_free(&packed_docbook);
     expect_scan("", "a.html\nb.html.gz\nc.xml\nd.xml.gz\nh.xml\n"
-                    "i/contents.js\n");
-    expect_scan("*.gz\nc*\nh*\ni", "a.html\n");
+                    "i/contents.js\nk.xml\n");
+    expect_scan("*.gz\nc*\nh*\ni\nk*", "a.html\n");
 }
 
 /* As the store in a folder above it, by whatever path; not what is below it. */

@@ -387,6 +387,32 @@ static void test_contents_of_help(void **state)
     tree_free(tree);
 }
 
+/* Their paths are from the folder of the list; MATLAB's entries are called by their text. */
+static void test_contents_from_their_folder(void **state)
+{
+    (void)state;
+    struct tree *tree = parse_format(
+        slice_of("<HelpTOC>\n<HelpTOCNode Id='a' Title='Use' Url='html/u.htm'>"
+                 "<HelpTOCNode Title='Pumps'><HelpTOCNode Title='Pump' "
+                 "Url='html/p.htm'/></HelpTOCNode></HelpTOCNode></HelpTOC>"));
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 3);
+    assert_link(&tree->page, 0, "html/u.htm", 0, "");
+    assert_link(&tree->page, 1, "", 1, "Pumps");
+    assert_link(&tree->page, 2, "html/p.htm", 2, "");
+    tree_free(tree);
+    tree = parse_format(slice_of(
+        "<toc version='2.0'><tocitem target='u.html'>Use\n<tocitem> Pumps "
+        "<tocitem target='p.html#a' image='i.gif'>Pump</tocitem></tocitem>"
+        "<tocitem target='http://pumps.org'>Web</tocitem></tocitem></toc>"));
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 3);
+    assert_link(&tree->page, 0, "u.html", 0, "");
+    assert_link(&tree->page, 1, "", 1, "Pumps");
+    assert_link(&tree->page, 2, "p.html", 2, "");
+    tree_free(tree);
+}
+
 /* An entry may lead to a place in the page of the one before. */
 static void test_contents_of_an_epub(void **state)
 {
@@ -424,6 +450,7 @@ int main(void)
         XML_TEST(test_entity_bombs),
         XML_TEST(test_bombs),
         XML_TEST(test_contents_of_help),
+        XML_TEST(test_contents_from_their_folder),
         XML_TEST(test_contents_of_an_epub),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,6 +176,7 @@ static void add_attribute(struct reading *r, const char *name, const char *from,
     buf_free(&text);
 }
 
+/* "Title" of Sandcastle's contents is Eclipse's "label"; HTML's "title" is not read. */
 static void add_attributes(struct reading *r, int count,
                            const xmlChar **attributes)
 {
@@ -183,7 +184,8 @@ static void add_attributes(struct reading *r, int count,
         const char *name = (const char *)attributes[0];
         bool prefixed = attributes[1] != NULL;
         if (!prefixed || !strcmp(name, "id") || !strcmp(name, "href"))
-            add_attribute(r, name, (const char *)attributes[3],
+            add_attribute(r, strcmp(name, "Title") ? name : "label",
+                          (const char *)attributes[3],
                           (const char *)attributes[4]);
     }
 }
@@ -192,7 +194,8 @@ static void add_attributes(struct reading *r, int count,
  * pages. */
 static bool is_of_help(const char *name)
 {
-    return !strcmp(name, "toc") || !strcmp(name, "map") || !strcmp(name, "ncx");
+    return !strcmp(name, "toc") || !strcmp(name, "map") ||
+           !strcmp(name, "ncx") || !strcmp(name, "HelpTOC");
 }
 
 static void on_start(void *context, const xmlChar *local, const xmlChar *prefix,
