@@ -1,11 +1,11 @@
-#include "indexer/parse/html/makers.h"
-
-#include <string.h>
-#include <strings.h>
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/doxygen.h"
+#include "indexer/parse/html/makers.h"
+#include "indexer/parse/html/sandcastle.h"
+#include <string.h>
+#include <strings.h>
 
 static bool has_one_of(const xmlNode *element, const char *const *names)
 {
@@ -509,62 +509,6 @@ static void crystal(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "control");
 }
 
-/* ---- Sandcastle: parts of an entry that open and close, below a bar of controls ---- */
-
-static bool opens_part(const xmlNode *heading)
-{
-    const xmlNode *first = dom_element_from(heading->children);
-    const char *program = first ? dom_attribute(first, "onclick") : NULL;
-    return program &&
-           slice_starts(slice_of(program), slice_of("ExpandCollapse("));
-}
-
-/* "Parameters", within the text of its page. */
-static bool is_sub_heading(const xmlNode *heading)
-{
-    const xmlNode *box = heading->parent;
-    if (dom_tag(heading) != GUMBO_TAG_H4 || !classes_has(heading, "subHeading"))
-        return false;
-    while (dom_is_element(box) && !dom_has_id(box, "mainSection"))
-        box = box->parent;
-    return dom_is_element(box);
-}
-
-static void sandcastle(const xmlNode *element, struct rule *rule)
-{
-    const xmlNode *first = dom_element_from(element->children);
-    if (rule->part == PART_HEADING &&
-        (opens_part(element) || is_sub_heading(element)))
-        rule->part = PART_BLOCK; /* "Syntax", "Parameters" */
-    else if (dom_tag(element) == GUMBO_TAG_DIV &&
-             dom_has_id(element, "header") && first &&
-             dom_has_id(first, "topTable"))
-        rules_skip(rule, "header");
-}
-
-bool makers_is_list_of_members(const xmlNode *meta)
-{
-    static const char *const kinds[] = {"AllMembers_", "Events_",
-                                        "Fields_",     "Methods_",
-                                        "Overload_",   "Properties_"};
-    const char *name = dom_attribute(meta, "name");
-    const char *file = dom_attribute(meta, "content");
-    if (!name || !file || strcmp(name, "file"))
-        return false;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (slice_starts(slice_of(file), slice_of(kinds[i])))
-            return true;
-    return false;
-}
-
-const char *makers_above(const xmlNode *row)
-{
-    const xmlNode *link =
-        dom_has_id(row, "headerTableRow3") ? dom_find(row, GUMBO_TAG_A) : NULL;
-    const char *url = link ? dom_attribute(link, "href") : NULL;
-    return url && slice_starts(slice_of(url), slice_of("T_")) ? url : NULL;
-}
-
 /* ---- Scaladoc: members are numbered, and say what they are for twice ---- */
 
 static bool is_shorter(const xmlNode *element)
@@ -932,7 +876,7 @@ void makers_apply(const xmlNode *element, struct rule *rule)
         rules_skip(rule, "header");
     if (element->properties || heading) {
         exdoc(element, rule);
-        sandcastle(element, rule);
+        sandcastle_apply(element, rule);
     }
     crystal(element, rule);
     if (element->properties || heading || rule->part == PART_LIST)

@@ -33,13 +33,6 @@ bool makers_is_named(const xmlNode *meta, const char *maker);
  * lists of a class's members. */
 bool makers_is_pop_up(const xmlNode *link);
 
-/* The <meta> of a page that Sandcastle lists a class's members on. */
-bool makers_is_list_of_members(const xmlNode *meta);
-
-/* The page of the class, in the row of links above the text of what Sandcastle says of a
- * member; NULL: it is another row. */
-const char *makers_above(const xmlNode *row);
-
 /* A heading's title without what each page has before its own: Confluence's space. */
 struct slice makers_title(const xmlNode *heading, struct slice title);
 

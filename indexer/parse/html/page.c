@@ -14,6 +14,7 @@
 #include "indexer/parse/html/helps.h"
 #include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/rules.h"
+#include "indexer/parse/html/sandcastle.h"
 #include "indexer/parse/outline/outline.h"
 #include "indexer/parse/outline/writer.h"
 
@@ -222,7 +223,7 @@ static void read_meta(const xmlNode *element, struct page_facts *facts)
         strcasestr(content, "url"))
         *(scripted ? &facts->refreshes_unscripted : &facts->refreshes) = true;
     facts->lists |= makers_is_named(element, "c2html") || /* sources */
-                    makers_is_list_of_members(element);
+                    sandcastle_is_list_of_members(element);
     facts->manpage |= makers_is_named(element, "groff");
 }
 
@@ -343,8 +344,9 @@ void page_read(struct dom *dom, struct page_facts *ret)
             ret->lists |= apis_is_list_of_all(at) || docgens_is_listing(at);
             ret->names |= apis_is_list_of_names(at);
             break;
+        case GUMBO_TAG_TD: ret->titled |= sandcastle_is_title(at); break;
         case GUMBO_TAG_TR: {
-            const char *above = makers_above(at);
+            const char *above = sandcastle_above(at);
             above = above ? above : docgens_above(at);
             ret->lists |= classes_has(at, "memlist");
             if (above)

@@ -137,6 +137,36 @@ static void test_sandcastle(void **state)
            "# c\ntable: a\\tb\nparagraph: d\n");
 }
 
+/* In the style of Visual Studio 2013 a program joins the parts of the title. */
+static void test_sandcastle_of_2013(void **state)
+{
+    (void)state;
+    expect(
+        "<title>Pump.Open Method </title><meta name=Microsoft.Help.Id "
+        "content='M:Works.Pump.Open'><div class=pageHeader id=PageHeader>"
+        "Works 1.0</div><div class=leftNav id=leftNav><div id=tocNav><a "
+        "href=w.htm>Works 1.0</a></div></div><div class=topicContent "
+        "id=TopicContent><table class=titleTable><tr><td class=logoColumn>"
+        "<img src=h.png><td class=titleColumn><h1>Pump<span id=LST1></span>"
+        "<script>AddLanguageSpecificTextSet('LST1?cpp=::|nu=.')</script>Open "
+        "Method</h1></table><p>Opens it.<h4 class=subHeading>Parameters</h4>"
+        "<p>none</div><div id=pageFooter class=pageFooter>(c) Works</div>",
+        "# Pump.Open Method\nparagraph: Opens it.\n"
+        "paragraph: Parameters\nparagraph: none\n");
+    expect("<title>a</title><table class=titleTable><tr><td class=titleColumn>"
+           "Pumps<td>b</table><h1>c</h1><p>d",
+           "# c\ntable: Pumps\\tb\nparagraph: d\n");
+    expect(
+        "<h1>Pump<span class=languageSpecificText><span class=cs>.</span>"
+        "<span class=vb>.</span><span class=cpp>::</span></span>Open</h1><p>a",
+        "# Pump.Open\nparagraph: a\n");
+    expect_role("<meta name=Microsoft.Help.Id content='Methods.T:Works.Pump'>"
+                "<p>a",
+                PAGE_MADE);
+    expect_role("<meta name=Microsoft.Help.Id content='T:Works.Methods'><p>a",
+                PAGE_CONTENT);
+}
+
 /* The source of each member stands in its box. */
 static void test_pdoc(void **state)
 {
@@ -484,6 +514,7 @@ int main(void)
         TEST(test_crystal),
         TEST(test_summaries),
         TEST(test_sandcastle),
+        TEST(test_sandcastle_of_2013),
         TEST(test_others),
         TEST(test_pdoc),
         TEST(test_jazzy),
