@@ -87,6 +87,21 @@ static bool is_robohelp_frame(const char *path)
     return begins_with(navigation_name(path), names);
 }
 
+/* What Help & Manual shows windows in, and Word the edges of printed pages. */
+static bool is_shell(const char *path)
+{
+    static const char *const names[] = {
+        "_hmXpopup.", "_hmXtopic.", "_hm_print_window.", "_hmpermalink.", NULL};
+    static const char *const edges[] = {"_files/header.htm",
+                                        "_files/plchdr.htm"};
+    size_t size = strlen(path);
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+        if (size > strlen(edges[i]) &&
+            !strcmp(path + size - strlen(edges[i]), edges[i]))
+            return true;
+    return begins_with(navigation_name(path), names);
+}
+
 static bool ends_in(struct slice name, const char *ending)
 {
     size_t size = strlen(ending);
@@ -271,7 +286,7 @@ static void look_at(struct navigation *p)
             : is_listing(path)                          ? EXCLUDED_LISTS
             : is_for_crawlers(path)                     ? EXCLUDED_LISTS
             : is_list_of_names(&p->pieces[i])           ? EXCLUDED_LISTS
-            : is_webworks_frame(path)                   ? EXCLUDED_MENU
+            : is_webworks_frame(path) || is_shell(path) ? EXCLUDED_MENU
             : is_help_contents(p, i)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU
             : javadoc && is_besides(path)               ? EXCLUDED_LISTS

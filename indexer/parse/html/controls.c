@@ -92,9 +92,22 @@ static bool is_live(const xmlNode *button)
             !goes_on(button) && text_size(button) <= MAX_BUTTON);
 }
 
+/* What a drawer of Bootstrap's is called, beside the button that closes it. */
+static bool is_drawer_title(const xmlNode *box)
+{
+    const xmlNode *first = classes_has(box, "offcanvas-header")
+                               ? dom_element_from(box->children)
+                               : NULL;
+    const xmlNode *next = first ? dom_element_from(first->next) : NULL;
+    return next && classes_has(first, "offcanvas-title") &&
+           dom_tag(next) == GUMBO_TAG_BUTTON && !dom_element_from(next->next);
+}
+
 bool controls_is(const xmlNode *element)
 {
     int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_DIV)
+        return is_drawer_title(element);
     if (tag == GUMBO_TAG_BUTTON &&
         (is_beside_words(element) || is_live(element)))
         return true;

@@ -107,8 +107,20 @@ static bool is_printed_title(const xmlNode *box)
     return next && dom_has_id(next, "idheader");
 }
 
+/* What a page says in place of a script, and of its keys. */
+static void manual_box(const xmlNode *box, struct rule *rule)
+{
+    if (dom_has_id(box, "noscript") && begins_with_id(box, "noscriptwarning"))
+        rules_skip(rule, "without scripts");
+    else if (dom_has_id(box, "keyboardinfo") &&
+             begins_with_id(box, "keynavtitle"))
+        rules_skip(rule, "control");
+}
+
 static void help_and_manual(const xmlNode *element, struct rule *rule)
 {
+    if (dom_tag(element) == GUMBO_TAG_DIV)
+        manual_box(element, rule);
     if (is_printed_title(element))
         rules_skip(rule, "header");
     else if (is_manual_trail(element) ||

@@ -120,6 +120,12 @@ static int natural_docs_level(const xmlNode *heading)
     return classes_has(topic->parent, "CGroup") ? 3 : 4;
 }
 
+bool makers_is_search(const xmlNode *body)
+{
+    return classes_has(body, "FramedSearchResultsPage") ||
+           classes_has(body, "PopupSearchResultsPage");
+}
+
 /* ---- DocFX: labels above the parts of an entry are headings ---- */
 
 static bool ends_with(const char *text, const char *const *ends)

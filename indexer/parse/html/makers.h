@@ -33,6 +33,9 @@ bool makers_is_named(const xmlNode *meta, const char *maker);
  * lists of a class's members. */
 bool makers_is_pop_up(const xmlNode *link);
 
+/* Does Natural Docs show in it what a search has found: names by a letter? */
+bool makers_is_search(const xmlNode *body);
+
 /* A heading's title without what each page has before its own: Confluence's space. */
 struct slice makers_title(const xmlNode *heading, struct slice title);
 

@@ -186,10 +186,19 @@ static bool put_name(struct buf *names, struct slice name)
     return true;
 }
 
+/* Before version 8 Flare's attributes had other names. */
+static const char *flare_says(const xmlNode *html, const char *name,
+                              const char *older)
+{
+    const char *value = dom_attribute(html, name);
+    return value ? value : dom_attribute(html, older);
+}
+
 /* What Flare makes besides its topics: the frame that shows them, a page to search. */
 static bool is_no_topic(const xmlNode *html)
 {
-    const char *type = dom_attribute(html, "data-mc-runtime-file-type");
+    const char *type =
+        flare_says(html, "data-mc-runtime-file-type", "madcap:runtimefiletype");
     return type && !strstr(type, "Topic");
 }
 
@@ -197,8 +206,9 @@ static void read_names(struct dom *dom, const xmlNode *html,
                        struct page_facts *facts)
 {
     enum { MAX_NAMES = 16, MAX_BYTES = 1000 };
-    const char *path = dom_attribute(html, "data-mc-toc-path");
-    const char *home = dom_attribute(html, "data-mc-path-to-help-system");
+    const char *path = flare_says(html, "data-mc-toc-path", "madcap:tocpath");
+    const char *home = flare_says(html, "data-mc-path-to-help-system",
+                                  "madcap:pathtohelpsystem");
     struct buf names = {0};
     for (int left = MAX_NAMES; path && *path && left > 0; left--) {
         struct slice name = {path, strcspn(path, "|")};
@@ -312,7 +322,8 @@ void page_read(struct dom *dom, struct page_facts *ret)
                 read_title(dom, at, ret);
             break;
         case GUMBO_TAG_BODY:
-            ret->lists |= docgens_is_listing(at) || doxygen_is_search(at);
+            ret->lists |= docgens_is_listing(at) || doxygen_is_search(at) ||
+                          makers_is_search(at);
             break;
         case GUMBO_TAG_META: read_meta(at, ret); break;
         case GUMBO_TAG_A:

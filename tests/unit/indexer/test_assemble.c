@@ -756,12 +756,15 @@ static void what_is_left_out_has_a_reason(void **state)
     tree_free(outline);
 }
 
-/* What WebWorks and RoboHelp make besides pages; others may be called alike. */
+/* What WebWorks, RoboHelp, Help & Manual and Word make besides pages; others may be called
+ * alike. */
 static void help_frames_are_left_out(void **state)
 {
     (void)state;
     static const struct page_of pages[] = {
+        {"_hmpermalink.html", "P", "", "", 0, 0, ""},
         {"pump.htm", "Pump", "", "", 0, 0, ""},
+        {"pump_files/header.htm", "H", "", "", 0, 0, ""},
         {"when.htm", "When", "", "", 0, 0, ""},
         {"whgdata/whlstt0.htm", "Contents", "", "", 0, CONTENTS_WHOLE,
          "../when.htm =Use >../pump.htm"},
@@ -770,10 +773,11 @@ static void help_frames_are_left_out(void **state)
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(When(Notes),Use(Pump(Notes)))");
     static const struct page_of others[] = {
+        {"files/header.htm", "H", "", "", 0, 0, ""},
         {"whgdata/whlstt0.htm", "A", "", "", 0, 0, ""},
         {"wwhelp/x.htm", "X", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
-    assert_shape(others, "M(A(Notes),X(Notes))");
+    assert_shape(others, "M(H(Notes),A(Notes),X(Notes))");
 }
 
 /* The contents of HTML Help say where pages stand, and are none. */

@@ -389,6 +389,15 @@ static void test_pages_made(void **state)
     expect_role("<html data-mc-runtime-file-type='Default;TriPane'><title>Help"
                 "</title><h1>Logo</h1><h1>Your search returned</h1>",
                 PAGE_MADE);
+    expect_role(
+        "<html MadCap:RuntimeFileType=Favorites><title>Favorites</title>"
+        "<p>a",
+        PAGE_MADE);
+    expect_role("<html MadCap:RuntimeFileType=Topic><title>A</title><p>a",
+                PAGE_CONTENT);
+    expect_role("<body class=FramedSearchResultsPage><div id=Index><a href=a>b"
+                "</a></div>",
+                PAGE_MADE); /* Natural Docs */
     expect_role("<title>Pump 1.0</title><div class=entry><div class=name>start"
                 "</div><div class=occurrences><a href=P.html>P</a></div></div>",
                 PAGE_MADE); /* Scaladoc */
@@ -449,6 +458,10 @@ static void test_names_above(void **state)
                  "Use", "");
     expect_above("<html data-mc-toc-path='||A||'><h1>A</h1>", "A", "");
     expect_above("<html data-mc-toc-path=''><h1>A</h1>", "", "");
+    expect_above(
+        "<html MadCap:PathToHelpSystem='../' MadCap:tocPath='Use|Views'>"
+        "<h1>A</h1>",
+        "Use|Views", "../");
 }
 
 /* Flare's trail and its list of pages below are no text; what opens where it is

@@ -337,6 +337,14 @@ static void test_help_programs(void **state)
     assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
     assert_int_equal(tree->page.link_count, 2);
     tree_free(tree);
+    expect("<div id=noscript><h2 id=noscriptwarning>Please</h2></div><h1>A</h1>"
+           "<p>a<div id=keyboardinfo><h1 id=keynavtitle>Keys</h1><p>ALT</div>",
+           "# A\nparagraph: a\n");
+    expect("<div class=offcanvas-header><h5 class=offcanvas-title>Contents</h5>"
+           "<button class=btn-close></button></div><h1>A</h1><p>a",
+           "# A\nparagraph: a\n");
+    expect("<h1>A</h1><div id=keyboardinfo><h2>Keys</h2><p>ALT</div>",
+           "# A\n## Keys {keyboardinfo}\nparagraph: ALT\n");
     expect("<div id=printheader><h1>A</h1></div><p class=crumbs>b<p><span>"
            "Created with the pump: </span><a href=https://works.com/>c</a>",
            "# A {printheader}\nparagraph: b\n"
