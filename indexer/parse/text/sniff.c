@@ -161,6 +161,28 @@ static struct counts count_utf8(struct slice bytes)
     return counts;
 }
 
+/* Is it Japanese in Shift_JIS that does not say so: every byte beyond ASCII a part of a
+ * character, one in five a kana?  Contents of HTML Help name no encoding. */
+static bool is_shift_jis(struct slice bytes)
+{
+    enum { MIN_KANA = 4, SHARE = 5 };
+    const unsigned char *data = (const unsigned char *)bytes.data;
+    size_t kana = 0, wide = 0;
+    for (size_t at = 0; at < bytes.size; at++) {
+        unsigned lead = data[at];
+        if (lead < 0x80 || (lead > 0xa0 && lead < 0xe0))
+            continue; /* half a kana is a byte */
+        unsigned trail = at + 1 < bytes.size ? data[++at] : 0;
+        if (lead == 0x80 || lead == 0xa0 || lead > 0xfc || trail < 0x40 ||
+            trail == 0x7f || trail > 0xfc)
+            return false;
+        wide++;
+        kana += (lead == 0x82 && trail >= 0x9f && trail <= 0xf1) ||
+                (lead == 0x83 && trail <= 0x96);
+    }
+    return kana >= MIN_KANA && kana * SHARE >= wide;
+}
+
 /* What reads as UTF-8 is UTF-8, whatever it calls itself, and however many bytes
  * of it are broken. */
 static int choose(struct slice bytes, int named)
@@ -172,7 +194,11 @@ static int choose(struct slice bytes, int named)
         named < 0 || !charset_is_wide(named) || counts.good >= FEW_WIDE;
     if (counts.good > counts.bad && enough)
         return ENCODING_UTF8;
-    return named >= 0 ? named : ENCODING_WINDOWS_1252;
+    if (named >= 0)
+        return named;
+    return is_shift_jis(bytes) && charset_is_loaded(ENCODING_SHIFT_JIS)
+               ? ENCODING_SHIFT_JIS
+               : ENCODING_WINDOWS_1252;
 }
 
 static int find_encoding(struct slice bytes, size_t *ret_begin,

@@ -751,6 +751,10 @@ static void test_broken_utf8(void **state)
     expect_encoding("<!-- <meta charset=utf-8> --><meta charset=latin1>"
                     "<meta charset=utf-8><p>\xe9",
                     ENCODING_WINDOWS_1252, "# \nparagraph: é\n");
+    expect_encoding("<p>\x96\xda\x8e\x9f\x82\xe0\x82\xad\x82\xb6\x83\x56",
+                    ENCODING_SHIFT_JIS, "# \nparagraph: 目次もくじシ\n");
+    expect_encoding("<p>\x96\xda\x8e\x9f\x82\xe0\x82\xad\x82\xb6\x82",
+                    ENCODING_WINDOWS_1252, "# \nparagraph: –ÚŽŸ‚à‚\u00ad‚¶‚\n");
     expect_encoding("<meta charset=latin1><p>é", ENCODING_UTF8,
                     "# \nparagraph: é\n");
     check_spans(slice_of("<meta charset=utf-8><b title='\xff\xc3'></b><p>é \xe9"
