@@ -235,6 +235,13 @@ static void find_menus(struct navigation *p)
     free(lists);
 }
 
+/* What a tool lists besides the text is above nothing: what stands below it in the contents
+ * is below what is above it. */
+static bool is_list_besides(const struct navigation *p, uint32_t page)
+{
+    return p->places[page].excluded == EXCLUDED_LISTS;
+}
+
 static void read_list(struct navigation *p, uint32_t lister)
 {
     static const struct open_place none = {TREE_NONE, TREE_NONE};
@@ -261,6 +268,8 @@ static void read_list(struct navigation *p, uint32_t lister)
             open[depth].heading = k;
             continue;
         }
+        if (whole && is_list_besides(p, to))
+            continue;
         open[depth].page = to;
         struct offer offer = {lister, page_above(open, depth, to, lister),
                               group, k, depth};

@@ -780,6 +780,21 @@ static void help_frames_are_left_out(void **state)
     assert_shape(others, "M(H(Notes),A(Notes),X(Notes))");
 }
 
+/* Sandcastle's lists of a class's members are no pages; the members are below the class. */
+static void lists_in_contents_are_above_nothing(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"WebTOC.xml", "", "", "", 0, CONTENTS_WHOLE,
+         "pump.htm >new.htm >methods.htm >>open.htm"},
+        {"methods.htm", "Methods", "", "", PAGE_MADE, 0, ""},
+        {"new.htm", "New", "", "", 0, 0, ""},
+        {"open.htm", "Open", "", "", 0, 0, ""},
+        {"pump.htm", "Pump", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Pump(Notes,New(Notes),Open(Notes)))");
+}
+
 /* The contents of HTML Help say where pages stand, and are none. */
 static void help_contents_are_read(void **state)
 {
@@ -940,6 +955,7 @@ int main(void)
         cmocka_unit_test(another_layout_is_excluded),
         cmocka_unit_test(what_is_left_out_has_a_reason),
         cmocka_unit_test(help_frames_are_left_out),
+        cmocka_unit_test(lists_in_contents_are_above_nothing),
         cmocka_unit_test(help_contents_are_read),
         cmocka_unit_test(help_contents_in_xml_are_read),
         cmocka_unit_test(headings_in_lists_become_nodes),
