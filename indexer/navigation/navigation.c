@@ -194,6 +194,30 @@ static bool is_listing(const char *path)
     return end && !strncmp(end + sizeof ending - 1, "htm", 3);
 }
 
+/* What Doxygen says of a folder of which its author says nothing: what is in it. */
+static bool is_folder(const struct piece *piece)
+{
+    const struct tree *summary = piece->skeleton;
+    const char *name = navigation_name(piece->path);
+    if (strncmp(name, "dir_", 4) ||
+        strspn(name + 4, "0123456789abcdef") != 32 || summary->nodes[0].words)
+        return false;
+    for (uint32_t i = 1; i < summary->count; i++)
+        if (!slice_is(summary->nodes[i].anchor, "subdirs") &&
+            !slice_is(summary->nodes[i].anchor, "files"))
+            return false;
+    return true;
+}
+
+/* What Oxygen's program opens a page for a name by. */
+static bool is_helper(const struct piece *piece)
+{
+    static const char *const names[] = {"cshelp", "context-help", NULL};
+    const struct tree *summary = piece->skeleton;
+    return navigation_is_named(piece->path, names) && summary->count == 1 &&
+           !summary->nodes[0].words;
+}
+
 /* What Doxygen writes for programs that follow all links. */
 static bool is_for_crawlers(const char *path)
 {
@@ -255,7 +279,7 @@ static bool is_list_of_members(const struct navigation *p, uint32_t piece)
     static const char *const kinds[] = {"class",     "struct",   "union",
                                         "interface", "protocol", "category",
                                         "exception", "service",  "singleton",
-                                        "namespace", NULL};
+                                        "namespace", "enum",     NULL};
     return (navigation_page(p, piece)->contents == CONTENTS_BELOW &&
             is_besides_another(p, piece, kinds, "-members")) ||
            (is_titled_members(p, piece) &&
@@ -274,7 +298,8 @@ static void look_at(struct navigation *p)
     bool *subtrees = mem_alloc(p->count * sizeof *subtrees);
     repeated_subtrees(p->pieces, p->count, subtrees);
     for (uint32_t i = 0; i < p->count; i++) {
-        const char *path = p->pieces[i].path;
+        const struct piece *piece = &p->pieces[i];
+        const char *path = piece->path;
         /* A document that includes others is no page with them once more. */
         subtrees[i] &= p->pieces[i].skeleton->file_count <= 1;
         int role = navigation_page(p, i)->role;
@@ -284,9 +309,10 @@ static void look_at(struct navigation *p)
             : role == PAGE_PART                         ? EXCLUDED_PART
             : role == PAGE_MADE                         ? EXCLUDED_LISTS
             : is_listing(path)                          ? EXCLUDED_LISTS
-            : is_for_crawlers(path)                     ? EXCLUDED_LISTS
-            : is_list_of_names(&p->pieces[i])           ? EXCLUDED_LISTS
+            : is_for_crawlers(path) || is_folder(piece) ? EXCLUDED_LISTS
+            : is_list_of_names(piece)                   ? EXCLUDED_LISTS
             : is_webworks_frame(path) || is_shell(path) ? EXCLUDED_MENU
+            : is_helper(piece)                          ? EXCLUDED_MENU
             : is_help_contents(p, i)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU
             : javadoc && is_besides(path)               ? EXCLUDED_LISTS

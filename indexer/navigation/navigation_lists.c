@@ -312,6 +312,9 @@ static bool is_menu(const struct navigation *p, uint32_t piece)
                   navigation_page(p, lister)->contents == CONTENTS_FRAMESET;
     if (contents == CONTENTS_FRAMESET || (framed && is_empty(p, piece)))
         return true;
+    if (contents == CONTENTS_WHOLE && is_empty(p, piece) &&
+        calls_itself_contents(p, piece))
+        return true; /* DocFX's "toc.html", where no page is the first */
     if (navigation_folder_index(p, piece) == TREE_NONE)
         return false; /* it heads a work of its own */
     if (contents && (navigation_is_named(p->pieces[piece].path, names) ||

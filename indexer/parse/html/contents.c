@@ -57,6 +57,8 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_P, "tocbody", CONTENTS_WHOLE},                 /* RoboHelp */
     {GUMBO_TAG_DIV, "book-summary", CONTENTS_WHOLE},          /* GitBook */
     {GUMBO_TAG_DIV, "types-list", CONTENTS_WHOLE},            /* Crystal */
+    {GUMBO_TAG_DIV, "sidetoc", CONTENTS_WHOLE},               /* DocFX */
+    {GUMBO_TAG_DIV, "MEntry", CONTENTS_WHOLE},                /* Natural Docs */
 };
 
 bool contents_is_title(struct slice title, bool links)
@@ -264,10 +266,23 @@ static bool add_heading(struct reading *r, struct slice title, uint32_t depth)
 
 /* ---- Menus: what a site prints on each page of all its pages ---- */
 
-/* VitePress has no lists. */
+/* VitePress and Natural Docs have no lists. */
 static bool is_menu_item(const xmlNode *node)
 {
-    return dom_tag(node) == GUMBO_TAG_LI || classes_has(node, "VPSidebarItem");
+    return dom_tag(node) == GUMBO_TAG_LI ||
+           classes_has(node, "VPSidebarItem") || classes_has(node, "MEntry");
+}
+
+/* Natural Docs has a box for what a group holds. */
+static uint32_t depth_of_entry_in(const xmlNode *entry, const xmlNode *box)
+{
+    uint32_t depth = 0;
+    const xmlNode *at = entry;
+    for (int i = 0; i < MAX_CLIMB && at != box && dom_is_element(at); i++) {
+        at = at->parent;
+        depth += classes_has(at, "MGroupContent");
+    }
+    return depth;
 }
 
 static uint32_t depth_of_item(const xmlNode *item, const xmlNode *box)
@@ -278,7 +293,8 @@ static uint32_t depth_of_item(const xmlNode *item, const xmlNode *box)
         if (word.size == sizeof level && slice_starts(word, slice_of(level)) &&
             isdigit((unsigned char)word.data[sizeof level - 1]))
             return (uint32_t)(word.data[sizeof level - 1] - '0');
-    return depth_in(item, box);
+    return classes_has(item, "MEntry") ? depth_of_entry_in(item, box)
+                                       : depth_in(item, box);
 }
 
 /* The link or the text that the item shows, before those below it; or NULL. */
@@ -339,11 +355,13 @@ static void add_menu_link(struct reading *r, const xmlNode *link,
         add_page(r, url, depth);
 }
 
-/* Docusaurus links a category without a page to the first page in it. */
+/* Docusaurus links a category without a page to the first page in it, Natural Docs to a
+ * program that opens it. */
 static bool is_category(const xmlNode *link)
 {
+    const char *url = dom_attribute(link, "href");
     return classes_has(link, "menu__link--sublist-caret") ||
-           !strcmp(dom_attribute(link, "href"), "#");
+           !strcmp(url, "#") || !strncmp(url, "javascript:ToggleMenu(", 22);
 }
 
 static void read_item(struct reading *r, const xmlNode *item, uint32_t depth)

@@ -120,6 +120,11 @@ static int natural_docs_level(const xmlNode *heading)
     return classes_has(topic->parent, "CGroup") ? 3 : 4;
 }
 
+bool makers_is_index(const xmlNode *body)
+{
+    return classes_has(body, "wh_terms_page");
+}
+
 bool makers_is_search(const xmlNode *body)
 {
     return classes_has(body, "FramedSearchResultsPage") ||

@@ -33,6 +33,9 @@ bool makers_is_named(const xmlNode *meta, const char *maker);
  * lists of a class's members. */
 bool makers_is_pop_up(const xmlNode *link);
 
+/* Is its page the index of terms of Oxygen's help? */
+bool makers_is_index(const xmlNode *body);
+
 /* Does Natural Docs show in it what a search has found: names by a letter? */
 bool makers_is_search(const xmlNode *body);
 

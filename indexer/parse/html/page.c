@@ -324,6 +324,7 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_BODY:
             ret->lists |= docgens_is_listing(at) || doxygen_is_search(at) ||
                           makers_is_search(at);
+            ret->terms |= makers_is_index(at);
             break;
         case GUMBO_TAG_META: read_meta(at, ret); break;
         case GUMBO_TAG_A:
@@ -472,7 +473,7 @@ static bool is_index_of_letter(const struct page_facts *facts)
 
 int page_role(const struct page_facts *facts)
 {
-    if (facts->keywords)
+    if (facts->keywords || facts->terms)
         return PAGE_INDEX;
     if (is_redirect(facts))
         return PAGE_REDIRECT;

@@ -23,6 +23,7 @@ struct page_facts {
     bool lists; /* it is a source, or names all members: what tools list besides
                    the text */
     bool keywords; /* it is the index of an HTML Help file */
+    bool terms;    /* it is an index by its tool's word: Oxygen's */
     bool titled;   /* a heading that is not read says what its <title> does */
     bool names;    /* it lists pages by the names of what these describe */
 

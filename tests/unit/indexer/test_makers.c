@@ -398,6 +398,11 @@ static void test_pages_made(void **state)
     expect_role("<body class=FramedSearchResultsPage><div id=Index><a href=a>b"
                 "</a></div>",
                 PAGE_MADE); /* Natural Docs */
+    expect_role(
+        "<title>Index Terms - Works</title><body class=wh_terms_page><ul>"
+        "<li><span>O</span><ul><li><span>Oil</span><a href=a.html>[1]</a>"
+        "</ul></ul>",
+        PAGE_INDEX); /* Oxygen */
     expect_role("<title>Pump 1.0</title><div class=entry><div class=name>start"
                 "</div><div class=occurrences><a href=P.html>P</a></div></div>",
                 PAGE_MADE); /* Scaladoc */

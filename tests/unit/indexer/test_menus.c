@@ -87,6 +87,32 @@ static void a_nameless_index_heads_nothing(void **state)
 }
 
 /* A program that writes what it shows, and nothing else: it says nothing of others. */
+/* DocFX's contents, where no page is the first. */
+static void contents_without_text_are_a_menu(void **state)
+{
+    (void)state;
+    struct tree *toc = tree_new(false), *page = page_with("a", "b");
+    struct page_link link = {{"use.html", 8}, 0, {"", 0}};
+    tree_add_file(toc, slice_of(""));
+    tree_add_node(toc, TREE_NONE, 0, slice_of(""), slice_of(""));
+    toc->page.contents = CONTENTS_WHOLE;
+    toc->page.links = tree_copy_links(toc, &link, 1);
+    toc->page.link_count = 1;
+    assert_int_equal(tree_seal(toc, NULL), 0);
+    assert_int_equal(tree_seal(page, NULL), 0);
+    struct piece pieces[] = {
+        {.path = (char[]){"toc.html"}, .skeleton = assemble_skeleton(toc)},
+        {.path = (char[]){"use.html"}, .skeleton = assemble_skeleton(page)}};
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, 2, true, &outline, NULL), 0);
+    assert_int_equal(outline->excluded[0], EXCLUDED_MENU);
+    tree_free(outline);
+    tree_free(toc);
+    tree_free(page);
+    tree_free(pieces[0].skeleton);
+    tree_free(pieces[1].skeleton);
+}
+
 static void a_nameless_page_alone_is_no_menu(void **state)
 {
     (void)state;
@@ -109,6 +135,7 @@ int main(void)
         cmocka_unit_test(contents_in_a_script_are_no_page),
         cmocka_unit_test(menus_by_hand_are_no_pages_contents),
         cmocka_unit_test(a_nameless_index_heads_nothing),
+        cmocka_unit_test(contents_without_text_are_a_menu),
         cmocka_unit_test(a_nameless_page_alone_is_no_menu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -660,6 +660,17 @@ static void test_menus(void **state)
         "</ul></ul><li><object type=text/html><param name=Local value=c.htm>"
         "</object></ul>",
         CONTENTS_WHOLE, "html/a.htm >=In & out >>b.htm ");
+    expect_contents(
+        "<div class=sidetoc><div class=toc><ul class='nav level1'><li>"
+        "<a href=a.html>A</a><ul><li><a href=b.html>B</a></ul></ul>"
+        "</div></div>",
+        CONTENTS_WHOLE, "a.html >b.html ");
+    expect_contents("<div id=Menu><div class=MEntry><div class=MGroup><a "
+                    "href=\"javascript:ToggleMenu('c')\">Use</a><div "
+                    "class=MGroupContent><div class=MEntry><div class=MFile><a "
+                    "href=a.html>A</a></div></div></div></div></div><div "
+                    "class=MEntry><a href=b.html>B</a></div></div>",
+                    CONTENTS_WHOLE, "=Use >a.html b.html ");
     expect_contents("<div class=book-summary><ul class=summary><li "
                     "class=chapter><a href=a.html>A</a><ul class=articles><li>"
                     "<a href=b.html>B</a></ul><li class=divider></ul></div><p>"
