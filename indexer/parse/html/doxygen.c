@@ -16,17 +16,27 @@ static bool is_of_sources(const xmlNode *element)
             classes_has(element, "reference"));
 }
 
+static bool is_first_line(const xmlNode *anchor)
+{
+    static const char line[] = "l00001";
+    const char *name = anchor && dom_tag(anchor) == GUMBO_TAG_A
+                           ? dom_attribute(anchor, "name")
+                           : NULL;
+    return name && !strcmp(name, line);
+}
+
+/* Before 1.8 a listing's lines are in one <pre>. */
 bool doxygen_is_listing(const xmlNode *box)
 {
-    const xmlNode *line =
-        classes_has(box, "fragment") && classes_has(box->parent, "contents")
-            ? dom_element_from(box->children)
-            : NULL;
-    const xmlNode *anchor = line && classes_has(line, "line")
-                                ? dom_element_from(line->children)
-                                : NULL;
-    return anchor && dom_tag(anchor) == GUMBO_TAG_A &&
-           dom_has_id(anchor, "l00001");
+    if (!classes_has(box, "fragment"))
+        return false;
+    const xmlNode *line = dom_element_from(box->children);
+    const xmlNode *first = line ? dom_element_from(line->children) : NULL;
+    if (!first || dom_tag(line) == GUMBO_TAG_PRE)
+        return first && is_first_line(first);
+    return classes_has(box->parent, "contents") && classes_has(line, "line") &&
+           dom_tag(first) == GUMBO_TAG_A &&
+           (dom_has_id(first, "l00001") || is_first_line(first));
 }
 
 /* A heading in what is said of a member is a label there. */
@@ -140,6 +150,25 @@ bool doxygen_is_end(const xmlNode *rule)
            is_head(dom_element_before(rule->parent)) && is_of_paths(list);
 }
 
+/* "Generated on ... by Doxygen", the page's last line. */
+static bool is_mark(const xmlNode *address)
+{
+    const xmlNode *link = dom_tag(address) == GUMBO_TAG_ADDRESS
+                              ? dom_find(address, GUMBO_TAG_A)
+                              : NULL;
+    const char *url = link ? dom_attribute(link, "href") : NULL;
+    return url && strstr(url, "doxygen.org/") &&
+           !dom_element_from(address->next);
+}
+
+/* What its search offers, hidden by a sheet of its own. */
+static bool is_search_box(const xmlNode *box)
+{
+    return dom_tag(box) == GUMBO_TAG_DIV &&
+           (dom_has_id(box, "MSearchSelectWindow") ||
+            dom_has_id(box, "MSearchResultsWindow"));
+}
+
 bool doxygen_is_search(const xmlNode *body)
 {
     const xmlNode *box = dom_element_from(body->children);
@@ -158,6 +187,12 @@ void doxygen_apply(const xmlNode *element, struct rule *rule)
             rules_skip(rule, "navigation");
         else if (is_summary(element))
             rules_skip(rule, "contents");
+        else if (is_search_box(element))
+            rules_skip(rule, "control");
+        else if (is_mark(element))
+            rules_skip(rule, "footer");
+    } else if (is_mark(element)) {
+        rules_skip(rule, "footer");
     } else if (is_way_to_source(element)) {
         rules_skip(rule, "control");
     }

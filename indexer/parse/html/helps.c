@@ -94,6 +94,8 @@ static void helpndoc(const xmlNode *element, struct rule *rule)
 /* "Navigation: Guide > Use >", beside the title. */
 static bool is_manual_trail(const xmlNode *line)
 {
+    if (dom_tag(line) == GUMBO_TAG_P && classes_has(line, "topic_breadcrumbs"))
+        return dom_has_id(line, "ptopic_breadcrumbs");
     return dom_tag(line) == GUMBO_TAG_P && classes_has(line, "crumbs") &&
            dom_tag(line->parent) == GUMBO_TAG_TD &&
            classes_has(line->parent, "topichead");
@@ -112,8 +114,10 @@ static void manual_box(const xmlNode *box, struct rule *rule)
 {
     if (dom_has_id(box, "noscript") && begins_with_id(box, "noscriptwarning"))
         rules_skip(rule, "without scripts");
-    else if (dom_has_id(box, "keyboardinfo") &&
-             begins_with_id(box, "keynavtitle"))
+    else if ((dom_has_id(box, "keyboardinfo") &&
+              begins_with_id(box, "keynavtitle")) ||
+             (dom_has_id(box, "navigationmenu") &&
+              begins_with_id(box, "hamburgermenu")))
         rules_skip(rule, "control");
 }
 
@@ -187,6 +191,13 @@ bool helps_is_trail(const xmlNode *element)
     return element->properties &&
            (is_helpndoc_trail(element) || is_helpndoc_line(element) ||
             is_manual_trail(element));
+}
+
+bool helps_is_title(const xmlNode *heading)
+{
+    const xmlNode *box = heading->parent;
+    return classes_has(heading, "topictitle") && dom_is_element(box) &&
+           dom_has_id(box, "topicheaderwrapper");
 }
 
 bool helps_is_trail_to(const xmlNode *element)

@@ -17,6 +17,9 @@ bool helps_is_trail_to(const xmlNode *element);
 /* Does it hold the contents of the whole manual? */
 bool helps_is_contents(const xmlNode *element);
 
+/* Is it a page's title, in a bar that is not read? */
+bool helps_is_title(const xmlNode *heading);
+
 /* Does the link lead to the next page? */
 bool helps_is_next(const xmlNode *link);
 

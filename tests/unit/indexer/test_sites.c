@@ -315,6 +315,16 @@ static void test_help_programs(void **state)
     assert_true(slice_is(tree->page.up, "parts.html"));
     assert_true(slice_is(tree->page.next, "b.html"));
     tree_free(tree);
+    static const char web[] =
+        "<title>Pumps</title><div id=navigationmenu><ul id=hamburgermenu><li>"
+        "Larger Text</ul></div><nav id=hmpageheader><div id=topicheaderwrapper>"
+        "<p id=ptopic_breadcrumbs class=topic_breadcrumbs>Navigation: <a "
+        "href=use.html>Use</a></p><h1 class=topictitle>Pumps</h1></div></nav>"
+        "<h3>Oil</h3><p>a";
+    expect(web, "# Pumps\n## Oil\nparagraph: a\n");
+    tree = parse(web);
+    assert_true(slice_is(tree->page.up, "use.html"));
+    tree_free(tree);
     /* A button of Bootstrap's elsewhere is none of those. */
     tree = parse("<h1>A</h1><a class=btn href=b.html><i class=bi-chevron-right>"
                  "</i> Read on</a>");
