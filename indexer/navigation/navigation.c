@@ -241,7 +241,7 @@ static bool is_list_of_names(const struct piece *piece)
             kind = name + strlen(starts[i]);
     return kind && begins_with(kind, kinds) &&
            (kind[KIND] == '.' || kind[KIND] == '_') && summary->count == 1 &&
-           !summary->nodes[0].words && summary->page.contents == CONTENTS_BELOW;
+           !summary->nodes[0].words;
 }
 
 /* Is the page called as another is, with `mark` behind its name?  `starts` (NULL: any) are

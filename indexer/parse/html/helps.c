@@ -193,6 +193,18 @@ bool helps_is_trail(const xmlNode *element)
             is_manual_trail(element));
 }
 
+bool helps_is_trail_to_book(const xmlNode *element)
+{
+    const xmlNode *last = NULL;
+    if (!element->properties || !is_helpndoc_trail(element))
+        return false;
+    for (const xmlNode *at = dom_element_from(element->children); at;
+         at = dom_element_from(at->next))
+        last = at;
+    return last && dom_tag(last) == GUMBO_TAG_LI &&
+           !dom_find(last, GUMBO_TAG_A) && dom_holds(last, DOM_HOLDS_TEXT);
+}
+
 bool helps_is_title(const xmlNode *heading)
 {
     const xmlNode *box = heading->parent;

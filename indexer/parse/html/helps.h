@@ -11,6 +11,9 @@ void helps_apply(const xmlNode *element, struct rule *rule);
 /* Does it hold links to all pages above this one, and none to this? */
 bool helps_is_trail(const xmlNode *element);
 
+/* Such a trail of HelpNDoc's that ends with a book without a page. */
+bool helps_is_trail_to_book(const xmlNode *element);
+
 /* Does it hold them, and behind them the name of this page? */
 bool helps_is_trail_to(const xmlNode *element);
 

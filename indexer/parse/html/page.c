@@ -186,6 +186,33 @@ static bool put_name(struct buf *names, struct slice name)
     return true;
 }
 
+static void set_names(struct dom *dom, struct slice names,
+                      struct page_facts *facts)
+{
+    facts->above = (struct slice){
+        arena_copy(&dom->arena, names.data, names.size), names.size};
+}
+
+/* "Use|Views", of the items of a trail. */
+static void read_books(struct dom *dom, const xmlNode *trail,
+                       struct page_facts *facts)
+{
+    enum { MAX_BYTES = 1000 };
+    struct buf names = {0}, words = {0};
+    for (const xmlNode *item = dom_element_from(trail->children);
+         item && names.size < MAX_BYTES; item = dom_element_from(item->next)) {
+        words.size = 0;
+        for (const xmlNode *at = dom_next(item, item, false); at;
+             at = dom_next(at, item, false))
+            if (!dom_is_element(at))
+                buf_put_slice(&words, dom_text(at)->text);
+        put_name(&names, buf_slice(&words));
+    }
+    set_names(dom, buf_slice(&names), facts);
+    buf_free(&names);
+    buf_free(&words);
+}
+
 /* Before version 8 Flare's attributes had other names. */
 static const char *flare_says(const xmlNode *html, const char *name,
                               const char *older)
@@ -218,9 +245,7 @@ static void read_names(struct dom *dom, const xmlNode *html,
     }
     if (home)
         facts->home = slice_of(home);
-    facts->above = (struct slice){
-        arena_copy(&dom->arena, buf_slice(&names).data, names.size),
-        names.size};
+    set_names(dom, buf_slice(&names), facts);
     buf_free(&names);
 }
 
@@ -306,7 +331,9 @@ void page_read(struct dom *dom, struct page_facts *ret)
             continue;
         enum trail kind = trail.size ? TRAIL_NONE : trail_of(at);
         const char *last;
-        if (kind)
+        if (kind && helps_is_trail_to_book(at))
+            read_books(dom, at, ret);
+        else if (kind)
             trail = end_of_trail(at, kind);
         else if (!trail.size && bars_is_trail(at, &last))
             trail = slice_of(last);

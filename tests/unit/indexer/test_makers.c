@@ -463,6 +463,12 @@ static void test_names_above(void **state)
                  "Use", "");
     expect_above("<html data-mc-toc-path='||A||'><h1>A</h1>", "A", "");
     expect_above("<html data-mc-toc-path=''><h1>A</h1>", "", "");
+    expect_above("<ol class=breadcrumb><li><a href=u.html>Use</a><li>Parts of "
+                 "pumps</ol><div class=nav-arrows></div><h1>A</h1>",
+                 "Use|Parts of pumps", ""); /* HelpNDoc */
+    expect_above("<ol class=breadcrumb><li>Use<li><a href=p.html>Parts</a></ol>"
+                 "<div class=nav-arrows></div><h1>A</h1>",
+                 "", "");
     expect_above(
         "<html MadCap:PathToHelpSystem='../' MadCap:tocPath='Use|Views'>"
         "<h1>A</h1>",
