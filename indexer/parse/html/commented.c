@@ -177,6 +177,40 @@ static bool is_matlab_trail(const xmlNode *box)
                                DOM_HOLDS_TABLE);
 }
 
+/* ---- pkgdown: what a function is for, above the name of its page ---- */
+
+static bool is_purpose(const xmlNode *heading)
+{
+    const xmlNode *name = dom_tag(heading->parent) == GUMBO_TAG_DIV &&
+                                  classes_has(heading->parent, "page-header")
+                              ? dom_element_from(heading->next)
+                              : NULL;
+    while (name && !classes_has(name, "name"))
+        name = dom_element_from(name->next);
+    return name && (classes_has(name, "hidden") || classes_has(name, "d-none"));
+}
+
+/* "pump" of "Turns it on — pump • works". */
+bool commented_name_of(const xmlNode *heading, struct slice *title)
+{
+    static const char before[] = " — ", behind[] = " • ";
+    const char *end = NULL, *start = NULL;
+    if (!is_purpose(heading))
+        return false;
+    struct slice rest = *title;
+    for (const char *at;
+         (at = memmem(rest.data, rest.size, before, sizeof before - 1));) {
+        start = at + sizeof before - 1;
+        rest = (struct slice){start, rest.size - (size_t)(start - rest.data)};
+    }
+    end =
+        start ? memmem(rest.data, rest.size, behind, sizeof behind - 1) : NULL;
+    if (!end || end == start)
+        return false;
+    *title = (struct slice){start, (size_t)(end - start)};
+    return true;
+}
+
 /* ---- All of them ---- */
 
 void commented_apply(const xmlNode *element, struct rule *rule)
@@ -195,6 +229,10 @@ void commented_apply(const xmlNode *element, struct rule *rule)
     case GUMBO_TAG_P:
         if (is_robo_trail(element))
             rules_skip(rule, "navigation");
+        break;
+    case GUMBO_TAG_H1:
+        if (is_purpose(element))
+            rule->part = PART_BLOCK;
         break;
     case GUMBO_TAG_H2:
         if (is_matlab_label(element))

@@ -687,17 +687,28 @@ static bool is_pod_contents(const xmlNode *list)
            dom_tag(list->parent) == GUMBO_TAG_BODY && is_local(list);
 }
 
+/* MATLAB puts the list into a box of its own. */
+static const xmlNode *boxed_list(const xmlNode *box)
+{
+    const xmlNode *list = box && dom_tag(box) == GUMBO_TAG_DIV
+                              ? dom_element_from(box->children)
+                              : NULL;
+    return list && !dom_element_from(list->next) ? list : box;
+}
+
 static bool is_local_contents(const xmlNode *element, enum part part)
 {
     if (is_pod_contents(element))
         return true;
     if (part == PART_HEADING) {
-        const xmlNode *list = dom_element_from(element->next);
+        const xmlNode *list = boxed_list(dom_element_from(element->next));
         return is_list(list) && is_called_contents(element) && is_local(list);
     }
     if (!is_list(element))
         return false;
-    const xmlNode *heading = dom_element_before(element);
+    bool boxed = boxed_list(element->parent) == element;
+    const xmlNode *heading =
+        dom_element_before(boxed ? element->parent : element);
     int tag = heading ? dom_tag(heading) : GUMBO_TAG_LAST;
     return tag >= GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6 &&
            is_called_contents(heading) && is_local(element);

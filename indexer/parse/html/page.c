@@ -359,7 +359,8 @@ void page_read(struct dom *dom, struct page_facts *ret)
         case GUMBO_TAG_LINK: read_link(at, ret); break;
         case GUMBO_TAG_H2: ret->lists |= commented_is_listing(at); break;
         case GUMBO_TAG_H1:
-            ret->titled |= helps_is_title(at);
+            ret->titled |=
+                helps_is_title(at) || commented_name_of(at, &ret->title);
             if (rules_is_name_in_parts(at)) {
                 read_name(at, ret);
                 ret->titled = true;

@@ -192,12 +192,42 @@ static void test_made_pages(void **state)
                 PAGE_INDEX);
 }
 
+/* A page of pkgdown's is called as the function is, not as what that is for. */
+static void test_pkgdown(void **state)
+{
+    (void)state;
+    expect("<title>Turns it — and oil — on — pump • works</title><div "
+           "class=page-header><img src=l><h1>Turns it — and oil — on</h1><div "
+           "class='d-none name'><code>pump.Rd</code></div></div><p>a<h2>Value"
+           "</h2><p>b",
+           "# pump\nparagraph: Turns it — and oil — on\nparagraph: a\n"
+           "## Value\nparagraph: b\n");
+    expect("<title>Use • works</title><div class=page-header><h1>Use</h1></div>"
+           "<p>a",
+           "# Use\nparagraph: a\n");
+}
+
+/* MATLAB prints the contents of a page in a box. */
+static void test_matlab_contents(void **state)
+{
+    (void)state;
+    expect("<h1>A</h1><h2>Contents</h2><div><ul><li><a href=#1>B</a><li><a "
+           "href=#2>C</a></ul></div><h2 id=1>B</h2><p>b<h2 id=2>C</h2><p>c",
+           "# A\n## B {1}\nparagraph: b\n## C {2}\nparagraph: c\n");
+    expect(
+        "<h1>A</h1><h2>Contents</h2><div><ul><li><a href=b.html>B</a></ul><p>"
+        "d</div>",
+        "# A\n## Contents\nlist: - B\nparagraph: d\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_apigen),        TEST(test_robodoc),     TEST(test_m2html),
-        TEST(test_said_contents), TEST(test_index_lists), TEST(test_others),
-        TEST(test_many_boxes),    TEST(test_made_pages),
+        TEST(test_pkgdown),     TEST(test_matlab_contents),
+        TEST(test_apigen),      TEST(test_robodoc),
+        TEST(test_m2html),      TEST(test_said_contents),
+        TEST(test_index_lists), TEST(test_others),
+        TEST(test_many_boxes),  TEST(test_made_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
