@@ -75,6 +75,16 @@ static bool is_webworks_frame(const char *path)
     return false;
 }
 
+/* What WebWorks shows in windows of their own stands on a page, too. */
+static bool is_webworks_window(const char *path)
+{
+    static const char folder[] = "popups/";
+    const char *name = navigation_name(path);
+    size_t size = sizeof folder - 1, before = (size_t)(name - path);
+    return before >= size && !memcmp(name - size, folder, size) &&
+           (before == size || name[-(ptrdiff_t)size - 1] == '/');
+}
+
 /* RoboHelp's frames, and what they show to browsers without scripts: "whgdata/whlstt0.htm",
  * "whd_tabs.htm".  Its pages are called by whoever wrote them. */
 static const char *const robohelp_names[] = {"whproj", "whnjs", NULL};
@@ -289,10 +299,11 @@ static bool is_list_of_members(const struct navigation *p, uint32_t piece)
 static void look_at(struct navigation *p)
 {
     static const char *const chapters[] = {"chap", NULL};
-    bool javadoc = false, robohelp = false;
+    bool javadoc = false, robohelp = false, webworks = false;
     for (uint32_t i = 0; i < p->count; i++) {
         javadoc |= navigation_is_named(p->pieces[i].path, summary_names);
         robohelp |= navigation_is_named(p->pieces[i].path, robohelp_names);
+        webworks |= is_webworks_frame(p->pieces[i].path);
     }
     find_equals(p);
     bool *subtrees = mem_alloc(p->count * sizeof *subtrees);
@@ -315,6 +326,7 @@ static void look_at(struct navigation *p)
             : is_helper(piece)                          ? EXCLUDED_MENU
             : is_help_contents(p, i)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU
+            : webworks && is_webworks_window(path)      ? EXCLUDED_LISTS
             : javadoc && is_besides(path)               ? EXCLUDED_LISTS
             : is_besides_another(p, i, chapters, "_mj") ? EXCLUDED_VARIANT
             : is_list_of_members(p, i)                  ? EXCLUDED_LISTS

@@ -801,6 +801,7 @@ static void help_frames_are_left_out(void **state)
     (void)state;
     static const struct page_of pages[] = {
         {"_hmpermalink.html", "P", "", "", 0, 0, ""},
+        {"popups/oil.htm", "oil.htm", "", "", 0, 0, ""},
         {"pump.htm", "Pump", "", "", 0, 0, ""},
         {"pump_files/header.htm", "H", "", "", 0, 0, ""},
         {"when.htm", "When", "", "", 0, 0, ""},
@@ -812,10 +813,11 @@ static void help_frames_are_left_out(void **state)
     assert_shape(pages, "M(When(Notes),Use(Pump(Notes)))");
     static const struct page_of others[] = {
         {"files/header.htm", "H", "", "", 0, 0, ""},
+        {"popups/oil.htm", "O", "", "", 0, 0, ""},
         {"whgdata/whlstt0.htm", "A", "", "", 0, 0, ""},
         {"wwhelp/x.htm", "X", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
-    assert_shape(others, "M(H(Notes),A(Notes),X(Notes))");
+    assert_shape(others, "M(H(Notes),O(Notes),A(Notes),X(Notes))");
 }
 
 /* Sandcastle's lists of a class's members are no pages; the members are below the class. */
