@@ -268,7 +268,7 @@ static void read_list(struct navigation *p, uint32_t lister)
             open[depth].heading = k;
             continue;
         }
-        if (whole && is_list_besides(p, to))
+        if (is_list_besides(p, to))
             continue;
         open[depth].page = to;
         struct offer offer = {lister, page_above(open, depth, to, lister),

@@ -833,6 +833,13 @@ static void lists_in_contents_are_above_nothing(void **state)
         {"pump.htm", "Pump", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(Pump(Notes,New(Notes),Open(Notes)))");
+    static const struct page_of files[] = {
+        {"dir.html", "Folder", "", "", PAGE_MADE, 0, ""},
+        {"files.html", "Files", "", "", 0, CONTENTS_BELOW,
+         "dir.html >pump.html"},
+        {"pump.html", "pump.h", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(files, "M(Files(Notes,pump.h(Notes)))"); /* Doxygen's */
 }
 
 /* The contents of HTML Help say where pages stand, and are none. */
