@@ -169,6 +169,20 @@ static bool is_search_box(const xmlNode *box)
             dom_has_id(box, "MSearchResultsWindow"));
 }
 
+bool doxygen_is_letter(const xmlNode *box)
+{
+    enum { MAX_UP = 4 };
+    const xmlNode *table = classes_has(box, "ah") ? box->parent : NULL;
+    for (int i = 0; i < MAX_UP && table && dom_tag(table) != GUMBO_TAG_TABLE;
+         i++)
+        table = dom_is_element(table->parent) ? table->parent : NULL;
+    const xmlNode *anchor = table ? dom_element_before(table) : NULL;
+    const char *name = anchor && dom_tag(anchor) == GUMBO_TAG_A
+                           ? dom_attribute(anchor, "name")
+                           : NULL;
+    return name && slice_starts(slice_of(name), slice_of("letter_"));
+}
+
 bool doxygen_is_search(const xmlNode *body)
 {
     const xmlNode *box = dom_element_from(body->children);

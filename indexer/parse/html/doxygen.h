@@ -14,6 +14,9 @@ int doxygen_level(const xmlNode *heading);
 /* A listing of a file, whatever that is called: its lines are numbered from the first. */
 bool doxygen_is_listing(const xmlNode *box);
 
+/* Does a letter stand in it, of the list of all classes before 1.8.18? */
+bool doxygen_is_letter(const xmlNode *box);
+
 /* A page that a program fills with all names of one letter. */
 bool doxygen_is_search(const xmlNode *body);
 

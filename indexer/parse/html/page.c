@@ -381,7 +381,8 @@ void page_read(struct dom *dom, struct page_facts *ret)
                           commented_is_listing(at); /* fall through */
         case GUMBO_TAG_CODE: ret->lists |= makers_is_listing(at); break;
         case GUMBO_TAG_DIV:
-            ret->lists |= makers_is_occurrence(at) || makers_is_listing(at);
+            ret->lists |= makers_is_occurrence(at) || makers_is_listing(at) ||
+                          doxygen_is_letter(at);
             ret->lists |= apis_is_list_of_all(at) || docgens_is_listing(at);
             ret->names |= apis_is_list_of_names(at);
             break;

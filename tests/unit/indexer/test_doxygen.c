@@ -97,6 +97,13 @@ static void test_older(void **state)
         "file.</a><div class=fragment><pre class=fragment><a name=l00001>"
         "</a>00001 int a;</pre></div>",
         PAGE_MADE);
+    expect_role(
+        "<h1>Class Index</h1><table><tr><td><a name=letter_p></a><table>"
+        "<tr><td><div class=ah>p</div></table><tr><td><a href=p.html>Pump"
+        "</a></table>",
+        PAGE_MADE);
+    expect_role("<h1>A</h1><table><tr><td><div class=ah>p</div></table><p>a",
+                PAGE_CONTENT);
     expect_role("<h1>Use</h1><div class=fragment><pre class=fragment>int a;"
                 "</pre></div>",
                 PAGE_CONTENT);
