@@ -423,10 +423,18 @@ static void appledoc(const xmlNode *element, struct rule *rule)
 
 /* ---- dox, of Haxe: a field is a box with its signature ---- */
 
+/* Before version 1.6 a name stood above the signature. */
 static bool is_dox_field(const xmlNode *heading)
 {
-    return dom_tag(heading) == GUMBO_TAG_H3 && classes_has(heading, "anchor") &&
-           classes_is_box(heading->parent, "field");
+    if (dom_tag(heading) != GUMBO_TAG_H3 ||
+        !classes_is_box(heading->parent, "field"))
+        return false;
+    const xmlNode *name = dom_element_before(heading);
+    const xmlNode *first = dom_element_from(heading->children);
+    return classes_has(heading, "anchor") ||
+           (name && dom_tag(name) == GUMBO_TAG_A &&
+            dom_attribute(name, "name") && first &&
+            dom_tag(first) == GUMBO_TAG_P);
 }
 
 static bool is_dox_package(const xmlNode *heading)

@@ -196,6 +196,11 @@ static void test_dox(void **state)
            "</h4><div>stop</div></div>",
            "# class Pump\nparagraph: package works\nparagraph: It pumps.\n"
            "## Methods\n##* start():Void {start}\nparagraph: Starts.\n");
+    expect(
+        "<h1>A</h1><h3 class=section>Methods</h3><div class=fields><div "
+        "class='field '><a name=stop></a><h3><p><code>stop ()</code></p></h3>"
+        "<div class=doc><p>Stops.</div></div></div>",
+        "# A\n## Methods\n##* stop () {stop}\nparagraph: Stops.\n");
 }
 
 /* Of Lean. */
