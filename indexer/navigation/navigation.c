@@ -97,19 +97,34 @@ static bool is_robohelp_frame(const char *path)
     return begins_with(navigation_name(path), names);
 }
 
-/* What Help & Manual shows windows in, and Word the edges of printed pages. */
-static bool is_shell(const char *path)
+/* What Help & Manual shows windows in. */
+static bool is_manual_window(const char *path)
 {
     static const char *const names[] = {
         "_hmXpopup.", "_hmXtopic.", "_hm_print_window.", "_hmpermalink.", NULL};
+    return begins_with(navigation_name(path), names);
+}
+
+/* The edges of printed pages, beside a page of Word's: "pump_files/header.htm" and
+ * "pump.htm". */
+static bool is_word_edge(const struct navigation *p, const char *path)
+{
     static const char *const edges[] = {"_files/header.htm",
                                         "_files/plchdr.htm"};
-    size_t size = strlen(path);
-    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
-        if (size > strlen(edges[i]) &&
-            !strcmp(path + size - strlen(edges[i]), edges[i]))
-            return true;
-    return begins_with(navigation_name(path), names);
+    struct buf page = {0};
+    bool found = false;
+    for (size_t i = 0; i < sizeof edges / sizeof *edges && !found; i++) {
+        size_t size = strlen(path), own = strlen(edges[i]);
+        if (size <= own || strcmp(path + size - own, edges[i]))
+            continue;
+        buf_put(&page, path, size - own);
+        buf_put_text(&page, ".htm");
+        found = assemble_find(p->pieces, p->count, page.data) != TREE_NONE;
+        buf_put_text(&page, "l");
+        found |= assemble_find(p->pieces, p->count, page.data) != TREE_NONE;
+    }
+    buf_free(&page);
+    return found;
 }
 
 static bool ends_in(struct slice name, const char *ending)
@@ -322,7 +337,9 @@ static void look_at(struct navigation *p)
             : is_listing(path)                          ? EXCLUDED_LISTS
             : is_for_crawlers(path) || is_folder(piece) ? EXCLUDED_LISTS
             : is_list_of_names(piece)                   ? EXCLUDED_LISTS
-            : is_webworks_frame(path) || is_shell(path) ? EXCLUDED_MENU
+            : is_webworks_frame(path)                   ? EXCLUDED_MENU
+            : is_manual_window(path)                    ? EXCLUDED_MENU
+            : is_word_edge(p, path)                     ? EXCLUDED_MENU
             : is_helper(piece)                          ? EXCLUDED_MENU
             : is_help_contents(p, i)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU

@@ -226,7 +226,7 @@ static bool is_no_topic(const xmlNode *html)
 {
     const char *type =
         flare_says(html, "data-mc-runtime-file-type", "madcap:runtimefiletype");
-    return type && !strstr(type, "Topic");
+    return type && !strstr(type, "Topic") && !strstr(type, "Glossary");
 }
 
 static void read_names(struct dom *dom, const xmlNode *html,

@@ -812,7 +812,7 @@ static void help_frames_are_left_out(void **state)
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(When(Notes),Use(Pump(Notes)))");
     static const struct page_of others[] = {
-        {"files/header.htm", "H", "", "", 0, 0, ""},
+        {"my_files/header.htm", "H", "", "", 0, 0, ""},
         {"popups/oil.htm", "O", "", "", 0, 0, ""},
         {"whgdata/whlstt0.htm", "A", "", "", 0, 0, ""},
         {"wwhelp/x.htm", "X", "", "", 0, 0, ""},

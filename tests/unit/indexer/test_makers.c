@@ -393,6 +393,8 @@ static void test_pages_made(void **state)
         "<html MadCap:RuntimeFileType=Favorites><title>Favorites</title>"
         "<p>a",
         PAGE_MADE);
+    expect_role("<html MadCap:RuntimeFileType=Glossary><title>G</title><p>a",
+                PAGE_CONTENT);
     expect_role("<html MadCap:RuntimeFileType=Topic><title>A</title><p>a",
                 PAGE_CONTENT);
     expect_role("<body class=FramedSearchResultsPage><div id=Index><a href=a>b"
