@@ -43,6 +43,23 @@ static bool declares(struct slice style, const char *property,
     return false;
 }
 
+/* What Flare and Help & Manual open where it is clicked: "MCDropDownBody_0". */
+static bool opens_by_class(struct slice classes)
+{
+    static const char *const names[] = {
+        "MCDropDownBody", "MCExpandingBody", "dropdown-toggle-body",
+        "GlossaryPageDefinition", "inline-toggle-body"};
+    while (classes.size) {
+        classes = behind_space(classes);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (begins(classes, names[i]))
+                return true;
+        while (classes.size && !memchr(" \t\n\r\f", classes.data[0], 5))
+            classes = behind(classes, 1);
+    }
+    return false;
+}
+
 void hiding_add(struct hiding *hiding, struct slice name, struct slice value)
 {
     if (lexer_name_is(name, "hidden"))
@@ -54,6 +71,11 @@ void hiding_add(struct hiding *hiding, struct slice name, struct slice value)
                           declares(value, "visibility", "hidden");
     else if (lexer_name_is(name, "role"))
         hiding->tab |= lexer_name_is(value, "tabpanel");
-    else if (lexer_name_is(name, "id"))
+    else if (lexer_name_is(name, "id")) {
         hiding->alternative |= begins(value, "default");
+        hiding->tab |= begins(value, "toggle0186a"); /* Help & Manual's */
+    } else if (lexer_name_is(name, "class"))
+        hiding->tab |= opens_by_class(value);
+    else if (lexer_name_is(name, "madcap:targetname"))
+        hiding->tab = true;
 }

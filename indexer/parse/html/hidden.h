@@ -8,9 +8,11 @@
 #include "base/buf.h"
 
 struct hiding {
-    bool hidden;      /* some attribute says so */
-    bool tab;         /* one that is not in front: somebody may ask for it */
-    bool alternative; /* what a script chooses where nothing else is meant */
+    bool hidden; /* some attribute says so */
+    bool tab;    /* one that is not in front: somebody may ask for it */
+    bool
+        alternative; /* what a script chooses where nothing else is meant, or opens
+                         where something is clicked */
 };
 
 /* Takes one attribute into account. */

@@ -68,11 +68,16 @@ static const unsigned char tags[GUMBO_TAG_LAST + 1] = {
 
 static struct hiding hiding_of(const xmlNode *element)
 {
-    static const char *const names[] = {"hidden", "aria-hidden", "style",
-                                        "role", "id"};
+    enum { ALWAYS = 5 }; /* the rest is asked of what is hidden alone */
+    static const char *const names[] = {
+        "hidden", "aria-hidden",      "style", "role", "id",
+        "class",  "madcap:targetname"};
     struct hiding hiding = {0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = dom_attribute(element, names[i]);
+        const char *value =
+            i < ALWAYS || hiding.hidden || dom_element(element)->hidden
+                ? dom_attribute(element, names[i])
+                : NULL;
         if (value)
             hiding_add(&hiding, slice_of(names[i]), slice_of(value));
     }

@@ -69,6 +69,20 @@ static void test_links_to_sources(void **state)
 
 /* What attributes hide is left out of a sentence where it is read and where it is
  * quoted. */
+/* Flare's and Help & Manual's, not every box with such a style. */
+static void test_opened_by_a_click(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>A</h1><p>a<div class='x MCDropDownBody_0' style='display: none'>b"
+        "</div><p>c <span class=MCExpandingBody style='display: none;'>d</span>"
+        "<div MadCap:targetName=t1 style=display:none>e</div><div "
+        "id=TOGGLE0186A1 style=display:none>f</div><div id=toggle "
+        "class=body style=display:none>g</div>",
+        "# A\nparagraph: a\nparagraph: b\nparagraph: c d\nparagraph: e\n"
+        "paragraph: f\n");
+}
+
 static void test_hidden_within_sentences(void **state)
 {
     (void)state;
@@ -158,10 +172,11 @@ static void test_programs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_hidden_by_styles), TEST(test_menus),
-        TEST(test_links_to_sources), TEST(test_hidden_within_sentences),
-        TEST(test_hidden_by_sheets), TEST(test_hidden_without_end),
-        TEST(test_programs),         TEST(test_hidden_with_ends_within),
+        TEST(test_hidden_by_styles),        TEST(test_menus),
+        TEST(test_links_to_sources),        TEST(test_hidden_within_sentences),
+        TEST(test_opened_by_a_click),       TEST(test_hidden_by_sheets),
+        TEST(test_hidden_without_end),      TEST(test_programs),
+        TEST(test_hidden_with_ends_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static const char *const attributes['z' - 'a' + 1][8] = {
     ['i' - 'a'] = {"id"},
     ['l' - 'a'] = {"label"},
     ['m' - 'a'] = {"media", "madcap:tocpath", "madcap:pathtohelpsystem",
-                   "madcap:runtimefiletype"},
+                   "madcap:targetname", "madcap:runtimefiletype"},
     ['n' - 'a'] = {"name"},
     ['o' - 'a'] = {"onclick"},
     ['r' - 'a'] = {"rel", "role", "rowspan"},
