@@ -514,7 +514,7 @@ int page_role(const struct page_facts *facts)
     if (facts->lists || facts->frames || members)
         return PAGE_MADE; /* a source; all members by letter; a frame */
     if (is_letter(facts->first_heading) && facts->linked &&
-        8 * facts->linked >= facts->text)
+        32 * facts->linked >= facts->text)
         return PAGE_MADE;
     bool lettered =
         facts->letters >= MIN_LETTERS && 2 * facts->linked >= facts->text;

@@ -102,6 +102,11 @@ static void test_older(void **state)
         "<tr><td><div class=ah>p</div></table><tr><td><a href=p.html>Pump"
         "</a></table>",
         PAGE_MADE);
+    expect_role(
+        "<p>Here is a list of all struct and union fields with links to "
+        "the structures and unions that they belong to:<h3>- y -</h3><ul>"
+        "<li>year : <a href=d.html>Date</a></ul><p>(c) Works",
+        PAGE_MADE);
     expect_role("<h1>A</h1><table><tr><td><div class=ah>p</div></table><p>a",
                 PAGE_CONTENT);
     expect_role("<h1>Use</h1><div class=fragment><pre class=fragment>int a;"
