@@ -190,25 +190,44 @@ static bool is_purpose(const xmlNode *heading)
     return name && (classes_has(name, "hidden") || classes_has(name, "d-none"));
 }
 
-/* "pump" of "Turns it on — pump • works". */
-bool commented_name_of(const xmlNode *heading, struct slice *title)
+/* "pump" of "Turns it on — pump • works"; empty: it is no such title. */
+static struct slice function_in(struct slice title)
 {
     static const char before[] = " — ", behind[] = " • ";
-    const char *end = NULL, *start = NULL;
-    if (!is_purpose(heading))
-        return false;
-    struct slice rest = *title;
+    const char *start = NULL, *end = NULL;
+    struct slice rest = title;
     for (const char *at;
          (at = memmem(rest.data, rest.size, before, sizeof before - 1));) {
         start = at + sizeof before - 1;
         rest = (struct slice){start, rest.size - (size_t)(start - rest.data)};
     }
-    end =
-        start ? memmem(rest.data, rest.size, behind, sizeof behind - 1) : NULL;
-    if (!end || end == start)
+    if (start)
+        end = memmem(rest.data, rest.size, behind, sizeof behind - 1);
+    return end ? (struct slice){start, (size_t)(end - start)}
+               : (struct slice){"", 0};
+}
+
+bool commented_name_of(const xmlNode *heading, struct slice *title)
+{
+    struct slice name =
+        is_purpose(heading) ? function_in(*title) : (struct slice){"", 0};
+    if (name.size)
+        *title = name;
+    return name.size > 0;
+}
+
+/* The heading is text where the <title> names the function. */
+static bool is_below_name(const xmlNode *heading)
+{
+    const xmlNode *top = (const xmlNode *)heading->doc, *at = top->children;
+    if (!is_purpose(heading))
         return false;
-    *title = (struct slice){start, (size_t)(end - start)};
-    return true;
+    while (at && dom_tag(at) != GUMBO_TAG_TITLE)
+        at = dom_next(at, top, false);
+    for (at = at ? at->children : NULL; at; at = at->next)
+        if (!dom_is_element(at) && function_in(dom_text(at)->text).size)
+            return true;
+    return false;
 }
 
 /* ---- All of them ---- */
@@ -231,7 +250,7 @@ void commented_apply(const xmlNode *element, struct rule *rule)
             rules_skip(rule, "navigation");
         break;
     case GUMBO_TAG_H1:
-        if (is_purpose(element))
+        if (is_below_name(element))
             rule->part = PART_BLOCK;
         break;
     case GUMBO_TAG_H2:
