@@ -87,6 +87,44 @@ static void a_nameless_index_heads_nothing(void **state)
 }
 
 /* A program that writes what it shows, and nothing else: it says nothing of others. */
+/* Doxygen's page of a folder is none where its author says nothing of it; what Oxygen opens
+ * pages by has no text. */
+static void folders_and_helpers_are_no_pages(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *anchor;
+        int reason;
+    } cases[] = {
+        {"cshelp.html", NULL, EXCLUDED_MENU},
+        {"dir_0123456789abcdef0123456789abcdef.html", "files", EXCLUDED_LISTS},
+        {"dir_1123456789abcdef0123456789abcdef.html", "details", EXCLUDED_NOT},
+        {"dir_use.html", "files", EXCLUDED_NOT},
+        {"html/cshelp.html", "a", EXCLUDED_NOT}};
+    enum { CASES = sizeof cases / sizeof *cases };
+    struct piece pieces[CASES] = {0};
+    for (uint32_t i = 0; i < CASES; i++) {
+        struct tree *tree = cases[i].anchor
+                                ? page_with(cases[i].anchor, cases[i].path)
+                                : tree_new(false);
+        if (!cases[i].anchor) {
+            tree_add_file(tree, slice_of(""));
+            tree_add_node(tree, TREE_NONE, 0, slice_of("Help"), slice_of(""));
+        }
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i].path = cases[i].path;
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, CASES, true, &outline, NULL), 0);
+    for (uint32_t i = 0; i < CASES; i++)
+        assert_int_equal(outline->excluded[i], cases[i].reason);
+    tree_free(outline);
+    for (uint32_t i = 0; i < CASES; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 /* DocFX's contents, where no page is the first. */
 static void contents_without_text_are_a_menu(void **state)
 {
@@ -135,6 +173,7 @@ int main(void)
         cmocka_unit_test(contents_in_a_script_are_no_page),
         cmocka_unit_test(menus_by_hand_are_no_pages_contents),
         cmocka_unit_test(a_nameless_index_heads_nothing),
+        cmocka_unit_test(folders_and_helpers_are_no_pages),
         cmocka_unit_test(contents_without_text_are_a_menu),
         cmocka_unit_test(a_nameless_page_alone_is_no_menu),
     };
