@@ -113,10 +113,21 @@ static bool is_among(const struct slice *words, size_t count, struct slice word)
     return false;
 }
 
-void expand_read(struct slice written, struct buf *ret)
+/* Without what stands behind the last comma. */
+static struct slice whole_words(struct slice written)
+{
+    const char *comma =
+        written.size ? memrchr(written.data, ',', written.size) : NULL;
+    size_t size = comma ? (size_t)(comma - written.data) : 0;
+    return comma ? (struct slice){written.data, size} : written;
+}
+
+void expand_read(struct slice written, bool ended, struct buf *ret)
 {
     struct slice words[EXPAND_WORDS];
     size_t count = 0;
+    if (!ended)
+        written = whole_words(written);
     const char *at = written.data, *end = written.data + written.size;
     while (at < end && count < EXPAND_WORDS) {
         const char *stop = at;
@@ -162,7 +173,7 @@ int expand_write(const struct call *call, const struct snapshot *snapshot,
         log_warn("not expanded: %s", cause.message);
         return 0;
     }
-    expand_read(buf_slice(&written.text), ret);
+    expand_read(buf_slice(&written.text), written.ended, ret);
     buf_free(&written.text);
     return 0;
 }

@@ -38,8 +38,9 @@ void expand_fuse(struct route_result *route, const struct route_result *also,
                  size_t max);
 
 /* What the model wrote, a list with commas, as words to search for: each once, without
- * quotes around them.  For tests. */
-void expand_read(struct slice written, struct buf *ret);
+ * quotes around them.  One that has not `ended` broke off within its last, which is
+ * none then.  For tests. */
+void expand_read(struct slice written, bool ended, struct buf *ret);
 
 /* "expanded", where that was done. */
 void expand_put(struct json *json, const struct route_result *route);

@@ -10,7 +10,7 @@
 static void check_read(const char *written, const char *wanted)
 {
     struct buf words = {0};
-    expand_read(slice_of(written), &words);
+    expand_read(slice_of(written), true, &words);
     assert_string_equal(words.data ? words.data : "", wanted);
     buf_free(&words);
 }
@@ -32,7 +32,7 @@ static void a_word_begins_and_ends_with_signs(void **state)
     (void)state;
     check_read("\t, \r", "");
     check_read(" \tone, two\r\n", "one two");
-    expand_read((struct slice){"\0, a\0b, c", 9}, &words);
+    expand_read((struct slice){"\0, a\0b, c", 9}, true, &words);
     assert_string_equal(words.data, "a b c");
     assert_int_equal(words.size, 5);
     buf_free(&words);
@@ -44,16 +44,32 @@ static void a_list_without_end_is_cut(void **state)
     (void)state;
     for (int i = 0; i < 100; i++)
         buf_printf(&list, "w%d, ", i);
-    expand_read(buf_slice(&list), &words);
+    expand_read(buf_slice(&list), true, &words);
     assert_string_equal(words.data, "w0 w1 w2 w3 w4 w5 w6 w7");
     buf_clear(&words);
     buf_clear(&list);
     for (int i = 0; i < 100; i++)
         buf_put_text(&list, "long");
     buf_put_text(&list, ", short");
-    expand_read(buf_slice(&list), &words);
+    expand_read(buf_slice(&list), true, &words);
     assert_string_equal(words.data, "short");
     buf_free(&list);
+    buf_free(&words);
+}
+
+/* 32 tokens end where they end: half a name finds nothing, or something else. */
+static void a_name_that_breaks_off_is_none(void **state)
+{
+    struct buf words = {0};
+    (void)state;
+    expand_read(slice_of("pg_stat_activity, pg_termi"), false, &words);
+    assert_string_equal(words.data, "pg_stat_activity");
+    buf_clear(&words);
+    expand_read(slice_of("one that is all there is"), false, &words);
+    assert_string_equal(words.data, "one that is all there is");
+    buf_clear(&words);
+    expand_read(slice_of(""), false, &words);
+    assert_int_equal(words.size, 0);
     buf_free(&words);
 }
 
@@ -127,6 +143,7 @@ int main(void)
         cmocka_unit_test(a_list_is_words_each_once),
         cmocka_unit_test(a_word_begins_and_ends_with_signs),
         cmocka_unit_test(a_list_without_end_is_cut),
+        cmocka_unit_test(a_name_that_breaks_off_is_none),
         cmocka_unit_test(what_both_found_rises),
         cmocka_unit_test(no_more_than_wanted_are_kept)};
     return cmocka_run_group_tests(tests, NULL, NULL);
