@@ -54,6 +54,7 @@ struct request {
     /* The loop's alone. */
     struct client *client;       /* NULL: it has gone */
     struct request *client_next; /* among the client's */
+    size_t size;                 /* of its line */
 };
 
 /* Takes the message over. */

@@ -29,11 +29,14 @@
 #include "daemon/net/watching.h"
 
 enum {
-    MAX_IN_FLIGHT = 16,     /* requests of a client; then its input waits */
+    FEW_IN_FLIGHT = 16,     /* requests of a client, however long they are */
+    SOME_INPUT = 1 << 20,   /* bytes of more of them; then its input waits */
+    MAX_IN_FLIGHT = 256,    /* requests of a client; then its input waits */
     SOME_OUTPUT = 1 << 20,  /* unread bytes above which its input waits */
     MAX_OUTPUT = 64 << 20,  /* bytes that a client leaves unread */
     MAX_DRAINED = 16 << 20, /* bytes thrown away before it is closed */
     STOP_MS = 1000,         /* for answers on the way out */
+    LOOK_MS = 500,          /* between looks at clients that are not read */
     BACKLOG = 128,
     READ_BYTES = 1 << 16
 };
@@ -50,6 +53,7 @@ struct client {
     struct peer *peer;
     struct request *requests; /* by client_next */
     unsigned in_flight;
+    size_t asked; /* bytes of those requests */
     size_t drained;
 };
 
@@ -60,6 +64,7 @@ struct server {
     uv_pipe_t listener;
     uv_async_t mail;
     uv_timer_t limit;
+    uv_timer_t look; /* while there are clients that are not read */
     uv_signal_t signals[SIGNALS];
     struct daemon *daemon;
     struct work *work;
@@ -100,12 +105,15 @@ static void requests_cancel(struct client *client)
         request_cancel(client->server, r);
 }
 
-static void request_link(struct client *client, struct request *request)
+static void request_link(struct client *client, struct request *request,
+                         size_t size)
 {
     request->client = client;
     request->client_next = client->requests;
+    request->size = size;
     client->requests = request;
     client->in_flight++;
+    client->asked += size;
     client->server->in_flight++;
 }
 
@@ -120,6 +128,7 @@ static void request_unlink(struct server *server, struct request *request)
         at = &(*at)->client_next;
     *at = request->client_next;
     client->in_flight--;
+    client->asked -= request->size;
 }
 
 /* ---- Clients: output and end ---- */
@@ -274,7 +283,7 @@ static void take_line(struct client *client, struct slice line)
         struct request *request = request_new(message, &rpc, verb);
         request->peer = peer_ref(client->peer);
         watching_read(client->server->watching);
-        request_link(client, request);
+        request_link(client, request, line.size);
         work_submit(client->server->work, request);
         return;
     }
@@ -314,6 +323,49 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
     client_go_on(client);
 }
 
+/* Its input waits: it has asked a lot, or leaves a lot unread.  Before, it is read on,
+ * for it may cancel what it has asked, or go. */
+static bool has_enough(const struct client *client)
+{
+    return client->in_flight >= MAX_IN_FLIGHT ||
+           (client->in_flight >= FEW_IN_FLIGHT &&
+            client->asked >= SOME_INPUT) ||
+           uv_stream_get_write_queue_size((const uv_stream_t *)&client->pipe) >=
+               SOME_OUTPUT;
+}
+
+/* Nothing tells that a client has gone of which nothing is read. */
+static void on_look(uv_timer_t *timer)
+{
+    struct server *server = timer->data;
+    struct client *next;
+    bool more = false;
+    for (struct client *client = server->clients; client; client = next) {
+        next = client->next;
+        if (client->state != ENDING &&
+            (client->state != OPEN || !has_enough(client)))
+            continue;
+        if (still_listens(client))
+            more = true;
+        else
+            client_close(client);
+    }
+    if (!more)
+        uv_timer_stop(timer);
+}
+
+static void look_at_times(struct server *server)
+{
+    if (!uv_is_active((uv_handle_t *)&server->look))
+        uv_timer_start(&server->look, on_look, LOOK_MS, LOOK_MS);
+}
+
+static void read_later(struct client *client)
+{
+    uv_read_stop((uv_stream_t *)&client->pipe);
+    look_at_times(client->server);
+}
+
 /* A line that is too long: nothing that follows can be read. */
 static void give_up(struct client *client, const struct err *err)
 {
@@ -331,8 +383,7 @@ static void client_go_on(struct client *client)
     struct err err;
     int code = 0;
     uv_stream_t *stream = (uv_stream_t *)&client->pipe;
-    while (client->state != CLOSED && client->in_flight < MAX_IN_FLIGHT &&
-           uv_stream_get_write_queue_size(stream) < SOME_OUTPUT &&
+    while (client->state != CLOSED && !has_enough(client) &&
            (code = line_reader_next(&client->line_reader, PROTOCOL_MAX_REQUEST,
                                     &line, &err)) > 0)
         take_line(client, line);
@@ -343,11 +394,11 @@ static void client_go_on(struct client *client)
     if (client->state == ENDING && !client->in_flight &&
         !uv_stream_get_write_queue_size(stream))
         client_close(client);
-    else if (client->state == OPEN &&
-             (client->in_flight >= MAX_IN_FLIGHT ||
-              uv_stream_get_write_queue_size(stream) >= SOME_OUTPUT))
-        uv_read_stop(stream);
-    else if (client->state == OPEN || client->state == DRAINING)
+    else if (client->state == ENDING)
+        look_at_times(client->server);
+    else if (client->state == OPEN && has_enough(client))
+        read_later(client);
+    else
         uv_read_start(stream, on_buffer, on_read);
 }
 
@@ -413,6 +464,7 @@ static void server_end(struct server *server)
         client_close(server->clients);
     close_handle((uv_handle_t *)&server->mail);
     close_handle((uv_handle_t *)&server->limit);
+    close_handle((uv_handle_t *)&server->look);
     watching_stop(server->watching);
     for (int i = 0; i < SIGNALS; i++)
         close_handle((uv_handle_t *)&server->signals[i]);
@@ -500,12 +552,14 @@ int server_new(int fd, struct server **ret_server, struct err *err)
     }
     uv_pipe_init(&server->loop, &server->listener, 0);
     uv_timer_init(&server->loop, &server->limit);
+    uv_timer_init(&server->loop, &server->look);
     number = uv_async_init(&server->loop, &server->mail, on_mail);
     for (int i = 0; i < SIGNALS; i++) {
         uv_signal_init(&server->loop, &server->signals[i]);
         server->signals[i].data = server;
     }
     server->listener.data = server->mail.data = server->limit.data = server;
+    server->look.data = server;
     if (!number)
         number = uv_pipe_open(&server->listener, fd);
     if (number) {

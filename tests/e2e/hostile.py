@@ -443,3 +443,54 @@ def clients_that_do_not_read_cost_little():
         check(sorted(ids) == list(range(asked)), "all answers")
         for one in stuck:
             one.close()
+
+
+def slow(h):
+    """A manual that is indexed for as long as the test needs, and a request that waits for it."""
+    parser = h.write("parser", "#!/bin/sh\nexec sleep 600\n")
+    os.chmod(parser, 0o700)
+    h.configure(parser=parser)
+    h.write("m/a.html", page("Zebras", "<p>The zebra eats grass.</p>"))
+    h.json("add", os.path.join(h.path, "m"), "-c", "m")
+    return b'{"jsonrpc":"2.0","id":%d,"method":"wait","params":{"manual":"m"}}\n'
+
+
+def connected(h, data):
+    one = socket.socket(socket.AF_UNIX)
+    one.settimeout(PATIENCE)
+    one.connect(h.socket)
+    one.sendall(data)
+    return one
+
+
+@test
+def one_that_has_asked_a_lot_may_still_cancel():
+    with house() as h:
+        waiting = slow(h)
+        for asked in (16, 40):
+            with connected(h, b"".join(waiting % n for n in range(asked))) as one, one.makefile("rb") as lines:
+                one.sendall(b'{"jsonrpc":"2.0","method":"cancel","params":{"id":7}}\n')
+                answer = {"id": None}
+                while "method" in answer or answer["id"] is None:
+                    answer = json.loads(lines.readline())
+                check(answer["id"] == 7 and answer["error"]["data"]["code"] == "cancelled", f"{asked}: {answer}")
+
+
+@test
+def those_that_have_gone_are_noticed():
+    """What they asked for is not gone on with, and others have their places: with its input ended, or full, nothing is read of a client."""
+    with house() as h:
+        waiting = slow(h)
+        gone = []
+        for n in range(32):
+            gone += [connected(h, waiting % 1), connected(h, b"".join(waiting % n for n in range(300)))]
+            gone[-2].shutdown(socket.SHUT_WR)
+        check("64 clients" in h.run("ls", code=None).stderr, "all places are taken")
+        for one in gone:
+            one.close()
+
+        def all_are_served():
+            with contextlib.ExitStack() as clients, contextlib.suppress(ConnectionError):
+                ours = [clients.enter_context(connected(h, b'{"jsonrpc":"2.0","id":1,"method":"ls"}\n')) for _ in range(60)]
+                return all(b'"result"' in one.recv(65536) for one in ours)
+        h.until(all_are_served, "those that went have no places")
