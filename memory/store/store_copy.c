@@ -242,7 +242,9 @@ static int make_copy(struct store *store, const char *folder,
     remove_copy(folder);
     if (mkdir(folder, 0700) < 0)
         return err_errno(err, ERR_STORE, "cannot make the folder %s", folder);
-    int code = store_prepare(folder, err);
+    int code = store_reserve_lock(folder, err); /* is_unfinished */
+    if (!code)
+        code = store_prepare(folder, err);
     if (!code)
         code = env_open(folder, store->max_bytes, MDB_NOSYNC, &env, err);
     if (code) {
@@ -298,8 +300,8 @@ static int check_free(const char *folder, struct err *err)
                                    folder);
 }
 
-/* Left by one who was killed: LMDB's lock is there until the copy is whole, and a
- * store has more. */
+/* Left by one who was killed: LMDB's lock is there before the data, and until the copy
+ * has its name; a store has more. */
 static bool is_unfinished(DIR *folder)
 {
     const struct dirent *entry;
@@ -345,6 +347,18 @@ static int parent_of(const char *folder, struct buf *ret, struct err *err)
     return check_free(folder, err);
 }
 
+static int take_name(const char *partial, const char *folder,
+                     const char *parent, struct err *err)
+{
+    if (rename(partial, folder) < 0) {
+        int code = err_errno(err, ERR_STORE, "cannot rename %s", partial);
+        remove_copy(partial);
+        return code;
+    }
+    remove_in(folder, lock_file);
+    return sync_folder(parent, err);
+}
+
 static int backup_into(struct store *store, const char *parent,
                        const char *folder, const struct wish *wish,
                        struct copy_report *report, struct err *err)
@@ -359,11 +373,7 @@ static int backup_into(struct store *store, const char *parent,
     if (!code) {
         report->after = used_bytes(env);
         env_close(env);
-        remove_in(partial.data, lock_file);
-        if (rename(partial.data, folder) < 0)
-            code = err_errno(err, ERR_STORE, "cannot rename %s", partial.data);
-        else
-            code = sync_folder(parent, err);
+        code = take_name(partial.data, folder, parent, err);
     }
     buf_free(&partial);
     return code;

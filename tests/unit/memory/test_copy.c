@@ -2,8 +2,10 @@
  * read and write, and whatever kills the one who copies. */
 #include "tests/unit/support/unit.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -237,6 +239,75 @@ static void a_backup_of_such_a_name_is_not_written_over(void **state)
     unit_folder_remove(folder);
 }
 
+static const char *dies_at; /* the name that is given last, before or after */
+static bool dies_before;
+
+/* In the place of the C library's: whoever is asked to dies there. */
+int rename(const char *from, const char *to)
+{
+    size_t size = strlen(to), last = dies_at ? strlen(dies_at) : 0;
+    bool here = dies_at && size >= last && !strcmp(to + size - last, dies_at);
+    if (here && dies_before)
+        raise(SIGKILL);
+    int rc = renameat(AT_FDCWD, from, AT_FDCWD, to);
+    if (here)
+        raise(SIGKILL);
+    return rc;
+}
+
+static void killed_at(const char *name, bool before, const char *folder,
+                      const char *backup)
+{
+    pid_t child = fork();
+    int status;
+    assert_true(child >= 0);
+    if (!child) {
+        struct copy_report report;
+        struct store *store = open_store(folder);
+        dies_at = name;
+        dies_before = before;
+        store_backup(store, backup, NULL, NULL, NULL, &report, NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+/* Whenever one was killed, the next takes its place. */
+static void an_interrupted_backup_is_replaced(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool before;
+    } kills[] = {{"/data.mdb", false}, {"/backup", true}};
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct copy_report report;
+    struct err err = {0};
+    struct buf backup = {0}, partial = {0};
+    file_join(&backup, folder, "backup");
+    buf_printf(&partial, "%s.partial", backup.data);
+    assert_int_equal(put_numbers(store, 1, 100, 200), 0);
+    store_close(store);
+    for (size_t i = 0; i < sizeof kills / sizeof kills[0]; i++) {
+        killed_at(kills[i].name, kills[i].before, folder, backup.data);
+        assert_int_equal(access(partial.data, F_OK), 0);
+        store = open_store(folder);
+        if (store_backup(store, backup.data, NULL, NULL, NULL, &report, &err))
+            fail_msg("%s: %s", kills[i].name, err.message);
+        store_close(store);
+        assert_int_equal(access(partial.data, F_OK), -1);
+        store = open_store(backup.data);
+        assert_int_equal(count_numbers(store, 200), 100);
+        store_close(store);
+        file_remove_folder(backup.data);
+    }
+    buf_free(&backup);
+    buf_free(&partial);
+    unit_folder_remove(folder);
+}
+
 static void a_copy_can_be_stopped(void **state)
 {
     (void)state;
@@ -420,6 +491,7 @@ int main(void)
         cmocka_unit_test(who_reads_goes_on_reading),
         cmocka_unit_test(backups_are_stores),
         cmocka_unit_test(a_backup_of_such_a_name_is_not_written_over),
+        cmocka_unit_test(an_interrupted_backup_is_replaced),
         cmocka_unit_test(a_copy_can_be_stopped),
         cmocka_unit_test(leftovers_are_removed),
         cmocka_unit_test(writers_do_not_keep_it_from_ending),
