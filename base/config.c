@@ -537,7 +537,7 @@ static int write_checked(const char *path, struct slice text,
     config_free(&read);
     unlink(trial.data);
     buf_free(&trial);
-    return code ? code : file_write(path, text, err);
+    return code ? code : file_rewrite(path, text, err);
 }
 
 static int make_folder_of(const char *path, struct err *err)

@@ -134,13 +134,15 @@ static int write_all(int fd, struct slice content)
     return fsync(fd);
 }
 
-int file_write(const char *path, struct slice content, struct err *err)
+/* mode 0: the owner's alone, whatever it was. */
+static int write_anew(const char *path, struct slice content, mode_t mode,
+                      struct err *err)
 {
     struct buf temp = {0};
     buf_printf(&temp, "%s.%ld.tmp", path, (long)getpid());
     int code = 0;
     int fd = open(temp.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write_all(fd, content) < 0)
+    if (fd < 0 || (mode && fchmod(fd, mode) < 0) || write_all(fd, content) < 0)
         code = err_errno(err, ERR_IO, "cannot write %s", path);
     if (fd >= 0 && close(fd) < 0 && !code)
         code = err_errno(err, ERR_IO, "cannot write %s", path);
@@ -150,6 +152,18 @@ int file_write(const char *path, struct slice content, struct err *err)
         unlink(temp.data);
     buf_free(&temp);
     return code;
+}
+
+int file_write(const char *path, struct slice content, struct err *err)
+{
+    return write_anew(path, content, 0, err);
+}
+
+int file_rewrite(const char *path, struct slice content, struct err *err)
+{
+    struct stat st;
+    return write_anew(path, content, stat(path, &st) ? 0 : st.st_mode & 0777,
+                      err);
 }
 
 int file_lock_patiently(int fd)

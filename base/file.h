@@ -38,8 +38,11 @@ void file_open_standard(void);
  * written, now or before.  Last thing in every main that prints. */
 int file_end_output(struct err *err);
 
-/* Writes a new file beside `path`, syncs it, and renames it into place. */
+/* Writes a new file beside `path`, syncs it, and renames it into place: only its owner
+ * may read and write it. */
 int file_write(const char *path, struct slice content, struct err *err);
+/* The same, but whoever might read or write what was there still may. */
+int file_rewrite(const char *path, struct slice content, struct err *err);
 
 /* Names made, renamed or removed in the folder are on the disk when it returns:
  * a file's own fsync does not see to that.  A folder that may be entered but not

@@ -1,6 +1,7 @@
 #include "tests/unit/support/unit.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/config.h"
@@ -303,6 +304,28 @@ static void values_are_written(void **state)
     check_written("model = /a", "/m", "model = /m\n");
 }
 
+/* Who may read it is its owner's to say. */
+static void who_may_read_it_stays(void **state)
+{
+    (void)state;
+    static const mode_t modes[] = {0600, 0644, 0660};
+    struct stat st;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        write_file("model = /a\n");
+        assert_int_equal(chmod(file, modes[i]), 0);
+        struct config config;
+        assert_int_equal(config_load(&config, file, NULL), 0);
+        assert_int_equal(config_write(&config, CONFIG_MODEL, "/m", NULL), 0);
+        config_free(&config);
+        assert_int_equal(stat(file, &st), 0);
+        assert_int_equal(st.st_mode & 07777, modes[i]);
+    }
+    unlink(file);
+    check_written(NULL, "/m", "model = /m\n");
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+}
+
 /* What stands beside the file is not written over, whatever it is called. */
 static void a_file_beside_stays(void **state)
 {
@@ -417,6 +440,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(sockets_have_a_place_and_a_limit,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(values_are_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_may_read_it_stays, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_file_beside_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_that_came_meanwhile_stay, set_up,
                                         tear_down),
