@@ -21,8 +21,8 @@ FAILING := $(addprefix mdb_,get put del stat cursor_open cursor_get cursor_put c
         posix_fallocate rename mkdir opendir fopen fsync open $(addprefix ZSTD_,createCCtx compress2 decompress findFrameCompressedSize)
 $O/tests/unit/indexer/test_source: LDFLAGS_ALL += -Wl$(comma)--wrap=open
 $O/tests/unit/memory/test_store_failing: LDFLAGS_ALL += $(addprefix -Wl$(comma)--wrap=,$(FAILING))
-# A part of lectern-fleet that needs no database.
-$O/tests/unit/cli/test_daemon_call: %: %.o $O/cli/fleet/daemon_call.o $O/all.a $(FAISS_C)
+# Parts of lectern-fleet that need no database.
+$(patsubst %,$O/tests/unit/cli/test_%,daemon_call noted): $O/tests/unit/cli/test_%: $O/tests/unit/cli/test_%.o $O/cli/fleet/%.o $O/all.a $(FAISS_C)
 	$(call link,-lcmocka $(ALL_LIBS))
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call link,-lcmocka $(ALL_LIBS))

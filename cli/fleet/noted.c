@@ -7,18 +7,22 @@
 
 enum { MAX_NOTED = 64 << 20 };
 
-void noted_load(const struct fleet *fleet, const char *file, struct noted *ret)
+int noted_load(const struct fleet *fleet, const char *file, struct noted *ret,
+               struct err *err)
 {
     struct buf text = {0};
     *ret = (struct noted){0};
     file_join(&ret->path, fleet->folder.data, file);
-    if (file_read(ret->path.data, MAX_NOTED, &text, NULL) ||
-        json_parse(buf_slice(&text), &ret->all, NULL) ||
-        !cJSON_IsObject(ret->all)) {
+    int code = file_is_gone(ret->path.data)
+                   ? 0
+                   : file_read(ret->path.data, MAX_NOTED, &text, err);
+    if (!code && (json_parse(buf_slice(&text), &ret->all, NULL) ||
+                  !cJSON_IsObject(ret->all))) {
         cJSON_Delete(ret->all);
         ret->all = cJSON_CreateObject();
     }
     buf_free(&text);
+    return code;
 }
 
 const char *noted_get(const struct noted *noted, const char *name)

@@ -11,8 +11,10 @@ struct noted {
     cJSON *all; /* an object: texts by names */
 };
 
-/* `file`: in the fleet's folder; one that is missing or damaged has no notes. */
-void noted_load(const struct fleet *fleet, const char *file, struct noted *ret);
+/* `file`: in the fleet's folder; one that is missing or damaged has no notes.  ERR_IO,
+ * ERR_LIMIT: it is there and cannot be read; `ret` is to be freed then, too. */
+int noted_load(const struct fleet *fleet, const char *file, struct noted *ret,
+               struct err *err);
 
 /* "": nothing is noted.  Valid until the next noted_put of that name. */
 const char *noted_get(const struct noted *noted, const char *name);

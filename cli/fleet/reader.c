@@ -387,7 +387,11 @@ int fleet_fetch(struct fleet *fleet, struct err *err)
     int code = fleet_open_folder(fleet, "fetch", err);
     if (code)
         return code;
-    noted_load(fleet, "held.json", &reading.held);
+    code = noted_load(fleet, "held.json", &reading.held, err);
+    if (code) {
+        noted_free(&reading.held);
+        return code;
+    }
     looked_load(fleet, &reading.looked);
     registry_listen(fleet->registry, "lectern_packs");
     do {

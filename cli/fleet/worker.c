@@ -352,7 +352,7 @@ int fleet_work(struct fleet *fleet, struct err *err)
     int code = fleet_open_folder(fleet, "work", err);
     if (code)
         return code;
-    noted_load(fleet, "indexed.json", &work.roots);
+    code = noted_load(fleet, "indexed.json", &work.roots, err);
     registry_listen(fleet->registry, "lectern_work");
     while (!code && !fleet_is_over()) {
         bool any;
