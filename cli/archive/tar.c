@@ -137,11 +137,12 @@ static int keep_some(void *user, const char *bytes, size_t size)
     return 0;
 }
 
-/* Also of what is only passed over: a few bytes may be packed for it. */
+/* Also of what is only passed over, and of what says names: a few bytes may be packed
+ * for it. */
 static int count_bytes(struct tar *tar, const struct entry *entry,
                        struct err *err)
 {
-    tar->unpacked += entry->size;
+    tar->unpacked += entry->size + BLOCK;
     return entry->size > member_max_unpacked ||
                    tar->unpacked > member_max_unpacked
                ? err_set(err, ERR_LIMIT, "%s has more than 4 GiB in it",
@@ -190,8 +191,10 @@ static int read_name(struct tar *tar, const struct entry *entry,
         code = read_content(tar, entry->size, keep_some, &text, err);
     if (!code && entry->kind == 'x')
         put_path_record(buf_slice(&text), &tar->name);
-    else if (!code && text.size)
+    else if (!code && text.size) {
+        buf_clear(&tar->name);
         buf_put(&tar->name, text.data, strnlen(text.data, text.size));
+    }
     buf_free(&text);
     return code;
 }
@@ -208,6 +211,8 @@ static int unpack_entry(struct tar *tar, const char block[BLOCK],
 {
     struct entry entry;
     int code = read_header(tar, block, &entry, err);
+    if (!code)
+        code = count_bytes(tar, &entry, err);
     if (code)
         return code;
     if (entry.kind == 'L' || entry.kind == 'x')
@@ -217,11 +222,8 @@ static int unpack_entry(struct tar *tar, const char block[BLOCK],
     else
         put_name(block, &entry.name);
     buf_clear(&tar->name);
-    code = count_bytes(tar, &entry, err);
-    if (!code)
-        code = is_regular(&entry)
-                   ? write_file(tar, &entry, err)
-                   : read_content(tar, entry.size, NULL, NULL, err);
+    code = is_regular(&entry) ? write_file(tar, &entry, err)
+                              : read_content(tar, entry.size, NULL, NULL, err);
     buf_free(&entry.name);
     return code;
 }

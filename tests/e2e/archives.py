@@ -313,6 +313,19 @@ def a_tar_becomes_a_manual():
 
 
 @test
+def of_two_names_of_one_file_the_later_one_counts():
+    with house() as h:
+        path = tar(h, "m.tar", {})
+        with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as made:
+            for kind, text in (("L", "a" * 120 + ".html\0"), ("L", "b" * 120 + ".html\0"), ("0", page("Pumps", "<p>Vent the casing.</p>"))):
+                info = tarfile.TarInfo("c.html")
+                info.type, info.size = kind.encode(), len(text)
+                made.addfile(info, io.BytesIO(text.encode()))
+        h.run("add", path, "--wait")
+        check(os.listdir(os.path.join(h.store, "manuals/m")) == ["b" * 120 + ".html"], "the later one")
+
+
+@test
 def of_two_files_of_one_name_the_later_one_counts():
     """As `tar -r` adds it."""
     with house() as h:
@@ -365,6 +378,16 @@ def tars_that_are_hostile_or_damaged_are_refused():
             with open(os.path.join(h.path, "m.tar"), "wb") as file:
                 file.write(header)
             check("4 GiB" in h.run("add", os.path.join(h.path, "m.tar"), code=None).stderr, f"a size that nobody has, of a {kind}")
+        # Names without files: 4 GiB of them are packed into some MB.
+        names = bytearray(header[:512])
+        names[124:136] = b"00000000000\0"
+        names[148:157] = b" " * 8 + b"x"
+        names[148:156] = b"%06o\0 " % sum(names)
+        with open(os.path.join(h.path, "m.tar.gz"), "wb") as file:
+            file.write(gzip.compress(names * (1 << 16), 1) * (1 << 7))
+            with open(tar(h, "good.tar.gz", good, "w:gz"), "rb") as last:
+                file.write(last.read())
+        check("4 GiB" in h.run("add", os.path.join(h.path, "m.tar.gz"), "-c", "m", code=None).stderr, "names without an end")
         zeros = gzip.compress(bytes(1 << 25), 1)
         with open(tar(h, "m.tar.gz", good, "w:gz"), "ab") as file:
             file.write(zeros)
