@@ -56,9 +56,7 @@ static uint32_t character_at(struct slice text, size_t at)
 /* Where the character before `at` starts. */
 static size_t step_back(struct slice text, size_t at)
 {
-    while (at && ((unsigned char)text.data[--at] & 0xC0) == 0x80)
-        ;
-    return at;
+    return at ? text_begin(text.data, at - 1) : 0;
 }
 
 static uint32_t character_before(struct slice text, size_t at)

@@ -45,9 +45,7 @@ void conversation_turn_ask(struct conversation_turn *turn, const char *question)
 {
     size_t size = strlen(question);
     if (size > CONVERSATION_QUESTION)
-        size = CONVERSATION_QUESTION;
-    while (size && (question[size] & 0xC0) == 0x80)
-        size--;
+        size = text_begin(question, CONVERSATION_QUESTION);
     memcpy(turn->question, question, size);
     turn->question[size] = '\0';
 }

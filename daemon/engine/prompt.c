@@ -227,9 +227,7 @@ static int begin(struct window *window, const struct prompt_counter *counter,
         window->to = to;
         if (took || !sentence.size)
             return took;
-        to = source->from + sentence.size * 3 / 4;
-        while (to > source->from && (text.data[to] & 0xC0) == 0x80)
-            to--;
+        to = source->from + text_begin(sentence.data, sentence.size * 3 / 4);
     }
 }
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Change them when the same input comes to give other segments or memories. */
 enum { SEGMENTS_VERSION = 1, MEMORIES_VERSION = 1 };
 
@@ -146,11 +148,9 @@ static void name_node(const struct build *build, struct plan *plan,
 /* Up to a character's end. */
 static void put_title(struct slice title, struct buf *ret)
 {
-    size_t size = title.size < TITLE_BYTES ? title.size : TITLE_BYTES;
-    while (size < title.size && size > 0 &&
-           ((unsigned char)title.data[size] & 0xC0) == 0x80)
-        size--;
-    buf_put(ret, title.data, size);
+    buf_put(ret, title.data,
+            title.size <= TITLE_BYTES ? title.size
+                                      : text_begin(title.data, TITLE_BYTES));
 }
 
 size_t plan_heading_tokens(const struct embedder_facts *facts)

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "base/text.h"
+
 enum { WINDOW = 8 /* bytes a token, about twice what prose takes */ };
 
 void segment_text(const struct node *node, struct buf *ret)
@@ -101,9 +103,7 @@ static size_t cut_before(const struct cutting *c, size_t from, size_t to)
     for (size_t at = to; at > from; at--)
         if (is_space(text[at]))
             return at;
-    size_t at = to;
-    while (at > from && ((unsigned char)text[at] & 0xC0) == 0x80)
-        at--;
+    size_t at = from + text_begin(text + from, to - from);
     if (at > from)
         return at;
     for (at = from + 1; at < c->text.size; at++)

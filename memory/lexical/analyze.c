@@ -61,12 +61,8 @@ static bool is_whole_sought(const struct run *run, struct slice whole)
 
 static size_t cut(const struct buf *text)
 {
-    size_t size = text->size;
-    if (size <= TERM_MAX)
-        return size;
-    for (size = TERM_MAX; (text->data[size] & 0xC0) == 0x80; size--)
-        ;
-    return size;
+    return text->size <= TERM_MAX ? text->size
+                                  : text_begin(text->data, TERM_MAX);
 }
 
 /* In lower case; the wide forms of ASCII that stand in CJK text as ASCII. */

@@ -97,10 +97,9 @@ static bool is_spaced(uint32_t c)
 
 static uint32_t char_before(struct slice text, size_t at)
 {
-    size_t step, from = at - 1;
-    while (from && ((unsigned char)text.data[from] & 0xC0) == 0x80)
-        from--;
-    return text_decode(text.data, text.size, from, &step);
+    size_t step;
+    return text_decode(text.data, text.size, text_begin(text.data, at - 1),
+                       &step);
 }
 
 /* Does no word go on through this place? */

@@ -82,9 +82,7 @@ static struct slice shorten(struct slice text)
     size_t size = PASSAGE_MAX;
     while (size > PASSAGE_MIN && text.data[size] != ' ')
         size--;
-    while (size && (text.data[size] & 0xC0) == 0x80)
-        size--;
-    return (struct slice){text.data, size};
+    return (struct slice){text.data, text_begin(text.data, size)};
 }
 
 static void split_sentences(struct reading *reading, struct slice line)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "memory/embeddings/pieces.h"
 #include "memory/routing/route_internal.h"
 #include "memory/snapshot/content.h"
@@ -113,9 +114,8 @@ static int add_text(const struct piece_match *match, const struct view *view,
         buf_put_byte(&plain, '\n');
     }
     content_close(&content);
-    size_t size = plain.size < MAX_BYTES ? plain.size : MAX_BYTES;
-    while (size < plain.size && size && (plain.data[size] & 0xC0) == 0x80)
-        size--;
+    size_t size = plain.size <= MAX_BYTES ? plain.size
+                                          : text_begin(plain.data, MAX_BYTES);
     int code =
         size ? add_pieces(match, (struct slice){plain.data, size}, &text->ids)
              : 0;

@@ -45,10 +45,7 @@ size_t string_offset(struct slice text, size_t count)
 /* Where the character before `end` begins. */
 static size_t step_back(struct slice text, size_t end)
 {
-    do
-        end--;
-    while (end && ((unsigned char)text.data[end] & 0xC0) == 0x80);
-    return end;
+    return text_begin(text.data, end - 1);
 }
 
 /* Is the character at `at` one of `set`, or a space when there is no set? */

@@ -76,10 +76,7 @@ static bool is_word(uint32_t c)
 /* Start of the character that ends before `at` (which must be > 0). */
 static size_t previous(struct slice text, size_t at)
 {
-    do
-        at--;
-    while (at > 0 && ((unsigned char)text.data[at] & 0xC0) == 0x80);
-    return at;
+    return text_begin(text.data, at - 1);
 }
 
 static bool within_word(struct slice text, size_t from, size_t to)

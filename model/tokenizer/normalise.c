@@ -341,9 +341,7 @@ static void strip(const struct normal_step *step, struct buf *text,
            (space = text_space(text->data, to, from)) > 0)
         from += space;
     while (step->right && to > from) {
-        size_t last = to - 1;
-        while (last > from && ((unsigned char)text->data[last] & 0xC0) == 0x80)
-            last--;
+        size_t last = from + text_begin(text->data + from, to - 1 - from);
         if (!text_space(text->data, to, last))
             break;
         to = last;
@@ -372,9 +370,7 @@ static void prepend(const struct normal_step *step, struct buf *text,
 /* Where the last character before `end` starts. */
 static size_t last_before(struct slice text, size_t end)
 {
-    while (end > 0 && ((unsigned char)text.data[--end] & 0xC0) == 0x80)
-        continue;
-    return end;
+    return end ? text_begin(text.data, end - 1) : 0;
 }
 
 static size_t after_character(struct slice text, size_t at)
