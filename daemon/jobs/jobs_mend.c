@@ -11,7 +11,11 @@
 #include "indexer/source.h"
 #include "memory/store/verify/store_verify.h"
 
-enum { BETWEEN_MS = 60 * 1000, TRIES = 3 /* of a manual that changes */ };
+enum {
+    BETWEEN_MS = 60 * 1000,
+    AGAIN_MS = 1000, /* after it gave way */
+    TRIES = 3        /* of a manual that changes */
+};
 
 void jobs_mend(struct jobs *jobs)
 {
@@ -82,19 +86,29 @@ static int mend_all(struct jobs *jobs, struct err *err)
     return code;
 }
 
+/* Until it is tried again; 0: it is not. */
+static int64_t pause_ms(int code)
+{
+    bool gave_way = code == ERR_CANCELLED || code == ERR_BUSY;
+    return gave_way ? AGAIN_MS : code == ERR_STALE ? BETWEEN_MS : 0;
+}
+
 void jobs_mend_now(struct jobs *jobs)
 {
     struct err err;
     atomic_store(&jobs->cancel, false);
     pthread_mutex_unlock(&jobs->lock);
-    int code = mend_all(jobs, &err);
+    int code = jobs_may_begin(jobs, &err);
+    if (!code)
+        code = mend_all(jobs, &err);
     int refreshed = jobs_refresh(jobs, code ? NULL : &err);
     code = code ? code : refreshed;
-    if (code && code != ERR_CANCELLED)
+    int64_t pause = pause_ms(code);
+    if (code && pause != AGAIN_MS)
         log_warn("what is damaged in the store could not be mended: %s",
                  err.message);
     store_forget_damage(jobs->options.store);
     pthread_mutex_lock(&jobs->lock);
     jobs->mended_at = clock_ms();
-    jobs->mend_at = code == ERR_STALE ? jobs->mended_at + BETWEEN_MS : 0;
+    jobs->mend_at = pause ? jobs->mended_at + pause : 0;
 }

@@ -198,12 +198,62 @@ static void all_that_is_damaged_is_mended(void **state)
     store_close(options.store);
 }
 
+static struct jobs *jobs_short; /* of memory, at the next sorting */
+
+typedef int compare(const void *, const void *);
+
+static int compare_with(const void *a, const void *b, void *context)
+{
+    return (*(compare **)context)(a, b);
+}
+
+/* In the place of the C library's: a manual that is looked through sorts its ids. */
+void qsort(void *items, size_t count, size_t size, compare *by)
+{
+    struct jobs *jobs = jobs_short;
+    jobs_short = NULL;
+    if (jobs)
+        jobs_on_shortage(jobs);
+    qsort_r(items, count, size, compare_with, &by);
+}
+
+/* Mending gives way to want of memory, and is not forgotten. */
+static void what_was_interrupted_is_mended_later(void **state)
+{
+    struct engine_options none = {0};
+    struct jobs_options options = {.index = index_options()};
+    char store_folder[300];
+    (void)state;
+    snprintf(store_folder, sizeof store_folder, "%s/store", own_folder);
+    options.store = open_store(store_folder);
+    uint32_t manual = add(options.store, "damaged");
+    assert_int_equal(library_open(options.store, &options.library, NULL), 0);
+    assert_int_equal(engine_start(&none, &options.engine, NULL), 0);
+    lose_file(options.store, manual);
+    struct jobs *jobs = jobs_new(&options);
+    jobs_short = jobs;
+    jobs_mend(jobs);
+    assert_int_equal(jobs_start(jobs, NULL), 0);
+    int64_t until = clock_ms() + WAIT_MS / 4;
+    while (!count_files(options.store, manual) && clock_ms() < until)
+        usleep(1000);
+    assert_null(jobs_short);
+    assert_int_equal(count_files(options.store, manual), 1);
+    jobs_cancel(jobs);
+    assert_true(jobs_stop(jobs, clock_ms() + WAIT_MS));
+    assert_true(engine_stop(options.engine, clock_ms() + WAIT_MS));
+    library_close(options.library);
+    store_close(options.store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(without_memory_a_job_is_put_off,
                                         make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(all_that_is_damaged_is_mended,
+                                        make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_was_interrupted_is_mended_later,
                                         make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_was_removed_is_not_tried_again,
                                         make_folder, remove_folder),
