@@ -212,9 +212,16 @@ static void check_reranker(struct exam *exam, const struct cli *cli,
     const char *configured = config_model(&cli->config, ROLE_RERANKING);
     const cJSON *model =
         cJSON_GetObjectItemCaseSensitive(status, "rerank_model");
-    if (configured[0] || model)
-        check_model(add_check(exam, "reranking"), configured, model,
-                    "the order stays as it was found");
+    if (!configured[0] && !model)
+        return;
+    struct check *check = add_check(exam, "reranking");
+    check_model(check, configured, model, "the order stays as it was found");
+    if (!check->code && json_get_int(model, "parameters", 0) &&
+        !json_get_bool(model, "scores", true)) {
+        check->code = ERR_MODEL;
+        buf_put_text(&check->detail,
+                     ", and is no reranker: the order stays as it was found");
+    }
 }
 
 /* Manuals whose last update failed: their folder is gone, say. */

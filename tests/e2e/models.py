@@ -60,6 +60,10 @@ def doctor_looks_at_the_reranker():
         h.configure(rerank_model=os.path.abspath(os.path.join(GOLDEN, "gguf/bert-rerank.gguf")))
         said = re.search("ok    reranking .*", h.run("doctor").stdout)[0]
         check("parameters" in said and "memories" not in said, said)
+        h.run("daemon", "--stop")
+        h.configure(rerank_model=os.path.abspath(os.path.join(GOLDEN, "gguf/nomic-bert.gguf")))
+        said = h.run("doctor", code=5).stdout
+        check(re.search("FAIL  reranking .*is no reranker", said), said)
 
 
 @test
