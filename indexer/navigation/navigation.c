@@ -75,14 +75,16 @@ static bool is_webworks_frame(const char *path)
     return false;
 }
 
-/* What WebWorks shows in windows of their own stands on a page, too. */
-static bool is_webworks_window(const char *path)
+/* What WebWorks shows in windows of their own stands on a page, too.  They are called as
+ * their files; a chapter may be of windows that pop up. */
+static bool is_webworks_window(const struct piece *piece)
 {
     static const char folder[] = "popups/";
-    const char *name = navigation_name(path);
+    const char *path = piece->path, *name = navigation_name(path);
     size_t size = sizeof folder - 1, before = (size_t)(name - path);
     return before >= size && !memcmp(name - size, folder, size) &&
-           (before == size || name[-(ptrdiff_t)size - 1] == '/');
+           (before == size || name[-(ptrdiff_t)size - 1] == '/') &&
+           slice_is(piece->skeleton->nodes[0].title, name);
 }
 
 /* RoboHelp's frames, and what they show to browsers without scripts: "whgdata/whlstt0.htm",
@@ -343,7 +345,7 @@ static void look_at(struct navigation *p)
             : is_helper(piece)                          ? EXCLUDED_MENU
             : is_help_contents(p, i)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU
-            : webworks && is_webworks_window(path)      ? EXCLUDED_LISTS
+            : webworks && is_webworks_window(piece)     ? EXCLUDED_LISTS
             : javadoc && is_besides(path)               ? EXCLUDED_LISTS
             : is_besides_another(p, i, chapters, "_mj") ? EXCLUDED_VARIANT
             : is_list_of_members(p, i)                  ? EXCLUDED_LISTS

@@ -764,6 +764,7 @@ static void help_frames_are_left_out(void **state)
     static const struct page_of pages[] = {
         {"_hmpermalink.html", "P", "", "", 0, 0, ""},
         {"popups/oil.htm", "oil.htm", "", "", 0, 0, ""},
+        {"popups/open.htm", "Open", "", "", 0, 0, ""},
         {"pump.htm", "Pump", "", "", 0, 0, ""},
         {"pump_files/header.htm", "H", "", "", 0, 0, ""},
         {"when.htm", "When", "", "", 0, 0, ""},
@@ -772,7 +773,7 @@ static void help_frames_are_left_out(void **state)
         {"whnjs.htm", "Tabs", "", "", 0, 0, ""},
         {"wwhelp/wwhimpl/js/html/x.htm", "X", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
-    assert_shape(pages, "M(When(Notes),Use(Pump(Notes)))");
+    assert_shape(pages, "M(When(Notes),Use(Pump(Notes)),Open(Notes))");
     static const struct page_of others[] = {
         {"my_files/header.htm", "H", "", "", 0, 0, ""},
         {"popups/oil.htm", "O", "", "", 0, 0, ""},
