@@ -236,13 +236,14 @@ static bool is_folder(const struct piece *piece)
     return true;
 }
 
-/* What Oxygen's program opens a page for a name by. */
+/* What Oxygen's program opens a page for a name by.  A chapter of that name, of nothing but
+ * its contents, has a heading. */
 static bool is_helper(const struct piece *piece)
 {
     static const char *const names[] = {"cshelp", "context-help", NULL};
     const struct tree *summary = piece->skeleton;
     return navigation_is_named(piece->path, names) && summary->count == 1 &&
-           !summary->nodes[0].words;
+           !summary->nodes[0].words && !summary->nodes[0].level;
 }
 
 /* What Doxygen writes for programs that follow all links. */
@@ -252,8 +253,8 @@ static bool is_for_crawlers(const char *path)
     return navigation_is_named(path, names);
 }
 
-/* Doxygen's list of all names of a kind ("globals_enum.html"), which is nothing but
- * links. */
+/* Doxygen's list of all names of a kind ("globals_enum.html"), which is nothing but links,
+ * without a heading. */
 static bool is_list_of_names(const struct piece *piece)
 {
     enum { KIND = 4 }; /* letters */
@@ -268,7 +269,7 @@ static bool is_list_of_names(const struct piece *piece)
             kind = name + strlen(starts[i]);
     return kind && begins_with(kind, kinds) &&
            (kind[KIND] == '.' || kind[KIND] == '_') && summary->count == 1 &&
-           !summary->nodes[0].words;
+           !summary->nodes[0].words && !summary->nodes[0].level;
 }
 
 /* Is the page called as another is, with `mark` behind its name?  `starts` (NULL: any) are

@@ -95,12 +95,15 @@ static void folders_and_helpers_are_no_pages(void **state)
     static const struct {
         const char *path, *anchor;
         int reason;
-    } cases[] = {
-        {"cshelp.html", NULL, EXCLUDED_MENU},
-        {"dir_0123456789abcdef0123456789abcdef.html", "files", EXCLUDED_LISTS},
-        {"dir_1123456789abcdef0123456789abcdef.html", "details", EXCLUDED_NOT},
-        {"dir_use.html", "files", EXCLUDED_NOT},
-        {"html/cshelp.html", "a", EXCLUDED_NOT}};
+        int level;
+    } cases[] = {{"cshelp.html", NULL, EXCLUDED_MENU, 0},
+                 {"dir_0123456789abcdef0123456789abcdef.html", "files",
+                  EXCLUDED_LISTS, 0},
+                 {"dir_1123456789abcdef0123456789abcdef.html", "details",
+                  EXCLUDED_NOT, 0},
+                 {"dir_use.html", "files", EXCLUDED_NOT, 0},
+                 {"html/context-help.html", NULL, EXCLUDED_NOT, 1},
+                 {"html/cshelp.html", "a", EXCLUDED_NOT, 0}};
     enum { CASES = sizeof cases / sizeof *cases };
     struct piece pieces[CASES] = {0};
     for (uint32_t i = 0; i < CASES; i++) {
@@ -109,7 +112,8 @@ static void folders_and_helpers_are_no_pages(void **state)
                                 : tree_new(false);
         if (!cases[i].anchor) {
             tree_add_file(tree, slice_of(""));
-            tree_add_node(tree, TREE_NONE, 0, slice_of("Help"), slice_of(""));
+            tree_add_node(tree, TREE_NONE, cases[i].level, slice_of("Help"),
+                          slice_of(""));
         }
         assert_int_equal(tree_seal(tree, NULL), 0);
         pieces[i].path = cases[i].path;
