@@ -25,6 +25,32 @@ static bool is_first_line(const xmlNode *anchor)
     return name && !strcmp(name, line);
 }
 
+/* Text of the page's own, directly beside an element? */
+static bool is_words(const xmlNode *text)
+{
+    return text && !dom_is_element(text) &&
+           !text_is_blank(dom_text(text)->text);
+}
+
+/* Below the title and the way to what is said of the file stands nothing but the listing:
+ * an author shows a file with its lines' numbers, too. */
+static bool is_alone(const xmlNode *box)
+{
+    const xmlNode *before = dom_element_before(box);
+    const xmlNode *after = dom_element_from(box->next);
+    if (is_words(box->prev) || is_words(box->next))
+        return false;
+    if (before && dom_tag(before) == GUMBO_TAG_A) {
+        if (is_words(before->prev))
+            return false;
+        before = dom_element_before(before);
+    }
+    return (!before || dom_tag(before) == GUMBO_TAG_H1) &&
+           (!after || classes_has(after, "ttc") || /* of a name in it */
+            (!classes_has(box->parent, "contents") &&
+             dom_tag(after) != GUMBO_TAG_P));
+}
+
 /* Before 1.8 a listing's lines are in one <pre>. */
 bool doxygen_is_listing(const xmlNode *box)
 {
@@ -33,10 +59,11 @@ bool doxygen_is_listing(const xmlNode *box)
     const xmlNode *line = dom_element_from(box->children);
     const xmlNode *first = line ? dom_element_from(line->children) : NULL;
     if (!first || dom_tag(line) == GUMBO_TAG_PRE)
-        return first && is_first_line(first);
+        return first && is_first_line(first) && is_alone(box);
     return classes_has(box->parent, "contents") && classes_has(line, "line") &&
            dom_tag(first) == GUMBO_TAG_A &&
-           (dom_has_id(first, "l00001") || is_first_line(first));
+           (dom_has_id(first, "l00001") || is_first_line(first)) &&
+           is_alone(box);
 }
 
 /* A heading in what is said of a member is a label there. */

@@ -107,6 +107,21 @@ static void test_older(void **state)
         "the structures and unions that they belong to:<h3>- y -</h3><ul>"
         "<li>year : <a href=d.html>Date</a></ul><p>(c) Works",
         PAGE_MADE);
+    expect_role("<div class=contents><h1>Use</h1>Start it:<p><div "
+                "class=fragment><pre class=fragment><a name=l00001></a>00001 "
+                "int a;</pre></div>",
+                PAGE_CONTENT); /* \\includelineno */
+    expect_role("<h1>Use</h1><div class=fragment><pre class=fragment><a "
+                "name=l00001></a>00001 int a;</pre></div><p>Then stop it.",
+                PAGE_CONTENT);
+    expect_role("<div class=contents><p>Starts it.<div class=fragment><div "
+                "class=line><a name=l00001></a>int a;</div></div></div>",
+                PAGE_CONTENT);
+    expect_role(
+        "<div class=contents><a href=p.html>Go to the documentation of this "
+        "file.</a><div class=fragment><div class=line><a name=l00001></a>int a;"
+        "</div></div><div class=ttc>a</div></div>",
+        PAGE_MADE);
     expect_role("<h1>A</h1><table><tr><td><div class=ah>p</div></table><p>a",
                 PAGE_CONTENT);
     expect_role("<h1>Use</h1><div class=fragment><pre class=fragment>int a;"
