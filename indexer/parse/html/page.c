@@ -463,6 +463,16 @@ static bool is_letter(struct slice heading)
            text_is_one((struct slice){heading.data + 2, heading.size - 4});
 }
 
+/* An entry is a name, and links to where it is; what is said above them, and at the page's
+ * end, counts where there are few.  A glossary of a letter says more. */
+static bool is_list_of_letter(const struct page_facts *facts)
+{
+    enum { LINKS = 8, FEW = 4 * LINKS, MAX_SAID = 400 };
+    return is_letter(facts->first_heading) && facts->linked &&
+           (LINKS * facts->linked >= facts->text ||
+            (FEW * facts->linked >= facts->text && facts->text < MAX_SAID));
+}
+
 /* Who has no scripts may be sent from a page that is read (LibreOffice), and from one whose
  * script does the same. */
 static bool is_redirect(const struct page_facts *facts)
@@ -513,8 +523,7 @@ int page_role(const struct page_facts *facts)
     bool members = facts->pops_up && 2 * facts->linked >= facts->text;
     if (facts->lists || facts->frames || members)
         return PAGE_MADE; /* a source; all members by letter; a frame */
-    if (is_letter(facts->first_heading) && facts->linked &&
-        32 * facts->linked >= facts->text)
+    if (is_list_of_letter(facts))
         return PAGE_MADE;
     bool lettered =
         facts->letters >= MIN_LETTERS && 2 * facts->linked >= facts->text;

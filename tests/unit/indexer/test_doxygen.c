@@ -122,6 +122,13 @@ static void test_older(void **state)
         "file.</a><div class=fragment><div class=line><a name=l00001></a>int a;"
         "</div></div><div class=ttc>a</div></div>",
         PAGE_MADE);
+    struct buf page = {0};
+    buf_put_text(&page, "<h2>- p -</h2><p><a href=v.html>The valve of a pump"
+                        "</a>");
+    for (int i = 0; i < 40; i++)
+        buf_put_text(&page, " moves water,");
+    expect_role(page.data, PAGE_CONTENT);
+    buf_free(&page);
     expect_role("<h1>A</h1><table><tr><td><div class=ah>p</div></table><p>a",
                 PAGE_CONTENT);
     expect_role("<h1>Use</h1><div class=fragment><pre class=fragment>int a;"
