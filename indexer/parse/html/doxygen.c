@@ -180,8 +180,11 @@ bool doxygen_is_end(const xmlNode *rule)
 /* "Generated on ... by Doxygen", the page's last line. */
 static bool is_mark(const xmlNode *address)
 {
-    const xmlNode *link = dom_tag(address) == GUMBO_TAG_ADDRESS
-                              ? dom_find(address, GUMBO_TAG_A)
+    const xmlNode *line = dom_tag(address) == GUMBO_TAG_ADDRESS
+                              ? dom_element_from(address->children)
+                              : NULL;
+    const xmlNode *link = line && dom_tag(line) == GUMBO_TAG_SMALL
+                              ? dom_find(line, GUMBO_TAG_A)
                               : NULL;
     const char *url = link ? dom_attribute(link, "href") : NULL;
     return url && strstr(url, "doxygen.org/") &&

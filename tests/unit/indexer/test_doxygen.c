@@ -141,6 +141,9 @@ static void test_older(void **state)
     expect(
         "<h1>A</h1><address>Written by <a href=http://me.org/>me</a></address>",
         "# A\nparagraph: Written by me\n");
+    expect("<h1>A</h1><address>One needs <a href=http://doxygen.org/>Doxygen"
+           "</a>; ask A. Smith</address>",
+           "# A\nparagraph: One needs Doxygen; ask A. Smith\n");
 }
 
 static void test_source_link(void **state)
