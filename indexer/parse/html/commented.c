@@ -179,22 +179,40 @@ static bool is_matlab_trail(const xmlNode *box)
 
 /* ---- pkgdown: what a function is for, above the name of its page ---- */
 
+/* "pump.Rd"; an article's is "pump.Rmd". */
+static bool is_manual_file(const xmlNode *name)
+{
+    const xmlNode *code = dom_find(name, GUMBO_TAG_CODE);
+    const xmlNode *text = code ? code->children : NULL;
+    return text && !dom_is_element(text) &&
+           slice_ends(dom_text(text)->text, slice_of(".Rd"));
+}
+
 static bool is_purpose(const xmlNode *heading)
 {
+    enum { MAX_BETWEEN = 8 };
+    int left = MAX_BETWEEN;
     const xmlNode *name = dom_tag(heading->parent) == GUMBO_TAG_DIV &&
                                   classes_has(heading->parent, "page-header")
                               ? dom_element_from(heading->next)
                               : NULL;
-    while (name && !classes_has(name, "name"))
+    while (name && left && !classes_has(name, "name")) {
         name = dom_element_from(name->next);
-    return name && (classes_has(name, "hidden") || classes_has(name, "d-none"));
+        left--;
+    }
+    return name && left &&
+           (classes_has(name, "hidden") || classes_has(name, "d-none")) &&
+           is_manual_file(name);
 }
 
 /* "pump" of "Turns it on — pump • works"; empty: it is no such title. */
 static struct slice function_in(struct slice title)
 {
+    enum { MAX_BYTES = 2000 };
     static const char before[] = " — ", behind[] = " • ";
     const char *start = NULL, *end = NULL;
+    if (title.size > MAX_BYTES)
+        return (struct slice){"", 0};
     struct slice rest = title;
     for (const char *at;
          (at = memmem(rest.data, rest.size, before, sizeof before - 1));) {
@@ -219,12 +237,15 @@ bool commented_name_of(const xmlNode *heading, struct slice *title)
 /* The heading is text where the <title> names the function. */
 static bool is_below_name(const xmlNode *heading)
 {
+    enum { MAX_NODES = 1000 }; /* of a page's head */
     const xmlNode *top = (const xmlNode *)heading->doc, *at = top->children;
+    int left = MAX_NODES;
     if (!is_purpose(heading))
         return false;
-    while (at && dom_tag(at) != GUMBO_TAG_TITLE)
+    while (at && left-- && dom_tag(at) != GUMBO_TAG_TITLE)
         at = dom_next(at, top, false);
-    for (at = at ? at->children : NULL; at; at = at->next)
+    for (at = at && dom_tag(at) == GUMBO_TAG_TITLE ? at->children : NULL; at;
+         at = at->next)
         if (!dom_is_element(at) && function_in(dom_text(at)->text).size)
             return true;
     return false;

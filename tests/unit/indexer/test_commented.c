@@ -202,6 +202,10 @@ static void test_pkgdown(void **state)
            "</h2><p>b",
            "# pump\nparagraph: Turns it — and oil — on\nparagraph: a\n"
            "## Value\nparagraph: b\n");
+    expect("<title>Pumps — old ones • works</title><div class=page-header><h1>"
+           "Pumps — old ones</h1><div class='d-none name'><code>pump.Rmd</code>"
+           "</div></div><p>a",
+           "# Pumps — old ones\nparagraph: a\n"); /* an article */
     expect("<title>Use • works</title><div class=page-header><h1>Use</h1></div>"
            "<p>a",
            "# Use\nparagraph: a\n");
