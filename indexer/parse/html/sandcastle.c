@@ -37,7 +37,8 @@ static const char *frame(const xmlNode *box)
 {
     if (dom_has_id(box, "header") && begins_with_id(box, "topTable"))
         return "header";
-    if (dom_has_id(box, "PageHeader") && classes_has(box, "pageHeader"))
+    if (dom_has_id(box, "PageHeader") && classes_has(box, "pageHeader") &&
+        !dom_holds(box, DOM_HOLDS_HEADING))
         return "header";
     if (dom_has_id(box, "pageFooter") && classes_has(box, "pageFooter"))
         return "footer";

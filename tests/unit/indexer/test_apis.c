@@ -160,6 +160,9 @@ static void test_sandcastle_of_2013(void **state)
         "<h1>Pump<span class=languageSpecificText><span class=cs>.</span>"
         "<span class=vb>.</span><span class=cpp>::</span></span>Open</h1><p>a",
         "# Pump.Open\nparagraph: a\n");
+    expect("<title>Works</title><div id=PageHeader class=pageHeader><h1>Pumps"
+           "</h1><p>a</div><p>b",
+           "# Pumps {PageHeader}\nparagraph: a\nparagraph: b\n");
     expect_role("<meta name=Microsoft.Help.Id content='Methods.T:Works.Pump'>"
                 "<p>a",
                 PAGE_MADE);
