@@ -202,6 +202,8 @@ bool helps_is_trail_to_book(const xmlNode *element)
          at = dom_element_from(at->next))
         last = at;
     return last && dom_tag(last) == GUMBO_TAG_LI &&
+           !classes_has(last, "active") && /* the page itself: Bootstrap's */
+           !dom_attribute(last, "aria-current") &&
            !dom_find(last, GUMBO_TAG_A) && dom_holds(last, DOM_HOLDS_TEXT);
 }
 

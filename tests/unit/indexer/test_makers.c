@@ -471,6 +471,9 @@ static void test_names_above(void **state)
     expect_above("<ol class=breadcrumb><li>Use<li><a href=p.html>Parts</a></ol>"
                  "<div class=nav-arrows></div><h1>A</h1>",
                  "", "");
+    expect_above("<ol class=breadcrumb><li><a href=u.html>Use</a><li "
+                 "class=active>A</ol><div class=nav-arrows></div><h1>A</h1>",
+                 "", "");
     expect_above(
         "<html MadCap:PathToHelpSystem='../' MadCap:tocPath='Use|Views'>"
         "<h1>A</h1>",
