@@ -574,6 +574,7 @@ static struct slice own_name(const xmlNode *entry)
     if (node && title)
         return slice_of(title);
     return !node && first && !dom_is_element(first) &&
+                   !text_is_blank(dom_text(first)->text) &&
                    is_called(entry, "tocitem") && !dom_attribute(entry, "text")
                ? dom_text(first)->text
                : (struct slice){"", 0};

@@ -411,6 +411,13 @@ static void test_contents_from_their_folder(void **state)
     assert_link(&tree->page, 1, "", 1, "Pumps");
     assert_link(&tree->page, 2, "p.html", 2, "");
     tree_free(tree);
+    tree = parse_format(slice_of("<toc version='2.0'><tocitem target='use'>\n"
+                                 "<tocitem text='Pump' target='pump'/>"
+                                 "</tocitem></toc>"));
+    assert_int_equal(tree->page.link_count, 2); /* JavaHelp's */
+    assert_link(&tree->page, 0, "#use", 0, "");
+    assert_link(&tree->page, 1, "#pump", 1, "");
+    tree_free(tree);
 }
 
 /* An entry may lead to a place in the page of the one before. */
