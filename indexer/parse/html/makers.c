@@ -1,11 +1,12 @@
+#include "indexer/parse/html/makers.h"
+
+#include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/doxygen.h"
-#include "indexer/parse/html/makers.h"
 #include "indexer/parse/html/sandcastle.h"
-#include <string.h>
-#include <strings.h>
 
 static bool has_one_of(const xmlNode *element, const char *const *names)
 {
@@ -687,13 +688,22 @@ static bool is_pod_contents(const xmlNode *list)
            dom_tag(list->parent) == GUMBO_TAG_BODY && is_local(list);
 }
 
+static bool is_words(const xmlNode *node)
+{
+    return node && !dom_is_element(node) &&
+           !text_is_blank(dom_text(node)->text);
+}
+
 /* MATLAB puts the list into a box of its own. */
 static const xmlNode *boxed_list(const xmlNode *box)
 {
     const xmlNode *list = box && dom_tag(box) == GUMBO_TAG_DIV
                               ? dom_element_from(box->children)
                               : NULL;
-    return list && !dom_element_from(list->next) ? list : box;
+    return list && !dom_element_from(list->next) && !is_words(list->prev) &&
+                   !is_words(list->next)
+               ? list
+               : box;
 }
 
 static bool is_local_contents(const xmlNode *element, enum part part)

@@ -218,6 +218,10 @@ static void test_matlab_contents(void **state)
     expect("<h1>A</h1><h2>Contents</h2><div><ul><li><a href=#1>B</a><li><a "
            "href=#2>C</a></ul></div><h2 id=1>B</h2><p>b<h2 id=2>C</h2><p>c",
            "# A\n## B {1}\nparagraph: b\n## C {2}\nparagraph: c\n");
+    expect("<h1>A</h1><h2>Contents</h2><div>c <ul><li><a href=#1>B</a><li><a "
+           "href=#2>C</a></ul></div><h2 id=1>B</h2><p>b",
+           "# A\n## Contents\nparagraph: c\nlist: - B\\n- C\n"
+           "## B {1}\nparagraph: b\n");
     expect(
         "<h1>A</h1><h2>Contents</h2><div><ul><li><a href=b.html>B</a></ul><p>"
         "d</div>",
