@@ -180,12 +180,15 @@ bool doxygen_is_end(const xmlNode *rule)
 /* "Generated on ... by Doxygen", the page's last line. */
 static bool is_mark(const xmlNode *address)
 {
+    enum { MAX_BEFORE = 8 }; /* elements before the link */
     const xmlNode *line = dom_tag(address) == GUMBO_TAG_ADDRESS
                               ? dom_element_from(address->children)
                               : NULL;
     const xmlNode *link = line && dom_tag(line) == GUMBO_TAG_SMALL
-                              ? dom_find(line, GUMBO_TAG_A)
+                              ? dom_element_from(line->children)
                               : NULL;
+    for (int left = MAX_BEFORE; link && dom_tag(link) != GUMBO_TAG_A; left--)
+        link = left ? dom_element_from(link->next) : NULL;
     const char *url = link ? dom_attribute(link, "href") : NULL;
     return url && strstr(url, "doxygen.org/") &&
            !dom_element_from(address->next);

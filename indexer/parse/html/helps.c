@@ -193,6 +193,17 @@ bool helps_is_trail(const xmlNode *element)
             is_manual_trail(element));
 }
 
+/* What is longer is no name. */
+static bool is_name_alone(const xmlNode *item)
+{
+    enum { MAX_NODES = 32 };
+    int left = MAX_NODES;
+    const xmlNode *at = dom_next(item, item, false);
+    for (; at && left && dom_tag(at) != GUMBO_TAG_A; left--)
+        at = dom_next(at, item, false);
+    return !at && dom_holds(item, DOM_HOLDS_TEXT);
+}
+
 bool helps_is_trail_to_book(const xmlNode *element)
 {
     const xmlNode *last = NULL;
@@ -203,8 +214,7 @@ bool helps_is_trail_to_book(const xmlNode *element)
         last = at;
     return last && dom_tag(last) == GUMBO_TAG_LI &&
            !classes_has(last, "active") && /* the page itself: Bootstrap's */
-           !dom_attribute(last, "aria-current") &&
-           !dom_find(last, GUMBO_TAG_A) && dom_holds(last, DOM_HOLDS_TEXT);
+           !dom_attribute(last, "aria-current") && is_name_alone(last);
 }
 
 bool helps_is_title(const xmlNode *heading)

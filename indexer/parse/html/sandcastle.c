@@ -61,11 +61,15 @@ static bool is_of_other_language(const xmlNode *sign)
 
 bool sandcastle_is_title(const xmlNode *cell)
 {
+    enum { MAX_UP = 4 }; /* <td>, <tr>, <tbody>, <table> */
     const xmlNode *top = cell;
     if (dom_tag(cell) != GUMBO_TAG_TD || !classes_has(cell, "titleColumn"))
         return false;
-    while (dom_is_element(top) && !classes_has(top, "titleTable"))
+    for (int left = MAX_UP;
+         dom_is_element(top) && left && !classes_has(top, "titleTable"); left--)
         top = top->parent;
+    if (!dom_is_element(top) || !classes_has(top, "titleTable"))
+        return false;
     return dom_is_element(top) && dom_is_element(top->parent) &&
            dom_has_id(top->parent, "TopicContent");
 }

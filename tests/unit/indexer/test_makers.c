@@ -480,6 +480,28 @@ static void test_names_above(void **state)
         "Use|Views", "../");
 }
 
+/* A page may nest them, and have them often: it takes no longer for it. */
+static void test_many(void **state)
+{
+    (void)state;
+    enum { DEEP = 300, MANY = 100000 };
+    struct buf page = {0};
+    for (int i = 0; i < DEEP; i++)
+        buf_put_text(&page, "<ol class=breadcrumb><li>a");
+    for (int i = 0; i < DEEP; i++)
+        buf_put_text(&page, "<address><small>");
+    buf_put_text(&page, "<table><tr>");
+    for (int i = 0; i < MANY; i++)
+        buf_put_text(&page, "<td class=titleColumn>a<i></i><i></i><i></i>");
+    buf_put_text(&page, "</table>");
+    for (int i = 0; i < DEEP; i++)
+        buf_put_text(&page, "</small></address>");
+    for (int i = 0; i < DEEP; i++)
+        buf_put_text(&page, "</ol><div class=nav-arrows></div>");
+    tree_free(parse_within(4, page.data));
+    buf_free(&page);
+}
+
 /* Flare's trail and its list of pages below are no text; what opens where it is
  * clicked is. */
 static void test_flare(void **state)
@@ -937,6 +959,7 @@ int main(void)
         TEST(test_panels),
         TEST(test_hevea),
         TEST(test_trails),
+        TEST(test_many),
         TEST(test_names_above),
         TEST(test_pages_made),
         TEST(test_fpdoc),
