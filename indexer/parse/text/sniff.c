@@ -162,12 +162,13 @@ static struct counts count_utf8(struct slice bytes)
 }
 
 /* Is it Japanese in Shift_JIS that does not say so: every byte beyond ASCII a part of a
- * character, one in five a kana?  Contents of HTML Help name no encoding. */
+ * character, one in five a kana, some in two bytes beyond ASCII ("ƒx" is none)?  Contents of
+ * HTML Help name no encoding. */
 static bool is_shift_jis(struct slice bytes)
 {
-    enum { MIN_KANA = 4, SHARE = 5 };
+    enum { MIN_KANA = 4, MIN_BEYOND = 2, SHARE = 5 };
     const unsigned char *data = (const unsigned char *)bytes.data;
-    size_t kana = 0, wide = 0;
+    size_t kana = 0, beyond = 0, wide = 0;
     for (size_t at = 0; at < bytes.size; at++) {
         unsigned lead = data[at];
         if (lead < 0x80 || (lead > 0xa0 && lead < 0xe0))
@@ -177,10 +178,12 @@ static bool is_shift_jis(struct slice bytes)
             trail == 0x7f || trail > 0xfc)
             return false;
         wide++;
-        kana += (lead == 0x82 && trail >= 0x9f && trail <= 0xf1) ||
-                (lead == 0x83 && trail <= 0x96);
+        bool is = (lead == 0x82 && trail >= 0x9f && trail <= 0xf1) ||
+                  (lead == 0x83 && trail <= 0x96);
+        kana += is;
+        beyond += is && trail >= 0x80;
     }
-    return kana >= MIN_KANA && kana * SHARE >= wide;
+    return kana >= MIN_KANA && beyond >= MIN_BEYOND && kana * SHARE >= wide;
 }
 
 /* What reads as UTF-8 is UTF-8, whatever it calls itself, and however many bytes

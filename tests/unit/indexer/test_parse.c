@@ -755,6 +755,12 @@ static void test_broken_utf8(void **state)
                     ENCODING_SHIFT_JIS, "# \nparagraph: 目次もくじシ\n");
     expect_encoding("<p>\x96\xda\x8e\x9f\x82\xe0\x82\xad\x82\xb6\x82",
                     ENCODING_WINDOWS_1252, "# \nparagraph: –ÚŽŸ‚à‚\u00ad‚¶‚\n");
+    expect_encoding("<p>\x83"
+                    "x \x83"
+                    "y \x83"
+                    "z \x83"
+                    "w",
+                    ENCODING_WINDOWS_1252, "# \nparagraph: ƒx ƒy ƒz ƒw\n");
     expect_encoding("<meta charset=latin1><p>é", ENCODING_UTF8,
                     "# \nparagraph: é\n");
     check_spans(slice_of("<meta charset=utf-8><b title='\xff\xc3'></b><p>é \xe9"
