@@ -219,9 +219,17 @@ bool helps_is_trail_to_book(const xmlNode *element)
 
 bool helps_is_title(const xmlNode *heading)
 {
+    enum { MAX_UP = 8 };
     const xmlNode *box = heading->parent;
-    return classes_has(heading, "topictitle") && dom_is_element(box) &&
-           dom_has_id(box, "topicheaderwrapper");
+    if (!classes_has(heading, "topictitle") || !dom_is_element(box) ||
+        !dom_has_id(box, "topicheaderwrapper"))
+        return false;
+    for (int left = MAX_UP; dom_is_element(box) && left; left--) {
+        if (dom_tag(box) == GUMBO_TAG_NAV)
+            return true;
+        box = box->parent;
+    }
+    return false;
 }
 
 bool helps_is_trail_to(const xmlNode *element)

@@ -317,9 +317,10 @@ static void test_help_programs(void **state)
     tree_free(tree);
     static const char web[] =
         "<title>Pumps</title><div id=navigationmenu><ul id=hamburgermenu><li>"
-        "Larger Text</ul></div><nav id=hmpageheader><div id=topicheaderwrapper>"
-        "<p id=ptopic_breadcrumbs class=topic_breadcrumbs>Navigation: <a "
-        "href=use.html>Use</a></p><h1 class=topictitle>Pumps</h1></div></nav>"
+        "Larger Text</ul></div><nav id=hmpageheader><table><tr><td><div "
+        "id=topicheaderwrapper><p id=ptopic_breadcrumbs "
+        "class=topic_breadcrumbs>Navigation: <a href=use.html>Use</a></p><h1 "
+        "class=topictitle>Pumps</h1></div></table></nav>"
         "<h3>Oil</h3><p>a";
     expect(web, "# Pumps\n## Oil\nparagraph: a\n");
     tree = parse(web);
@@ -347,6 +348,9 @@ static void test_help_programs(void **state)
     assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
     assert_int_equal(tree->page.link_count, 2);
     tree_free(tree);
+    expect("<title>Pumps - Works</title><div id=topicheaderwrapper><h1 "
+           "class=topictitle>Pumps</h1></div><h2>Oil</h2><p>a",
+           "# Pumps {topicheaderwrapper}\n## Oil\nparagraph: a\n");
     expect("<div id=noscript><h2 id=noscriptwarning>Please</h2></div><h1>A</h1>"
            "<p>a<div id=keyboardinfo><h1 id=keynavtitle>Keys</h1><p>ALT</div>",
            "# A\nparagraph: a\n");
