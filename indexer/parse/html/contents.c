@@ -57,7 +57,6 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_P, "tocbody", CONTENTS_WHOLE},                 /* RoboHelp */
     {GUMBO_TAG_DIV, "book-summary", CONTENTS_WHOLE},          /* GitBook */
     {GUMBO_TAG_DIV, "types-list", CONTENTS_WHOLE},            /* Crystal */
-    {GUMBO_TAG_DIV, "sidetoc", CONTENTS_WHOLE},               /* DocFX */
     {GUMBO_TAG_DIV, "MEntry", CONTENTS_WHOLE},                /* Natural Docs */
 };
 
@@ -107,7 +106,8 @@ static const struct recogniser *recognise(const xmlNode *element)
     if (contents_is_topic(element))
         return &topic;
     if (dom_is_element(element) &&
-        (helps_is_contents(element) || docgens_is_menu(element)))
+        (helps_is_contents(element) || docgens_is_menu(element) ||
+         makers_is_menu(element)))
         return &list;
     if (dom_is_element(element) && makers_is_contents(element))
         return &made;

@@ -132,6 +132,16 @@ bool makers_is_search(const xmlNode *body)
            classes_has(body, "PopupSearchResultsPage");
 }
 
+/* DocFX's contents of the whole site; others have those of a page in such boxes. */
+bool makers_is_menu(const xmlNode *box)
+{
+    const xmlNode *list =
+        dom_tag(box) == GUMBO_TAG_DIV && classes_has(box, "sidetoc")
+            ? dom_element_from(box->children)
+            : NULL;
+    return list && classes_has(list, "toc");
+}
+
 /* ---- DocFX: labels above the parts of an entry are headings ---- */
 
 static bool ends_with(const char *text, const char *const *ends)

@@ -33,6 +33,9 @@ bool makers_is_named(const xmlNode *meta, const char *maker);
  * lists of a class's members. */
 bool makers_is_pop_up(const xmlNode *link);
 
+/* Does it hold the contents of the whole manual, by DocFX? */
+bool makers_is_menu(const xmlNode *box);
+
 /* Is its page the index of terms of Oxygen's help? */
 bool makers_is_index(const xmlNode *body);
 

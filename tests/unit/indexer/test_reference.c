@@ -665,6 +665,9 @@ static void test_menus(void **state)
         "<a href=a.html>A</a><ul><li><a href=b.html>B</a></ul></ul>"
         "</div></div>",
         CONTENTS_WHOLE, "a.html >b.html ");
+    expect_contents("<div class=sidetoc><h2>Below</h2><ul><li><a href=a.html>A"
+                    "</a><li><a href=b.html>B</a></ul></div><p>" WORDS WORDS,
+                    CONTENTS_NONE, ""); /* others' */
     expect_contents("<div id=Menu><div class=MEntry><div class=MGroup><a "
                     "href=\"javascript:ToggleMenu('c')\">Use</a><div "
                     "class=MGroupContent><div class=MEntry><div class=MFile><a "
