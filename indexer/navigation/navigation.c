@@ -108,13 +108,16 @@ static bool is_manual_window(const char *path)
 }
 
 /* The edges of printed pages, beside a page of Word's: "pump_files/header.htm" and
- * "pump.htm". */
-static bool is_word_edge(const struct navigation *p, const char *path)
+ * "pump.htm".  They have no heading. */
+static bool is_word_edge(const struct navigation *p, const struct piece *piece)
 {
     static const char *const edges[] = {"_files/header.htm",
                                         "_files/plchdr.htm"};
+    const char *path = piece->path;
     struct buf page = {0};
     bool found = false;
+    if (piece->skeleton->count > 1 || piece->skeleton->nodes[0].level)
+        return false;
     for (size_t i = 0; i < sizeof edges / sizeof *edges && !found; i++) {
         size_t size = strlen(path), own = strlen(edges[i]);
         if (size <= own || strcmp(path + size - own, edges[i]))
@@ -342,7 +345,7 @@ static void look_at(struct navigation *p)
             : is_list_of_names(piece)                   ? EXCLUDED_LISTS
             : is_webworks_frame(path)                   ? EXCLUDED_MENU
             : is_manual_window(path)                    ? EXCLUDED_MENU
-            : is_word_edge(p, path)                     ? EXCLUDED_MENU
+            : is_word_edge(p, piece)                    ? EXCLUDED_MENU
             : is_helper(piece)                          ? EXCLUDED_MENU
             : is_help_contents(p, i)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU

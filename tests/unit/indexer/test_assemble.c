@@ -755,8 +755,7 @@ static void what_is_left_out_has_a_reason(void **state)
     tree_free(outline);
 }
 
-/* What WebWorks, RoboHelp, Help & Manual and Word make besides pages; others may be called
- * alike. */
+/* What WebWorks, RoboHelp and Help & Manual make besides pages; others may be called alike. */
 static void help_frames_are_left_out(void **state)
 {
     (void)state;
@@ -765,7 +764,6 @@ static void help_frames_are_left_out(void **state)
         {"popups/oil.htm", "oil.htm", "", "", 0, 0, ""},
         {"popups/open.htm", "Open", "", "", 0, 0, ""},
         {"pump.htm", "Pump", "", "", 0, 0, ""},
-        {"pump_files/header.htm", "H", "", "", 0, 0, ""},
         {"when.htm", "When", "", "", 0, 0, ""},
         {"whgdata/whlstt0.htm", "Contents", "", "", 0, CONTENTS_WHOLE,
          "../when.htm =Use >../pump.htm"},
