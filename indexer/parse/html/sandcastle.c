@@ -101,9 +101,10 @@ bool sandcastle_is_list_of_members(const xmlNode *meta)
     bool file = !strcmp(name, "file");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t size = strlen(kinds[i]);
-        if (!strncmp(own, kinds[i], size) &&
-            (file ? own[size] == '_'
-                  : !strncmp(own + size, ".T:", 3) || own[size] == ':'))
+        bool named = !strncmp(own, kinds[i], size);
+        const char *of = named ? own + size : "";
+        if (!strncmp(of, file ? "_T_" : ".T:", 3) ||
+            (!strcmp(kinds[i], "Overload") && *of == (file ? '_' : ':')))
             return true;
     }
     return false;

@@ -166,6 +166,9 @@ static void test_sandcastle_of_2013(void **state)
     expect_role("<meta name=Microsoft.Help.Id content='Methods.T:Works.Pump'>"
                 "<p>a",
                 PAGE_MADE);
+    expect_role("<meta name=file content=Events_of_pumps><p>a", PAGE_CONTENT);
+    expect_role("<meta name=file content=Overload_Works_Pump_Open><p>a",
+                PAGE_MADE);
     expect_role("<meta name=Microsoft.Help.Id content='T:Works.Methods'><p>a",
                 PAGE_CONTENT);
 }
