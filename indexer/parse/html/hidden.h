@@ -9,10 +9,9 @@
 
 struct hiding {
     bool hidden; /* some attribute says so */
-    bool tab;    /* one that is not in front: somebody may ask for it */
-    bool
-        alternative; /* what a script chooses where nothing else is meant, or opens
-                         where something is clicked */
+    bool tab;    /* one that is not in front, or what opens where something is
+                         clicked: somebody may ask for it */
+    bool alternative; /* what a script chooses where nothing else is meant */
 };
 
 /* Takes one attribute into account. */

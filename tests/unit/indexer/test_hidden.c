@@ -67,8 +67,6 @@ static void test_links_to_sources(void **state)
     check_spans(slice_of(html), 2);
 }
 
-/* What attributes hide is left out of a sentence where it is read and where it is
- * quoted. */
 /* Flare's and Help & Manual's, not every box with such a style. */
 static void test_opened_by_a_click(void **state)
 {
@@ -83,6 +81,8 @@ static void test_opened_by_a_click(void **state)
         "paragraph: f\n");
 }
 
+/* What attributes hide is left out of a sentence where it is read and where it is
+ * quoted. */
 static void test_hidden_within_sentences(void **state)
 {
     (void)state;

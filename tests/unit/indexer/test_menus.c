@@ -86,7 +86,6 @@ static void a_nameless_index_heads_nothing(void **state)
     }
 }
 
-/* A program that writes what it shows, and nothing else: it says nothing of others. */
 /* Doxygen's page of a folder is none where its author says nothing of it; what Oxygen opens
  * pages by has no text, and the edges of Word's pages have no heading. */
 static void folders_and_helpers_are_no_pages(void **state)
@@ -159,6 +158,7 @@ static void contents_without_text_are_a_menu(void **state)
     tree_free(pieces[1].skeleton);
 }
 
+/* A program that writes what it shows, and nothing else: it says nothing of others. */
 static void a_nameless_page_alone_is_no_menu(void **state)
 {
     (void)state;
