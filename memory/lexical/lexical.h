@@ -225,6 +225,9 @@ static inline uint32_t matches_first(const struct matches *matches,
     return place ? matches->nodes[place - 1].end : 0;
 }
 
+/* A bit for each term that the title of a place's node holds. */
+uint64_t matches_titles(const struct matches *matches, uint32_t place);
+
 /* The postings of a term in a view, as store_get_postings. */
 int lexical_postings(struct store_txn *txn, const struct view *view,
                      struct slice term, struct slice *ret_postings,

@@ -180,7 +180,7 @@ static void fill_items(struct findings *findings, struct matches *matches)
         }
 }
 
-static uint64_t titles_of(const struct matches *matches, uint32_t place)
+uint64_t matches_titles(const struct matches *matches, uint32_t place)
 {
     uint64_t titles = 0;
     for (uint32_t i = matches_first(matches, place);
@@ -213,7 +213,7 @@ static void fill_above(const struct view *view, const uint64_t *heads,
             continue;
         MEM_RESERVE(open.items, &open.capacity, open.count + 1);
         open.items[open.count++] = (struct head){
-            view->ends[found->node], found->above | titles_of(matches, p)};
+            view->ends[found->node], found->above | matches_titles(matches, p)};
     }
     free(open.items);
 }

@@ -11,6 +11,9 @@ static const double WHOLE_BRANCH = 0.3, CONTEXT = 0.1;
  * path alone count. */
 enum { MAX_LOOKED_AT = 100 };
 
+/* Sections that are called as the question names them, besides the best by score. */
+enum { CALLED = 30 };
+
 /* ---- Scores ---- */
 
 /* What a manual is called says which is meant; of its sections it tells what it tells
@@ -267,6 +270,70 @@ int score_terms(struct routing *routing, struct err *err)
 
 /* ---- Rankings ---- */
 
+/* Terms that a title may hold for its section to be looked at. */
+struct calls {
+    uint64_t wholes; /* any of these names, */
+    uint64_t own;    /* or all that the question itself says */
+};
+
+static struct calls calls_of(const struct query *query)
+{
+    struct calls calls = {0};
+    for (size_t t = 0; t < query->count; t++) {
+        const struct query_term *term = &query->terms[t];
+        uint64_t bit = (uint64_t)1 << t;
+        if (term->instead_of || term->manual || term->share < 1)
+            continue;
+        calls.wholes |= term->whole ? bit : 0;
+        calls.own |= term->within ? 0 : bit;
+    }
+    return calls;
+}
+
+static bool is_called(const struct calls *calls, uint64_t titles)
+{
+    return titles & calls->wholes ||
+           (calls->own && (titles & calls->own) == calls->own);
+}
+
+/* Of a ranking that is full and sorted: some of those that are as good as its last. */
+static bool is_ranked(const struct ranking *ranking, size_t scope,
+                      uint32_t node, double score)
+{
+    size_t i = ranking->count;
+    while (i > 0 && !(ranking->items[i - 1].score > score)) {
+        const struct ranked *item = &ranking->items[--i];
+        if (item->scope == scope && item->node == node)
+            return true;
+    }
+    return score > ranking->items[ranking->count - 1].score;
+}
+
+/* What is called as the question, or as a name in it, comes first (prefer_named) if it
+ * is looked at, however many sections say the name more often: of a type, each
+ * function. */
+static void add_called(struct routing *routing, struct ranking *ranking)
+{
+    const struct calls calls = calls_of(&routing->query);
+    struct ranking called = {0};
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        struct scope *scope = &routing->scopes[s];
+        for (uint32_t p = 0; p < scope->matches.count; p++) {
+            uint32_t node = scope->matches.nodes[p].node;
+            double score = is_called(&calls, matches_titles(&scope->matches, p))
+                               ? own_score(routing, scope, p)
+                               : 0;
+            if (score > 0 && !is_ranked(ranking, s, node, score))
+                ranking_offer(&called, CALLED, s, node, score);
+        }
+    }
+    ranking_sort(&called, CALLED);
+    for (size_t i = 0; i < called.count; i++)
+        ranking_add(ranking, called.items[i].scope, called.items[i].node,
+                    called.items[i].score);
+    free(called.items);
+}
+
 void rank_lexical(struct routing *routing, struct ranking *ranking)
 {
     size_t max = ranking_depth(routing);
@@ -281,6 +348,8 @@ void rank_lexical(struct routing *routing, struct ranking *ranking)
         }
     }
     ranking_sort(ranking, max);
+    if (ranking->count == max)
+        add_called(routing, ranking);
 }
 
 static bool enters(const struct routing *routing, const struct scope *scope)

@@ -1,0 +1,65 @@
+/* What is called as the question names it is found, however many say the name. */
+#include "tests/unit/support/route_fixtures.h"
+
+#include "base/mem.h"
+
+#define SAYS "pump_t run(pump_t a, pump_t b); valve valve valve valve valve. "
+
+enum { SAYING = 150, ALL = SAYING + 3 };
+
+/* A type, which each of many functions names more often than its own section does. */
+static void make(struct section *sections)
+{
+    sections[0] = (struct section){TREE_NONE, "Pumps", "", NONE, NONE};
+    sections[1] = (struct section){0, "pump_t",
+                                   "What holds the state of one "
+                                   "that runs, from start to end.",
+                                   NONE, NONE};
+    sections[2] = (struct section){0, "Valve",
+                                   "What opens and what closes, "
+                                   "where water goes.",
+                                   NONE, NONE};
+    for (size_t i = 3; i < ALL; i++)
+        sections[i] = (struct section){
+            0, "run", SAYS SAYS SAYS SAYS SAYS SAYS SAYS SAYS SAYS SAYS, NONE,
+            NONE};
+}
+
+static void check_first(const struct house *house, const char *query, int mode,
+                        const char *title)
+{
+    struct route_request request = request_of(query, mode);
+    struct route_result result = routed(house, &request);
+    assert_true(result.count > 1);
+    assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
+                        title);
+    assert_string_equal(title_of(result.hits[1].view, result.hits[1].node),
+                        "run");
+    route_result_free(&result);
+}
+
+static void what_is_called_so_is_found(void **state)
+{
+    struct section *sections = mem_alloc(ALL * sizeof *sections);
+    struct house house;
+    (void)state;
+    make(sections);
+    open_house(&house);
+    put_texts(&house, add_manual(&house, "pumps", sections, ALL), sections,
+              ALL);
+    open_snapshot(&house);
+    check_first(&house, "pump_t", ROUTE_AUTO, "pump_t");
+    check_first(&house, "pump_t", ROUTE_LEXICAL, "pump_t");
+    check_first(&house, "what is pump_t", ROUTE_AUTO, "pump_t");
+    check_first(&house, "valve", ROUTE_AUTO, "Valve");
+    close_house(&house);
+    free(sections);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_called_so_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
