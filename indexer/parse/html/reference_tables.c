@@ -1,5 +1,6 @@
 #include "indexer/parse/html/reference.h"
 
+#include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/labels.h"
 
 enum {
@@ -15,6 +16,14 @@ static const xmlNode *next_cell(const xmlNode *at)
     return at;
 }
 
+/* An enumerator of Doxygen's, whose anchor is called by a number. */
+static bool is_enumerator(const xmlNode *name)
+{
+    const xmlNode *anchor = dom_element_from(name->children);
+    return classes_has(name, "fieldname") && anchor &&
+           dom_tag(anchor) == GUMBO_TAG_A && dom_attribute(anchor, "id");
+}
+
 bool reference_row(const xmlNode *row, const xmlNode **ret_name,
                    const xmlNode **ret_meaning)
 {
@@ -22,7 +31,8 @@ bool reference_row(const xmlNode *row, const xmlNode **ret_name,
         return false;
     const xmlNode *name = next_cell(row->children);
     const xmlNode *meaning = name ? next_cell(name->next) : NULL;
-    if (!meaning || next_cell(meaning->next) || !labels_is_named(name, row))
+    if (!meaning || next_cell(meaning->next) ||
+        (!is_enumerator(name) && !labels_is_named(name, row)))
         return false;
     *ret_name = name;
     *ret_meaning = meaning;

@@ -161,6 +161,41 @@ static void test_source_link(void **state)
            "# Pump\nparagraph: Its licences\n");
 }
 
+/* A long enumeration is looked up by its names. */
+static void test_enumerators(void **state)
+{
+    (void)state;
+    for (int words = 1; words < 200; words += 150) {
+        struct buf page = {0};
+        buf_put_text(&page,
+                     HEADER "<div class=contents><h2 class=memtitle>err_t</h2>"
+                            "<div class=memitem><div class=memdoc><p>Errors."
+                            "<table class=fieldtable><tr><th colspan=2>"
+                            "Enumerator</th></tr>");
+        for (int i = 10; i < 19; i++) {
+            buf_printf(&page,
+                       "<tr><td class=fieldname><a id=gga%d></a>ERR_%d&#160;"
+                       "</td><td class=fielddoc><p>Is",
+                       i, i);
+            for (int w = 0; w < words; w++)
+                buf_put_text(&page, " said");
+            buf_put_text(&page, ".</p></td></tr>");
+        }
+        buf_put_text(&page, "</table></div></div></div>");
+        struct tree *tree = parse(page.data);
+        bool many = words > 100;
+        assert_int_equal(tree->count, many ? 11 : 2);
+        if (many) {
+            const struct node *node = &tree->nodes[2];
+            assert_true(node->entry && node->parent == 1);
+            assert_true(slice_is(node->title, "ERR_10"));
+            assert_true(slice_is(node->anchor, "gga10"));
+        }
+        tree_free(tree);
+        buf_free(&page);
+    }
+}
+
 /* Each line of a source within the text has an anchor that ends as its number. */
 static void test_numbered_lines(void **state)
 {
@@ -211,6 +246,7 @@ int main(void)
         TEST(test_list_at_the_end), TEST(test_end_in_a_heading),
         TEST(test_older),           TEST(test_source_link),
         TEST(test_numbered_lines),  TEST(test_labels_in_fragments),
+        TEST(test_enumerators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
