@@ -397,17 +397,61 @@ static bool cut_whole(const struct cutting *cutting)
     return true;
 }
 
-/* The first lines of a section that is called as what is asked about. */
+static struct slice name_in_title(struct slice title)
+{
+    const char *bracket =
+        title.size ? memchr(title.data, '(', title.size) : NULL;
+    if (bracket)
+        title.size = (size_t)(bracket - title.data);
+    while (title.size && title.data[title.size - 1] == ' ')
+        title.size--;
+    return title;
+}
+
+/* Does it show how the entry is called: lines of code, or, as Doxygen has it, a paragraph
+ * of its name and, to the end, arguments? */
+static bool is_call(const struct node *node, const struct block *block)
+{
+    struct slice name = name_in_title(node->title), text = block->text;
+    if (block->kind == BLOCK_CODE)
+        return true;
+    if (!node->entry || !name.size || !text.size ||
+        (block->kind != BLOCK_PARAGRAPH && block->kind != BLOCK_DEFINITION) ||
+        text.data[text.size - 1] != ')')
+        return false;
+    const char *at = memmem(text.data, text.size, name.data, name.size);
+    const char *end = text.data + text.size;
+    at = at ? at + name.size : end;
+    while (at < end && *at == ' ')
+        at++;
+    return at < end && *at == '(';
+}
+
+/* The first block behind those; 0: there is none. */
+static uint32_t behind_calls(const struct node *node)
+{
+    uint32_t b = 0;
+    while (b < node->block_count && b < MAX_CALLS &&
+           is_call(node, &node->blocks[b]))
+        b++;
+    return b < node->block_count ? b : 0;
+}
+
+/* The first lines of a section that is called as what is asked about; what shows how an
+ * entry is called does not say what it is. */
 static bool put_first_lines(const struct cutting *cutting)
 {
     const struct node *node = cutting->content->node;
-    const struct block *first = node->block_count ? &node->blocks[0] : NULL;
+    uint32_t b = node->entry ? behind_calls(node) : 0;
+    const struct block *first = node->block_count ? &node->blocks[b] : NULL;
     if (cutting->passage->about < ABOUT || !first ||
         first->text.size < MIN_LEAD ||
         (first->kind != BLOCK_PARAGRAPH &&
          !(first->kind == BLOCK_CODE && unit_is_prose(first->text))))
         return false;
-    put_around(cutting, 0, 0, 0);
+    if (b && cutting->extent != EXTENT_BRIEF)
+        put_around(cutting, 0, 0, 0);
+    put_around(cutting, b, 0, 0);
     return true;
 }
 
@@ -423,12 +467,9 @@ static bool is_summary(const struct block *block)
 static bool put_definition(const struct cutting *cutting)
 {
     const struct node *node = cutting->content->node;
-    uint32_t b = 0;
-    while (b < node->block_count && b < MAX_CALLS &&
-           node->blocks[b].kind == BLOCK_CODE)
-        b++;
-    if (!node->entry || cutting->extent == EXTENT_BRIEF ||
-        b == node->block_count || !is_summary(&node->blocks[b]))
+    uint32_t b = behind_calls(node);
+    if (!node->entry || cutting->extent == EXTENT_BRIEF || !node->block_count ||
+        !is_summary(&node->blocks[b]))
         return false;
     put_around(cutting, b, 0, 0);
     return true;

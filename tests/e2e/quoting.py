@@ -214,6 +214,19 @@ def what_an_entry_is_stands_before_what_is_said_of_it():
 
 
 @test
+def what_a_function_does_stands_behind_how_it_is_called():
+    """Doxygen has that in a paragraph of its own."""
+    call, does = "int rinse_strainer ( int water, int pressure )", "Rinses the strainer until nothing comes out of it."
+    with house() as h:
+        entry = ("<h2 class=groupheader>Functions</h2><a id=a1></a><h2 class=memtitle><span class=permalink><a href=#a1>&#9670;&nbsp;</a></span>"
+                 f"rinse_strainer()</h2><div class=memitem><div class=memproto>{call}</div><div class=memdoc><p>{does}</p>{PADDING}</div></div>")
+        found = quotes(h, entry, "what does rinse_strainer do")
+        check(found[:2] == [call, does], found)
+        found = quotes(h, entry, "rinse_strainer", "--brief")
+        check(found == [does], found)
+
+
+@test
 def two_items_of_one_list_are_quoted():
     rows = "".join(f"<dt>-{c}</dt><dd>Sets what {word} does in such a case, and nothing else.</dd>"
                    for c, word in zip("abcdefgh", ("asp", "bat", "cat", "dog", "elk", "fox", "gnu", "hen")))
