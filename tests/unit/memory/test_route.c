@@ -391,6 +391,7 @@ static const struct section library[] = {
     {0, "See also", "spring, spring, spring", NONE, NONE},
     {0, "v1.12.0 (2020-04-02)", "spring, spring", NONE, NONE},
     {0, "Library releases", "spring, spring", NONE, NONE},
+    {0, "Part 4.0 Release Notice", "spring, spring", NONE, NONE},
     {0, "Valve module index", "spring, spring", NONE, NONE},
     {0, "4.2 (Optional) Cord", "cord, cord, cord", NONE, NONE},
     {0, "4.3 Another Cord", "a cord and more that is said", NONE, NONE},
