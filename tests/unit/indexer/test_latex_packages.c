@@ -729,6 +729,18 @@ static void test_renamed_copy(void **state)
               more, "paragraph: Ada says it");
 }
 
+/* environ: \BODY by another name, for the environments that follow. */
+static void test_names_of_bodies(void **state)
+{
+    (void)state;
+    expect("\\environbodyname\\inner\\NewEnviron{task}[1]{Task #1: "
+           "\\begin{quote}\\expandafter\\inner\\end{quote}}"
+           "\\environbodyname\\BODY\\NewEnviron{hint}{Hint: \\BODY}"
+           "\\begin{task}{One}Do it.\\end{task}\\begin{hint}Think."
+           "\\end{hint}",
+           "paragraph: Task One: | quote: Do it. | paragraph: Hint: Think.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -770,6 +782,7 @@ int main(void)
         cmocka_unit_test(test_before_upper),
         cmocka_unit_test(test_nomenclature),
         cmocka_unit_test(test_renamed_copy),
+        cmocka_unit_test(test_names_of_bodies),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -211,6 +211,7 @@ struct tex {
     unsigned report_count;
 
     uint32_t par, end, begin, relax, no_value, end_of; /* symbols */
+    uint32_t body_name;                                /* environ's \\BODY */
     void *document; /* the reader's own: latex_internal.h */
 };
 

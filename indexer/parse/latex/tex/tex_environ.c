@@ -54,20 +54,23 @@ static void read_body(struct tex *tex, struct slice name, struct tokens *ret)
     }
 }
 
-/* \lectern@body{name}{code}body\end{name} */
+/* \lectern@body{name}{\BODY}{code}body\end{name} */
 static void run_body(struct tex *tex, const struct command *command,
                      struct token call)
 {
     struct buf name = {0};
-    struct tokens code = {0};
+    struct tokens called = {0}, code = {0};
     struct macro macro = {0};
     (void)command;
     (void)call;
     tex_read_text(tex, &name);
+    tex_read_argument(tex, &called);
     tex_read_argument(tex, &code);
     read_body(tex, buf_slice(&name), &macro.body);
-    define_macro(tex, tex_symbol_of(tex, "BODY"), macro);
+    if (called.count)
+        define_macro(tex, called.items[0].value, macro);
     tokens_free(&macro.body);
+    tokens_free(&called);
     tex_push(tex, code);
     buf_free(&name);
 }
@@ -98,10 +101,14 @@ static void run_new(struct tex *tex, const struct command *command,
     tex_read_argument(tex, &code);
     if (tex_read_optional(tex, &optional))
         tokens_add_all(&code, optional.items, optional.count);
-    struct tokens begin = {0}, end = {0};
+    struct tokens begin = {0}, end = {0}, body = {0};
     call.value = tex_symbol_of(tex, "lectern@body");
     tokens_add(&begin, call);
     add_group(&begin, call, &name);
+    call.value = tex->body_name;
+    tokens_add(&body, call);
+    add_group(&begin, call, &body);
+    tokens_free(&body);
     add_group(&begin, call, &code);
     add_group(&list, call, &begin);
     add_group(&list, call, &end);
@@ -112,7 +119,21 @@ static void run_new(struct tex *tex, const struct command *command,
     tex_push(tex, list);
 }
 
+/* \environbodyname\other: what \BODY is called in those that follow. */
+static void run_body_name(struct tex *tex, const struct command *command,
+                          struct token call)
+{
+    struct tokens name = {0};
+    (void)command;
+    (void)call;
+    tex_read_argument(tex, &name);
+    if (name.count && name.items[0].cat == CAT_NAME)
+        tex->body_name = name.items[0].value;
+    tokens_free(&name);
+}
+
 static const struct command commands[] = {
+    {"environbodyname", run_body_name, NULL, 0, NULL},
     {"NewEnviron", run_new, NULL, 0, NULL},
     {"RenewEnviron", run_new, NULL, 0, NULL},
     {"lectern@body", run_body, NULL, 0, NULL},
@@ -122,4 +143,5 @@ void environ_add(struct tex *tex)
 {
     tex_add_commands(tex, commands, sizeof commands / sizeof *commands,
                      MEANING_COMMAND, false);
+    tex->body_name = tex_symbol_of(tex, "BODY");
 }
