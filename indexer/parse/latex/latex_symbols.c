@@ -407,6 +407,66 @@ static void write_unit(struct tex *tex, const struct tokens *list,
     }
 }
 
+/* "0.6 \pm 0.2", "1 +- 2": the signs that siunitx prints of them. */
+static const struct {
+    const char *name, *text;
+} number_signs[] = {
+    {"\\pm", "±"},  {"\\mp", "∓"},  {"\\times", "×"}, {"\\approx", "≈"},
+    {"\\sim", "∼"}, {"\\leq", "≤"}, {"\\geq", "≥"},   {"\\le", "≤"},
+    {"\\ge", "≥"},  {"\\ll", "≪"},  {"\\gg", "≫"},    {"+-", "±"},
+    {"-+", "∓"},    {"x", "×"},
+};
+
+static bool is_letter(char byte)
+{
+    return (unsigned)((byte | 32) - 'a') < 26;
+}
+
+/* The bytes of the sign that the text begins with; 0: none. */
+static size_t sign_at(struct slice text, const char **ret_sign)
+{
+    for (size_t i = 0; i < sizeof number_signs / sizeof *number_signs; i++) {
+        size_t size = strlen(number_signs[i].name);
+        if (text.size < size || memcmp(text.data, number_signs[i].name, size) ||
+            (text.size > size && is_letter(text.data[size])))
+            continue;
+        *ret_sign = number_signs[i].text;
+        return size;
+    }
+    return 0;
+}
+
+/* A sign between two numbers has spaces around it, one before a number has none. */
+static void write_number(struct slice text, struct buf *out)
+{
+    size_t from = out->size;
+    const char *sign;
+    for (size_t at = 0, size; at < text.size; at += size) {
+        size = sign_at((struct slice){text.data + at, text.size - at}, &sign);
+        if (!size) {
+            buf_put_byte(out, text.data[at]);
+            size = 1;
+            continue;
+        }
+        while (at + size < text.size && text.data[at + size] == ' ')
+            size++;
+        while (out->size > from && out->data[out->size - 1] == ' ')
+            out->size--;
+        bool between = out->size > from;
+        buf_put_text(out, between ? " " : "");
+        buf_put_text(out, sign);
+        buf_put_text(out, between ? " " : "");
+    }
+}
+
+static void read_number(struct tex *tex, struct buf *out)
+{
+    struct buf text = {0};
+    tex_read_text(tex, &text);
+    write_number(buf_slice(&text), out);
+    buf_free(&text);
+}
+
 enum {
     QUANTITY_NUMBER = 1,
     QUANTITY_UNIT = 2,
@@ -422,10 +482,10 @@ static void run_quantity(struct tex *tex, const struct command *command,
     struct buf text = {0};
     tex_skip_before(tex, "o");
     if (command->value & QUANTITY_NUMBER)
-        tex_read_text(tex, &text);
+        read_number(tex, &text);
     if (command->value & QUANTITY_RANGE) {
         buf_put_text(&text, " to ");
-        tex_read_text(tex, &text);
+        read_number(tex, &text);
     }
     if (command->value & QUANTITY_ANGLE)
         buf_put_text(&text, "°");

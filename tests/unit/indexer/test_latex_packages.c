@@ -741,6 +741,16 @@ static void test_names_of_bodies(void **state)
            "paragraph: Task One: | quote: Do it. | paragraph: Hint: Think.");
 }
 
+/* Numbers of siunitx have signs, also between them. */
+static void test_signs_of_numbers(void **state)
+{
+    (void)state;
+    expect("\\SI{\\pm 20}{\\ns}, \\SI{0.6 \\pm0.2}{\\tesla}, \\num{1.2+-.3}, "
+           "\\num{3 x 4 \\times 5}, \\numrange{-1\\pm0}{2e-5}, \\num{\\le7}",
+           "paragraph: ±20 ns, 0.6 ± 0.2 T, 1.2 ± .3, 3 × 4 × 5, -1 ± 0 to "
+           "2e-5, ≤7");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -783,6 +793,7 @@ int main(void)
         cmocka_unit_test(test_nomenclature),
         cmocka_unit_test(test_renamed_copy),
         cmocka_unit_test(test_names_of_bodies),
+        cmocka_unit_test(test_signs_of_numbers),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
