@@ -289,7 +289,73 @@ void verb_between_bars(struct document *d)
     tokens_add(&d->at_begin, token);
 }
 
-/* \url{..}: its characters as they are. */
+/* Where a name begins that the document has defined, or the end. */
+static size_t macro_in(struct tex *tex, struct slice text)
+{
+    for (size_t at = 0; at + 1 < text.size; at++) {
+        size_t end = at + 1;
+        while (end < text.size && (unsigned)((text.data[end] | 32) - 'a') < 26)
+            end++;
+        if (text.data[at] != '\\' || end == at + 1)
+            continue;
+        uint32_t symbol = tex_find_symbol(
+            tex, (struct slice){text.data + at + 1, end - at - 1});
+        if (symbol != UINT32_MAX &&
+            tex->symbols[symbol].meaning.kind == MEANING_MACRO)
+            return at;
+    }
+    return text.size;
+}
+
+/* The tokens of an address: names and braces, else characters. */
+static void tokenize_address(struct tex *tex, struct slice text,
+                             struct token place, struct tokens *ret)
+{
+    for (size_t at = 0, step; at < text.size; at += step) {
+        struct token token = place;
+        token.cat = text.data[at] == '{'   ? CAT_BEGIN
+                    : text.data[at] == '}' ? CAT_END
+                                           : CAT_OTHER;
+        token.value = text_decode(text.data, text.size, at, &step);
+        size_t end = at + 1;
+        while (text.data[at] == '\\' && end < text.size &&
+               (unsigned)((text.data[end] | 32) - 'a') < 26)
+            end++;
+        if (end > at + 1) {
+            token.cat = CAT_NAME;
+            token.value = tex_symbol(
+                tex, (struct slice){text.data + at + 1, end - at - 1});
+            while (end < text.size && text.data[end] == ' ')
+                end++;
+            step = end - at;
+        }
+        tokens_add(ret, token);
+    }
+}
+
+/* \url{..}: its characters as they are; hyperref's expands the document's macros. */
+static void put_address(struct document *d, struct token call)
+{
+    struct buf text = {0}, expanded = {0};
+    struct tokens list = {0};
+    struct token place = read_verb(d, call, 0, &text);
+    if (macro_in(&d->tex, buf_slice(&text)) == text.size) {
+        put_inline(d, buf_slice(&text), place);
+    } else {
+        call.cat = CAT_BEGIN;
+        tokens_add(&list, call);
+        tokenize_address(&d->tex, buf_slice(&text), place, &list);
+        call.cat = CAT_END;
+        tokens_add(&list, call);
+        tex_push(&d->tex, list);
+        tex_read_text(&d->tex, &expanded);
+        put_inline(d, buf_slice(&expanded), place);
+    }
+    buf_free(&text);
+    buf_free(&expanded);
+}
+
+/* Where it is text, it is a reference, too. */
 static void run_url(struct tex *tex, const struct command *command,
                     struct token call)
 {
@@ -297,7 +363,7 @@ static void run_url(struct tex *tex, const struct command *command,
     struct writer *w = &document_flow(d)->writer;
     size_t before = w->text.size;
     skip_to_address(tex, command);
-    verb(d, call, 0);
+    put_address(d, call);
     if (d->in.silent || w->text.size <= before || !command->value)
         return;
     struct slice url = {w->text.data + before, w->text.size - before};

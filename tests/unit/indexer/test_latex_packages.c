@@ -751,6 +751,19 @@ static void test_signs_of_numbers(void **state)
            "2e-5, ≤7");
 }
 
+/* hyperref expands what the document has defined in an address. */
+static void test_macros_in_addresses(void **state)
+{
+    (void)state;
+    expect("\\newcommand\\site{x.org/~me}\\newcommand\\repo[1]{y.org/#1/z}"
+           "\\url{\\site} \\url{\\site/a_b%20c} \\nolinkurl{\\repo{d&e}} "
+           "\\url{http://a.b/\\%7Ec\\d}",
+           "paragraph: x.org/~me x.org/~me/a_b%20c y.org/d&e/z "
+           "http://a.b/\\%7Ec\\d");
+    expect("\\newcommand\\site{x.org}\\newcommand\\page{\\url{\\site/a}}\\page",
+           "paragraph: x.org/a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -794,6 +807,7 @@ int main(void)
         cmocka_unit_test(test_renamed_copy),
         cmocka_unit_test(test_names_of_bodies),
         cmocka_unit_test(test_signs_of_numbers),
+        cmocka_unit_test(test_macros_in_addresses),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
