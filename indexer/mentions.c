@@ -5,12 +5,12 @@
 
 enum { MAX_NAME = 200, MAX_ARGUMENTS = 3 };
 
-/* \input, \DocInput, \tikzinput, \include, \subimport, \subfile, \activity and
- * \practice; not \includegraphics. */
+/* \input, \DocInput, \tikzinput, \include, \subimport, \subfile, \segment, \activity
+ * and \practice; not \includegraphics. */
 static bool is_including(struct slice command)
 {
-    static const char *const marks[] = {"nput",   "nclude",   "mport",
-                                        "ubfile", "activity", "practice"};
+    static const char *const marks[] = {
+        "nput", "nclude", "mport", "ubfile", "activity", "practice", "segment"};
     if (command.size < 5 || memmem(command.data, command.size, "graphic", 7))
         return false;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)

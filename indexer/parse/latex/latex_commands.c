@@ -559,6 +559,8 @@ static const struct command ignored[] = {
     {"scriptfont", run_nothing, "c=c", 0, NULL},
     {"scriptscriptfont", run_nothing, "c=c", 0, NULL},
     {"fontsize", run_nothing, "mm", 0, NULL},
+    {"internal", run_nothing, "oom", 0, NULL}, /* latex2html */
+    {"endpreamble", run_nothing, NULL, 0, NULL},
     {"set@fontsize", run_nothing, "mmm", 0, NULL},
     {"@setfontsize", run_nothing, "mmm", 0, NULL},
     {"@setsize", run_nothing, "mmmm", 0, NULL},

@@ -240,7 +240,16 @@ static void end_document(struct document *d, struct group *group)
     d->tex.stopped = true;
 }
 
+/* \startdocument: latex2html's in place of \begin{document} in a part of a manual. */
+static void run_start_document(struct tex *tex, const struct command *command,
+                               struct token call)
+{
+    (void)command;
+    begin_document(document_of(tex), NULL, call);
+}
+
 static const struct command commands[] = {
+    {"startdocument", run_start_document, NULL, 0, NULL},
     {"begin", run_begin, NULL, 0, NULL},
     {"end", run_end, NULL, 0, NULL},
     {"-end environment-", run_end_of, NULL, 0, NULL},

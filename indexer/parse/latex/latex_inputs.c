@@ -655,7 +655,52 @@ static void run_bye(struct tex *tex, const struct command *command,
     tex->stopped = true;
 }
 
+static bool is_level(struct slice name)
+{
+    static const char *const names[] = {"part",          "chapter",
+                                        "section",       "subsection",
+                                        "subsubsection", "paragraph"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (slice_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* \segment{file}{section}{title} of latex2html: a section that is a file, which is a
+ * document, too, where it is converted by itself. */
+static void run_segment(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct tokens name = {0}, level = {0}, title = {0}, list = {0};
+    struct buf text = {0};
+    (void)command;
+    tex_skip_before(tex, "so");
+    tex_read_argument(tex, &name);
+    tex_read_argument(tex, &level);
+    tex_read_argument(tex, &title);
+    tex_write_tokens(tex, &level, &text);
+    call.cat = CAT_NAME;
+    if (is_level(buf_slice(&text))) {
+        call.value = tex_symbol(tex, buf_slice(&text));
+        tokens_add(&list, call);
+        tokens_add_group(&list, &title, call);
+        call.value = tex_symbol_of(tex, "input");
+        tokens_add(&list, call);
+        tokens_add_group(&list, &name, call);
+    } else {
+        tokens_add_group(&list, &name, call);
+        tokens_add_group(&list, &level, call);
+        tokens_add_group(&list, &title, call);
+    }
+    tex_push(tex, list);
+    tokens_free(&name);
+    tokens_free(&level);
+    tokens_free(&title);
+    buf_free(&text);
+}
+
 static const struct command commands[] = {
+    {"segment", run_segment, NULL, 0, NULL},
     {"input", run_input, NULL, 0, NULL},
     {"@input", run_input, NULL, 0, NULL},
     {"@@input", run_input, NULL, 0, NULL},

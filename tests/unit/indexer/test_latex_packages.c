@@ -764,6 +764,23 @@ static void test_macros_in_addresses(void **state)
            "paragraph: x.org/a");
 }
 
+/* A part of a manual as latex2html wants it, by itself and in the manual. */
+static void test_segments(void **state)
+{
+    (void)state;
+    static const char part[] =
+        "\\begin{htmlonly}\n\\documentclass{article}\n\\input{a.ptr}\n"
+        "\\end{htmlonly}\n\\startdocument\nIt converts.";
+    static const struct memory_file files[] = {{"part.tex", part},
+                                               {NULL, NULL}};
+    expect(part, "paragraph: It converts.");
+    expect_of("\\documentclass{article}\\internal[figure]{part}"
+              "\\begin{document}\\segment*{part}{section}{First}"
+              "\\end{document}",
+              files, "# 1 First | paragraph: It converts.");
+    expect("\\segment{a}{b}{c}", "paragraph: abc");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -808,6 +825,7 @@ int main(void)
         cmocka_unit_test(test_names_of_bodies),
         cmocka_unit_test(test_signs_of_numbers),
         cmocka_unit_test(test_macros_in_addresses),
+        cmocka_unit_test(test_segments),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
