@@ -490,6 +490,13 @@ static bool is_renamed(struct slice file, struct slice text)
            count_of(text, slice_of("\\newenvironment")) < 2;
 }
 
+/* Tatsuta's figures of proofs (proof.sty 3.0), which do not say how they are called. */
+static bool is_proofs(struct slice file, struct slice text)
+{
+    return slice_is(file, "proof.sty") &&
+           count_of(text, slice_of("\\def\\infer{"));
+}
+
 /* Opens a package beside the document, unless it is a copy of what is known here, as
  * doxygen and Sphinx write them and people keep them: it says by how TeX sets tables, or
  * code, what has been said. */
@@ -507,7 +514,8 @@ static bool open_beside(struct document *d, struct slice file,
         (is_known(file) &&
          provides(d->tex.files[number].bytes,
                   (struct slice){file.data, file.size - 4})) ||
-        is_renamed(file, d->tex.files[number].bytes))
+        is_renamed(file, d->tex.files[number].bytes) ||
+        is_proofs(file, d->tex.files[number].bytes))
         return false;
     tex_push_file(&d->tex, number);
     return true;

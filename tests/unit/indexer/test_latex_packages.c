@@ -781,6 +781,18 @@ static void test_segments(void **state)
     expect("\\segment{a}{b}{c}", "paragraph: abc");
 }
 
+/* Figures of proofs are formulas, also where their package lies beside. */
+static void test_figures_of_proofs(void **state)
+{
+    (void)state;
+    static const struct memory_file files[] = {
+        {"proof.sty", "\\def\\save{\\ifmmode$\\fi}\\def\\infer{\\save}"},
+        {NULL, NULL}};
+    expect_of("\\documentclass{article}\\usepackage{proof}\\begin{document}"
+              "$$\\infer{a}{b}$$ c\\end{document}",
+              files, "math: \\infer{a}{b} | paragraph: c");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -826,6 +838,7 @@ int main(void)
         cmocka_unit_test(test_signs_of_numbers),
         cmocka_unit_test(test_macros_in_addresses),
         cmocka_unit_test(test_segments),
+        cmocka_unit_test(test_figures_of_proofs),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
