@@ -101,14 +101,19 @@ static void run_parshape(struct tex *tex, const struct command *command,
         tex_skip_before(tex, "dd");
 }
 
-/* Ends a paragraph. */
+/* Ends a paragraph; in a title or a caption some only keep its lines apart. */
 static void run_break(struct tex *tex, const struct command *command,
                       struct token call)
 {
     (void)call;
     if (command->before)
         tex_skip_before(tex, command->before);
-    blocks_paragraph(document_of(tex));
+    struct document *d = document_of(tex);
+    int flow = document_flow(d)->kind;
+    if (command->value && (flow == FLOW_TITLE || flow == FLOW_CAPTION))
+        document_space(d);
+    else
+        blocks_paragraph(d);
 }
 
 /* \obeylines in typewriter, to the end of the group: how plain TeX sets code. */
@@ -487,7 +492,7 @@ static const struct command ignored[] = {
     {"usepgflibrary", run_nothing, "m", 0, NULL},
     {"vspace", run_space, "sm", 0, NULL},
     {"hspace", run_hspace, NULL, 0, NULL},
-    {"vskip", run_break, "g", 0, NULL},
+    {"vskip", run_break, "g", 1, NULL},
     {"hskip", run_hskip, "g", 0, NULL},
     {"parshape", run_parshape, NULL, 0, NULL},
     {"numberline", run_number_line, NULL, 0, NULL},
@@ -561,6 +566,7 @@ static const struct command ignored[] = {
     {"fontsize", run_nothing, "mm", 0, NULL},
     {"internal", run_nothing, "oom", 0, NULL}, /* latex2html */
     {"endpreamble", run_nothing, NULL, 0, NULL},
+    {"zihao", run_nothing, "m", 0, NULL}, /* ctex */
     {"set@fontsize", run_nothing, "mmm", 0, NULL},
     {"@setfontsize", run_nothing, "mmm", 0, NULL},
     {"@setsize", run_nothing, "mmmm", 0, NULL},
@@ -797,11 +803,11 @@ static const struct command ignored[] = {
     {"linebreak", run_space, "o", 0, NULL},
     {"tab", run_space, NULL, 0, NULL},
     {"\1~", run_space, NULL, 0, NULL},
-    {"bigskip", run_break, NULL, 0, NULL},
-    {"medskip", run_break, NULL, 0, NULL},
-    {"smallskip", run_break, NULL, 0, NULL},
-    {"vfill", run_break, NULL, 0, NULL},
-    {"vfil", run_break, NULL, 0, NULL},
+    {"bigskip", run_break, NULL, 1, NULL},
+    {"medskip", run_break, NULL, 1, NULL},
+    {"smallskip", run_break, NULL, 1, NULL},
+    {"vfill", run_break, NULL, 1, NULL},
+    {"vfil", run_break, NULL, 1, NULL},
     {"newpage", run_break, NULL, 0, NULL},
     {"clearpage", run_break, NULL, 0, NULL},
     {"cleardoublepage", run_break, NULL, 0, NULL},

@@ -793,6 +793,17 @@ static void test_figures_of_proofs(void **state)
               files, "math: \\infer{a}{b} | paragraph: c");
 }
 
+/* What keeps the lines of a title apart does not end it, and no size of ctex's is one
+ * of its words. */
+static void test_lines_of_titles(void **state)
+{
+    (void)state;
+    expect("\\documentclass{book}\\begin{document}\\chapter*{\\zihao{4}Name "
+           "\\vskip 32pt\\zihao{-4}\\bfseries Abstract\\bigskip}It is.\n\nSo."
+           "\\end{document}",
+           "# Name Abstract | paragraph: It is. | paragraph: So.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -839,6 +850,7 @@ int main(void)
         cmocka_unit_test(test_macros_in_addresses),
         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_figures_of_proofs),
+        cmocka_unit_test(test_lines_of_titles),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
