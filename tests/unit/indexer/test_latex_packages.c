@@ -741,27 +741,25 @@ static void test_names_of_bodies(void **state)
            "paragraph: Task One: | quote: Do it. | paragraph: Hint: Think.");
 }
 
-/* Numbers of siunitx have signs, also between them. */
-static void test_signs_of_numbers(void **state)
+/* scrlayer-scrpage: an inner foot is no conditional. */
+static void test_feet_of_pages(void **state)
 {
     (void)state;
-    expect("\\SI{\\pm 20}{\\ns}, \\SI{0.6 \\pm0.2}{\\tesla}, \\num{1.2+-.3}, "
-           "\\num{3 x 4 \\times 5}, \\numrange{-1\\pm0}{2e-5}, \\num{\\le7}",
-           "paragraph: ±20 ns, 0.6 ± 0.2 T, 1.2 ± .3, 3 × 4 × 5, -1 ± 0 to "
-           "2e-5, ≤7");
+    expect("\\documentclass{scrartcl}\\begin{document}\\ihead{Left}"
+           "\\ifoot[]{\\pagemark}\\lofoot*{x}a \\iffalse b\\fi c"
+           "\\end{document}",
+           "paragraph: a c");
 }
 
-/* hyperref expands what the document has defined in an address. */
-static void test_macros_in_addresses(void **state)
+/* What keeps the lines of a title apart does not end it, and no size of ctex's is one
+ * of its words. */
+static void test_lines_of_titles(void **state)
 {
     (void)state;
-    expect("\\newcommand\\site{x.org/~me}\\newcommand\\repo[1]{y.org/#1/z}"
-           "\\url{\\site} \\url{\\site/a_b%20c} \\nolinkurl{\\repo{d&e}} "
-           "\\url{http://a.b/\\%7Ec\\d}",
-           "paragraph: x.org/~me x.org/~me/a_b%20c y.org/d&e/z "
-           "http://a.b/\\%7Ec\\d");
-    expect("\\newcommand\\site{x.org}\\newcommand\\page{\\url{\\site/a}}\\page",
-           "paragraph: x.org/a");
+    expect("\\documentclass{book}\\begin{document}\\chapter*{\\zihao{4}Name "
+           "\\vskip 32pt\\zihao{-4}\\bfseries Abstract\\bigskip}It is.\n\nSo."
+           "\\end{document}",
+           "# Name Abstract | paragraph: It is. | paragraph: So.");
 }
 
 /* A part of a manual as latex2html wants it, by itself and in the manual. */
@@ -781,6 +779,29 @@ static void test_segments(void **state)
     expect("\\segment{a}{b}{c}", "paragraph: abc");
 }
 
+/* hyperref expands what the document has defined in an address. */
+static void test_macros_in_addresses(void **state)
+{
+    (void)state;
+    expect("\\newcommand\\site{x.org/~me}\\newcommand\\repo[1]{y.org/#1/z}"
+           "\\url{\\site} \\url{\\site/a_b%20c} \\nolinkurl{\\repo{d&e}} "
+           "\\url{http://a.b/\\%7Ec\\d}",
+           "paragraph: x.org/~me x.org/~me/a_b%20c y.org/d&e/z "
+           "http://a.b/\\%7Ec\\d");
+    expect("\\newcommand\\site{x.org}\\newcommand\\page{\\url{\\site/a}}\\page",
+           "paragraph: x.org/a");
+}
+
+/* Numbers of siunitx have signs, also between them. */
+static void test_signs_of_numbers(void **state)
+{
+    (void)state;
+    expect("\\SI{\\pm 20}{\\ns}, \\SI{0.6 \\pm0.2}{\\tesla}, \\num{1.2+-.3}, "
+           "\\num{3 x 4 \\times 5}, \\numrange{-1\\pm0}{2e-5}, \\num{\\le7}",
+           "paragraph: ±20 ns, 0.6 ± 0.2 T, 1.2 ± .3, 3 × 4 × 5, -1 ± 0 to "
+           "2e-5, ≤7");
+}
+
 /* Figures of proofs are formulas, also where their package lies beside. */
 static void test_figures_of_proofs(void **state)
 {
@@ -791,17 +812,6 @@ static void test_figures_of_proofs(void **state)
     expect_of("\\documentclass{article}\\usepackage{proof}\\begin{document}"
               "$$\\infer{a}{b}$$ c\\end{document}",
               files, "math: \\infer{a}{b} | paragraph: c");
-}
-
-/* What keeps the lines of a title apart does not end it, and no size of ctex's is one
- * of its words. */
-static void test_lines_of_titles(void **state)
-{
-    (void)state;
-    expect("\\documentclass{book}\\begin{document}\\chapter*{\\zihao{4}Name "
-           "\\vskip 32pt\\zihao{-4}\\bfseries Abstract\\bigskip}It is.\n\nSo."
-           "\\end{document}",
-           "# Name Abstract | paragraph: It is. | paragraph: So.");
 }
 
 int main(void)
@@ -846,11 +856,12 @@ int main(void)
         cmocka_unit_test(test_nomenclature),
         cmocka_unit_test(test_renamed_copy),
         cmocka_unit_test(test_names_of_bodies),
-        cmocka_unit_test(test_signs_of_numbers),
-        cmocka_unit_test(test_macros_in_addresses),
-        cmocka_unit_test(test_segments),
-        cmocka_unit_test(test_figures_of_proofs),
+        cmocka_unit_test(test_feet_of_pages),
         cmocka_unit_test(test_lines_of_titles),
+        cmocka_unit_test(test_segments),
+        cmocka_unit_test(test_macros_in_addresses),
+        cmocka_unit_test(test_signs_of_numbers),
+        cmocka_unit_test(test_figures_of_proofs),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
