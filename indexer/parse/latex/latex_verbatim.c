@@ -253,6 +253,19 @@ struct slice verbatim_name(struct document *d)
     return d->tex.symbols[group->name].name;
 }
 
+/* Nothing more on this line: a bracket on the next one is code. */
+static bool is_at_line_end(struct tex *tex)
+{
+    struct input *file;
+    if (!tex_to_file(tex, &file))
+        return false;
+    struct slice text = tex->files[file->file].transcoded.text;
+    size_t at = file->at;
+    while (at < file->end && strchr(" \t\r", text.data[at]) && text.data[at])
+        at++;
+    return at < file->end && text.data[at] == '\n';
+}
+
 static void read_options(struct document *d, struct code *code)
 {
     struct tokens list = {0};
@@ -341,7 +354,9 @@ static void read_signature(struct document *d, const char *signature,
         char skip[] = {*signature == 'a' ? 'm' : *signature, '\0'};
         struct buf text = {0};
         if (*signature == 'o') {
-            read_options(d, code);
+            bool last = !signature[1] || signature[1] == ':';
+            if (!last || !is_at_line_end(&d->tex))
+                read_options(d, code);
         } else if (*signature == 'm') {
             tex_read_text(&d->tex, &text);
             code->info = document_keep(d, buf_slice(&text));
@@ -815,7 +830,7 @@ static void run_verbatim(struct tex *tex, const struct command *command,
     struct slice name = d->tex.symbols[group->name].name;
     struct code code = {.name = name, .keep = command->value};
     struct buf key = {0};
-    if (command->before)
+    if (command->before && !is_at_line_end(tex))
         tex_skip_before(tex, command->before);
     drop_format(d);
     if (command->value == LINE_BY_LINE && written_by_line(d, &key))

@@ -814,6 +814,27 @@ static void test_figures_of_proofs(void **state)
               files, "math: \\infer{a}{b} | paragraph: c");
 }
 
+/* Options of code stand on its first line; a bracket on the next one is code. */
+static void test_brackets_in_code(void **state)
+{
+    (void)state;
+    expect("\\begin{lstlisting}\n[section]\nkey\n\\end{lstlisting}",
+           "code: [section]\nkey");
+    expect("\\begin{Verbatim} \n [1, 2]\n\\end{Verbatim}", "code:  [1, 2]");
+    expect("\\begin{lstlisting} [language=C]\n[0]\n\\end{lstlisting}",
+           "code: [0]");
+    expect("\\begin{lstlisting}%\n[language=C]\n[0]\n\\end{lstlisting}",
+           "code: [0]");
+    expect("\\begin{minted}\n[linenos]\n{toml}\n[a]\n\\end{minted}",
+           "code: [a]");
+    expect("\\lstnewenvironment{ini}[1][]{\\lstset{#1}}{}\\begin{ini}\n[a]\n"
+           "\\end{ini}",
+           "code: [a]");
+    expect("\\newenvironment{ini}{\\lstlisting}{\\endlstlisting}\\begin{ini}\n"
+           "[a]\n\\end{ini}",
+           "code: [a]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -857,6 +878,7 @@ int main(void)
         cmocka_unit_test(test_renamed_copy),
         cmocka_unit_test(test_names_of_bodies),
         cmocka_unit_test(test_feet_of_pages),
+        cmocka_unit_test(test_brackets_in_code),
         cmocka_unit_test(test_lines_of_titles),
         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_macros_in_addresses),
