@@ -83,6 +83,7 @@ static struct document *document_new(const struct latex_reader *reader)
     d->only = none;
     text_add(d);
     commands_add(d);
+    settings_add(d);
     boxes_add(d);
     loops_add(d);
     sections_add(d);

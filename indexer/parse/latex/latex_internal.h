@@ -327,6 +327,7 @@ void text_add_logos(struct document *d); /* those of the class amsldoc */
  * with; how many bytes it is written with, 0: none. */
 size_t text_put_accent(struct slice text, struct buf *ret);
 void commands_add(struct document *d);  /* latex_commands.c */
+void settings_add(struct document *d);  /* latex_settings.c */
 void boxes_add(struct document *d);     /* latex_boxes.c */
 void loops_add(struct document *d);     /* latex_loops.c */
 void sections_add(struct document *d);  /* latex_sections.c */

@@ -835,6 +835,18 @@ static void test_brackets_in_code(void **state)
            "code: [a]");
 }
 
+/* Lengths, colours and keys that a document sets are no words of it. */
+static void test_settings(void **state)
+{
+    (void)state;
+    expect(
+        "a\\addvspace{3ex plus 1ex}b\\newgeometry{top=1cm}c\\linethickness"
+        "{.4pt}d \\usebeamercolor[fg]{item}e\\tabto*{4cm}f\\setstretch{1.5}g"
+        "\\setbeamertemplate{footline}[frame number]h\\setbeamertemplate{a}{b}"
+        "i\\newfontfamily\\x[Scale=1]{Arial}j\\hhline{|=|}k",
+        "paragraph: a bcd e fghijk");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -879,6 +891,7 @@ int main(void)
         cmocka_unit_test(test_names_of_bodies),
         cmocka_unit_test(test_feet_of_pages),
         cmocka_unit_test(test_brackets_in_code),
+        cmocka_unit_test(test_settings),
         cmocka_unit_test(test_lines_of_titles),
         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_macros_in_addresses),
