@@ -326,7 +326,11 @@ void text_add_logos(struct document *d); /* those of the class amsldoc */
 /* The letter under an accent that `text`, from behind its backslash on, begins
  * with; how many bytes it is written with, 0: none. */
 size_t text_put_accent(struct slice text, struct buf *ret);
-void commands_add(struct document *d);  /* latex_commands.c */
+void commands_add(struct document *d); /* latex_commands.c */
+/* Of the options of code of listings: its caption, or title, and label, to be read
+ * behind the code. */
+void listings_caption(struct tex *tex, const struct tokens *options,
+                      struct token call, struct tokens *ret);
 void settings_add(struct document *d);  /* latex_settings.c */
 void boxes_add(struct document *d);     /* latex_boxes.c */
 void loops_add(struct document *d);     /* latex_loops.c */

@@ -8,6 +8,57 @@ struct listing {
     int64_t first_line, last_line; /* from 1 on; 0: of the file */
 };
 
+/* "[Short]Long": the long one. */
+static size_t after_short(const struct tokens *caption)
+{
+    size_t at = 0;
+    if (!caption->count || !token_is(caption->items[0], CAT_OTHER, '['))
+        return 0;
+    while (at < caption->count && !token_is(caption->items[at], CAT_OTHER, ']'))
+        at++;
+    return at < caption->count ? at + 1 : 0;
+}
+
+static void add_title(struct tex *tex, const struct tokens *title,
+                      struct token call, struct tokens *ret)
+{
+    tex_add_name(tex, "par", call, ret);
+    tokens_add_all(ret, title->items, title->count);
+    tex_add_name(tex, "par", call, ret);
+}
+
+void listings_caption(struct tex *tex, const struct tokens *options,
+                      struct token call, struct tokens *ret)
+{
+    static const char counter[] = "lstlisting";
+    struct tokens value = {0}, group = {0};
+    if (keys_value(tex, options, "caption", &value)) {
+        tex_strip_braces(&value, 0);
+        size_t from = after_short(&value);
+        call.flags |= TOKEN_MADE;
+        tex_add_name(tex, "captionof", call, ret);
+        struct token letter = call;
+        letter.cat = CAT_LETTER;
+        for (const char *at = counter; *at; at++) {
+            letter.value = (unsigned char)*at;
+            tokens_add(&group, letter);
+        }
+        tokens_add_group(ret, &group, call);
+        group.count = 0;
+        tokens_add_all(&group, value.items + from, value.count - from);
+        tokens_add_group(ret, &group, call);
+    } else if (keys_value(tex, options, "title", &value)) {
+        add_title(tex, &value, call, ret);
+    }
+    if (keys_value(tex, options, "label", &value)) {
+        tex_strip_braces(&value, 0);
+        tex_add_name(tex, "label", call, ret);
+        tokens_add_group(ret, &value, call);
+    }
+    tokens_free(&value);
+    tokens_free(&group);
+}
+
 /* Where line `number` begins; the end of the text: there is none. */
 static size_t line_at(struct slice text, int64_t number)
 {
@@ -76,14 +127,17 @@ static void run_listing(struct tex *tex, const struct command *command,
 {
     struct document *d = document_of(tex);
     struct listing listing = {.language = {"", 0}};
-    struct tokens list = {0};
+    struct tokens list = {0}, after = {0};
     struct buf text = {0};
     tex_read_character(tex, '*');
     for (const char *at = command->text; *at; at++) {
         buf_clear(&text);
-        if (*at == 'o' && tex_read_optional(tex, &list))
+        if (*at == 'o' && tex_read_optional(tex, &list)) {
             read_options(d, &list, &listing);
-        else if (*at != 'o')
+            if (command->value)
+                listings_caption(tex, &list, call, &after);
+        }
+        if (*at != 'o')
             tex_read_text(tex, &text);
         if (*at == 'm')
             listing.language = document_keep(d, buf_slice(&text));
@@ -92,6 +146,7 @@ static void run_listing(struct tex *tex, const struct command *command,
     tex_read_text(tex, &text);
     listing.name = document_keep(d, buf_slice(&text));
     put_listing(d, &listing, call);
+    tex_push(tex, after);
     tokens_free(&list);
     buf_free(&text);
 }
@@ -138,7 +193,7 @@ static void run_boxed_listing(struct tex *tex, const struct command *command,
 }
 
 static const struct command commands[] = {
-    {"lstinputlisting", run_listing, NULL, 0, "o"},
+    {"lstinputlisting", run_listing, NULL, 1, "o"},
     {"inputminted", run_listing, NULL, 0, "om"},
     {"VerbatimInput", run_listing, NULL, 0, "o"},
     {"BVerbatimInput", run_listing, NULL, 0, "o"},

@@ -117,8 +117,10 @@ static struct slice trim(struct slice text)
 /* A passage of code: the environment of that name. */
 struct code {
     struct slice name, info;
-    struct slice head; /* shown before it: lines of its own */
-    bool keep;         /* as a block */
+    struct slice head;   /* shown before it: lines of its own */
+    bool keep;           /* as a block */
+    bool captioned;      /* listings': its options have its caption */
+    struct tokens after; /* read behind it: the caption */
     struct escapes escapes;
 };
 
@@ -273,6 +275,8 @@ static void read_options(struct document *d, struct code *code)
         code->info = verbatim_language(d, &list);
         code->head = verbatim_option(d, &list, "preamble");
         escapes_set(d, &list, &code->escapes);
+        if (code->captioned && list.count)
+            listings_caption(&d->tex, &list, list.items[0], &code->after);
     }
     tokens_free(&list);
 }
@@ -407,6 +411,8 @@ static void begin_verbatim(struct document *d,
 {
     struct code code = {.name = verbatim_name(d),
                         .keep = environment->value,
+                        .captioned =
+                            slice_is(slice_of(environment->name), "lstlisting"),
                         .escapes = escapes_of(d, environment)};
     size_t around = d->group_count - 1;
     if (environment->text)
@@ -421,6 +427,7 @@ static void begin_verbatim(struct document *d,
         verbatim_push_end(d, code.name, call);
     else
         document_close_to(d, around);
+    tex_push(&d->tex, code.after);
 }
 
 static const struct environment numbered = {
@@ -679,7 +686,7 @@ static void put_language(struct document *d, struct slice name, struct buf *ret)
     buf_free(&text);
 }
 
-static void define_listing(struct document *d, struct slice name,
+static void define_listing(struct document *d, struct slice name, bool listings,
                            struct buf *signature)
 {
     struct tex *tex = &d->tex;
@@ -687,8 +694,10 @@ static void define_listing(struct document *d, struct slice name,
         arena_alloc(&d->outline.arena, sizeof *environment);
     buf_put_byte(signature, '\0');
     struct slice text = document_keep(d, buf_slice(signature));
-    *environment = (struct environment){
-        .name = "", .begin = begin_verbatim, .value = 1, .text = text.data};
+    *environment = (struct environment){.name = listings ? "lstlisting" : "",
+                                        .begin = begin_verbatim,
+                                        .value = 1,
+                                        .text = text.data};
     uint32_t symbol = tex_symbol(tex, name);
     tex->symbols[symbol].environment = environment;
     if (!tex->symbols[symbol].meaning.firm)
@@ -738,7 +747,8 @@ static void run_define_verbatim(struct tex *tex, const struct command *command,
         put_language(d, buf_slice(&name), &signature);
     if (command->value == LISTING_LSTNEW)
         tex_skip_before(tex, "m");
-    define_listing(d, buf_slice(&name), &signature);
+    define_listing(d, buf_slice(&name), command->value == LISTING_LSTNEW,
+                   &signature);
     if (marked && name.size)
         tex_symbol_at(tex, name.data)->environment =
             tex_symbol_at(tex, "-marked-")->environment;
@@ -767,9 +777,9 @@ static void run_new_minted(struct tex *tex, const struct command *command,
     buf_put_slice(&plain, buf_slice(&language));
     buf_put_byte(&starred, 'a');
     buf_put_slice(&starred, buf_slice(&plain));
-    define_listing(d, buf_slice(&name), &plain);
+    define_listing(d, buf_slice(&name), false, &plain);
     buf_put_byte(&name, '*');
-    define_listing(d, buf_slice(&name), &starred);
+    define_listing(d, buf_slice(&name), false, &starred);
     tokens_free(&list);
     buf_free(&name);
     buf_free(&language);

@@ -847,6 +847,28 @@ static void test_settings(void **state)
         "paragraph: a bcd e fghijk");
 }
 
+/* listings: code has its caption and its label in its options. */
+static void test_captions_of_listings(void **state)
+{
+    (void)state;
+    static const struct memory_file files[] = {{"a.c", "int a;\n"},
+                                               {NULL, NULL}};
+    expect(
+        "\\begin{lstlisting}[caption={Sum, \\emph{fast}},label=lst:a]\nint s;\n"
+        "\\end{lstlisting}\nSee \\ref{lst:a}, \\autoref{lst:b}.",
+        "code: int s; | figure: Listing 1: Sum, fast | paragraph: See 1, "
+        "lst:b.");
+    expect_of(
+        "\\lstinputlisting[float, label={lst:b}, caption={[Short]Main.}]{a.c}"
+        "See \\ref{lst:b}.",
+        files, "code: int a; | figure: Listing 1: Main. | paragraph: See 1.");
+    expect("\\lstnewenvironment{c}[1][]{\\lstset{#1}}{}\\begin{c}[title=Loop]"
+           "\nfor\n"
+           "\\end{c}",
+           "code: for | paragraph: Loop");
+    expect("\\begin{Verbatim}[label=a.txt]\nx\n\\end{Verbatim}", "code: x");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -892,6 +914,7 @@ int main(void)
         cmocka_unit_test(test_feet_of_pages),
         cmocka_unit_test(test_brackets_in_code),
         cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_captions_of_listings),
         cmocka_unit_test(test_lines_of_titles),
         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_macros_in_addresses),
