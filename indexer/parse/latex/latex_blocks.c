@@ -276,7 +276,8 @@ static void run_float_name(struct tex *tex, const struct command *command,
     buf_free(&name);
 }
 
-/* As the document calls it, or else as its kind, with a capital letter. */
+/* As the document calls it, or else, also where that is a macro that is not there, as
+ * its kind, with a capital letter. */
 static void put_float_name(struct document *d, const char *kind,
                            struct buf *ret)
 {
@@ -292,8 +293,10 @@ static void put_float_name(struct document *d, const char *kind,
         if (tex_is_expandable(&d->tex, list.items[0]))
             tex_expand_text(&d->tex, &list, ret);
     }
+    if (ret->size && memchr(ret->data, '\\', ret->size))
+        buf_clear(ret);
     if (!ret->size) {
-        buf_put_text(ret, kind);
+        buf_put_text(ret, strcmp(kind, "lstlisting") ? kind : "listing");
         if (ret->data[0] >= 'a' && ret->data[0] <= 'z')
             ret->data[0] += 'A' - 'a';
     }

@@ -869,6 +869,20 @@ static void test_captions_of_listings(void **state)
     expect("\\begin{Verbatim}[label=a.txt]\nx\n\\end{Verbatim}", "code: x");
 }
 
+/* A float is called as its kind where its name is a macro that is not there. */
+static void test_missing_names(void **state)
+{
+    (void)state;
+    expect("\\renewcommand\\lstlistingname{\\my@name}\\begin{lstlisting}["
+           "caption=A]"
+           "\nx\n\\end{lstlisting}",
+           "code: x | figure: Listing 1: A");
+    expect(
+        "\\renewcommand\\algorithmname{\\my@name}\\begin{algorithm}\\caption{A}"
+        "\\end{algorithm}",
+        "figure: Algorithm 1: A");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -920,6 +934,7 @@ int main(void)
         cmocka_unit_test(test_macros_in_addresses),
         cmocka_unit_test(test_signs_of_numbers),
         cmocka_unit_test(test_figures_of_proofs),
+        cmocka_unit_test(test_missing_names),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
