@@ -883,6 +883,16 @@ static void test_missing_names(void **state)
         "figure: Algorithm 1: A");
 }
 
+/* References of fancyref, varioref and hyperref that begin a sentence. */
+static void test_capital_references(void **state)
+{
+    (void)state;
+    expect(
+        "\\documentclass{article}\\begin{document}\\section{A}\\label{s}"
+        "\\Fref{s}, \\Fref[vario]{s}, \\Vref{s}, \\Autoref{s}\\end{document}",
+        "# 1 A | paragraph: section 1, section 1, section 1, section 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -935,6 +945,7 @@ int main(void)
         cmocka_unit_test(test_signs_of_numbers),
         cmocka_unit_test(test_figures_of_proofs),
         cmocka_unit_test(test_missing_names),
+        cmocka_unit_test(test_capital_references),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
