@@ -71,6 +71,7 @@ static void put_heading(struct document *d, struct slice title,
     outline_settle(&d->outline);
     d->labels.section = d->labels.heading = document_keep(d, title);
     contents_heading(d);
+    d->contents.has_heading = false; /* a further line is another heading's */
     index_settle(d);
 }
 

@@ -893,6 +893,18 @@ static void test_capital_references(void **state)
         "# 1 A | paragraph: section 1, section 1, section 1, section 1");
 }
 
+/* Of two titles by hand without text between them each is a heading. */
+static void test_titles_by_hand(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\begin{document}\\newcommand\\by[1]{"
+           "\\clearpage"
+           "\\addcontentsline{toc}{section}{#1}\\begin{center}#1\\end{center}}"
+           "x\\by{First}\\by{Second}a"
+           "\\end{document}",
+           "paragraph: x | # First | # Second | paragraph: a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -945,6 +957,7 @@ int main(void)
         cmocka_unit_test(test_signs_of_numbers),
         cmocka_unit_test(test_figures_of_proofs),
         cmocka_unit_test(test_missing_names),
+        cmocka_unit_test(test_titles_by_hand),
         cmocka_unit_test(test_capital_references),
     };
     return cmocka_run_group_tests(tests, load, NULL);
