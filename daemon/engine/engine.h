@@ -190,7 +190,7 @@ int engine_read(struct engine *engine, const int32_t *ids, size_t count,
 
 /* Scores passages by the engine's reranker, the first ones first: ret [count] are
  * logits, of *ret_count of them, those that were begun within `budget_ms` once the model
- * was open.  `cancel`: NULL: never. */
+ * was open.  `cancel`: NULL: never.  ERR_MODEL: a score is no number. */
 int engine_score(struct engine *engine, struct slice question,
                  const struct slice *passages, size_t count, int64_t budget_ms,
                  const atomic_bool *cancel, float *ret, size_t *ret_count,

@@ -1,4 +1,6 @@
 /* Passages that a reranker looks at (engine.h). */
+#include <math.h>
+
 #include "base/file.h"
 #include "base/mem.h"
 #include "daemon/engine/engine_internal.h"
@@ -38,6 +40,14 @@ static int score_piece(struct engine *engine, const struct model *model,
     return code;
 }
 
+static bool are_numbers(const float *scores, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(scores[i]))
+            return false;
+    return true;
+}
+
 int engine_score(struct engine *engine, struct slice question,
                  const struct slice *passages, size_t count, int64_t budget_ms,
                  const atomic_bool *cancel, float *ret, size_t *ret_count,
@@ -55,5 +65,7 @@ int engine_score(struct engine *engine, struct slice question,
                            cancel, ret + from, err);
         *ret_count += code ? 0 : some;
     }
+    if (!code && !are_numbers(ret, *ret_count))
+        code = err_set(err, ERR_MODEL, "what the model says is no number");
     return code;
 }

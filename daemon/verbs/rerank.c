@@ -71,14 +71,6 @@ static void put_in_order(struct route_hit *hits, size_t count,
     }
 }
 
-static bool are_numbers(const float *scores, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(scores[i]))
-            return false;
-    return true;
-}
-
 /* Who put so many in order. */
 static void tell(const struct call *call, size_t scored, struct question *ret)
 {
@@ -121,8 +113,6 @@ int rerank(const struct call *call, const struct snapshot *snapshot,
         code = engine_score(call->daemon->rank_engine, slice_of(question),
                             passages, count, RERANK_MS,
                             &call->request->cancelled, scores, &scored, &cause);
-    if (!code && !are_numbers(scores, scored))
-        code = err_set(&cause, ERR_MODEL, "what the model says is no number");
     if (code && code != ERR_CANCELLED) {
         log_warn("not reranked: %s", cause.message);
     } else if (!code && scored > 1) {

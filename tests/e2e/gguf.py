@@ -3,7 +3,6 @@ import hashlib
 import json
 import os
 import shutil
-import struct
 import subprocess
 
 from e2e.house import BUILD, GOLDEN, LECTERN, Skip, check, house, test
@@ -97,13 +96,7 @@ def a_reranker_puts_what_was_found_in_its_order():
 @test
 def a_reranker_that_says_no_numbers_changes_nothing():
     with house() as h:
-        folder = os.path.join(h.path, "broken")
-        shutil.copytree(os.path.join(GOLDEN, "models/bert-rerank"), folder)
-        with open(os.path.join(folder, "model.safetensors"), "r+b") as file:
-            size = struct.unpack("<Q", file.read(8))[0]
-            at = json.loads(file.read(size))["classifier.bias"]["data_offsets"][0]
-            file.seek(8 + size + at)
-            file.write(struct.pack("<f", float("nan")))
+        folder = h.broken_reranker()
         h.run("--model", "none", "add", h.part(("indexes", "indexes-unique", "sql-createindex")), "-c", "pg", "--wait")
         before = h.json("search", "unique index", "-n", "10")["results"]
         h.run("model", "use", "--for", "reranking", folder)

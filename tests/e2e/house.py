@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import socket
+import struct
 import sys
 import time
 
@@ -99,6 +100,17 @@ class House(Home):
         os.makedirs(folder)
         for source in ("hils-memory/config.json", "hils-memory/model.safetensors", "memory/tokenizer.json"):
             shutil.copy(os.path.join(GOLDEN, "models", source), folder)
+        return folder
+
+    def broken_reranker(self):
+        """The folder of a reranker whose scores are no numbers."""
+        folder = os.path.join(self.path, "broken")
+        shutil.copytree(os.path.join(GOLDEN, "models/bert-rerank"), folder)
+        with open(os.path.join(folder, "model.safetensors"), "r+b") as file:
+            size = struct.unpack("<Q", file.read(8))[0]
+            at = json.loads(file.read(size))["classifier.bias"]["data_offsets"][0]
+            file.seek(8 + size + at)
+            file.write(struct.pack("<f", float("nan")))
         return folder
 
     def manual(self, name):

@@ -422,6 +422,11 @@ def texts_are_put_in_order():
     with house() as h, web(h) as w:
         status, _, said = w.ask("/v1/rerank", "POST", '{"query": "a", "documents": ["b"]}')
         check(status == 501 and "no reranker" in json.loads(said)["error"]["message"], said)
+    with house() as h:
+        h.run("model", "use", "--for", "reranking", h.broken_reranker())
+        with web(h) as w:
+            status, _, said = w.ask("/v1/rerank", "POST", '{"query": "a", "documents": ["b"]}')
+            check(status >= 500 and "no number" in json.loads(said)["error"]["message"], said)
 
 
 @test
