@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "daemon/answer/calls.h"
 #include "memory/snapshot/content.h"
 
 enum {
@@ -397,44 +398,29 @@ static bool cut_whole(const struct cutting *cutting)
     return true;
 }
 
-static struct slice name_in_title(struct slice title)
-{
-    const char *bracket =
-        title.size ? memchr(title.data, '(', title.size) : NULL;
-    if (bracket)
-        title.size = (size_t)(bracket - title.data);
-    while (title.size && title.data[title.size - 1] == ' ')
-        title.size--;
-    return title;
-}
-
-/* Does it show how the entry is called: lines of code, or, as Doxygen has it, a paragraph
- * of its name and, to the end, arguments? */
-static bool is_call(const struct node *node, const struct block *block)
-{
-    struct slice name = name_in_title(node->title), text = block->text;
-    if (block->kind == BLOCK_CODE)
-        return true;
-    if (!node->entry || !name.size || !text.size ||
-        (block->kind != BLOCK_PARAGRAPH && block->kind != BLOCK_DEFINITION) ||
-        text.data[text.size - 1] != ')')
-        return false;
-    const char *at = memmem(text.data, text.size, name.data, name.size);
-    const char *end = text.data + text.size;
-    at = at ? at + name.size : end;
-    while (at < end && *at == ' ')
-        at++;
-    return at < end && *at == '(';
-}
-
-/* The first block behind those; 0: there is none. */
+/* The first block behind those that show how an entry is called; 0: there is none. */
 static uint32_t behind_calls(const struct node *node)
 {
     uint32_t b = 0;
     while (b < node->block_count && b < MAX_CALLS &&
-           is_call(node, &node->blocks[b]))
+           call_is_shown(node, &node->blocks[b]))
         b++;
     return b < node->block_count ? b : 0;
+}
+
+static bool is_summary(const struct block *block)
+{
+    return block->kind == BLOCK_PARAGRAPH && block->text.size &&
+           block->text.size <= MAX_SUMMARY &&
+           block->text.data[block->text.size - 1] == '.';
+}
+
+/* Do they say what the section is? */
+static bool are_first_lines(const struct block *block)
+{
+    return block->text.size >= MIN_LEAD &&
+           (block->kind == BLOCK_PARAGRAPH ||
+            (block->kind == BLOCK_CODE && unit_is_prose(block->text)));
 }
 
 /* The first lines of a section that is called as what is asked about; what shows how an
@@ -443,23 +429,16 @@ static bool put_first_lines(const struct cutting *cutting)
 {
     const struct node *node = cutting->content->node;
     uint32_t b = node->entry ? behind_calls(node) : 0;
-    const struct block *first = node->block_count ? &node->blocks[b] : NULL;
-    if (cutting->passage->about < ABOUT || !first ||
-        first->text.size < MIN_LEAD ||
-        (first->kind != BLOCK_PARAGRAPH &&
-         !(first->kind == BLOCK_CODE && unit_is_prose(first->text))))
+    if (cutting->passage->about < ABOUT || !node->block_count ||
+        !are_first_lines(&node->blocks[b]))
         return false;
     if (b && cutting->extent != EXTENT_BRIEF)
         put_around(cutting, 0, 0, 0);
+    if (b > 1 && cutting->extent != EXTENT_BRIEF &&
+        call_is_template(node->blocks[0].text))
+        put_around(cutting, 1, 0, 0);
     put_around(cutting, b, 0, 0);
     return true;
-}
-
-static bool is_summary(const struct block *block)
-{
-    return block->kind == BLOCK_PARAGRAPH && block->text.size &&
-           block->text.size <= MAX_SUMMARY &&
-           block->text.data[block->text.size - 1] == '.';
 }
 
 /* What an entry is, whatever of it is asked for: its first paragraph, if that is a short

@@ -226,6 +226,44 @@ def what_a_function_does_stands_behind_how_it_is_called():
         check(found == [does], found)
 
 
+def member(title, call, does):
+    return ("<h2 class=groupheader>Functions</h2><a id=a1></a><h2 class=memtitle><span class=permalink><a href=#a1>&#9670;&nbsp;</a></span>"
+            f"{title}()</h2><div class=memitem><div class=memproto>{call}</div><div class=memdoc><p>{does}</p>{PADDING}</div></div>")
+
+
+@test
+def how_a_member_is_called_is_known_by_its_brackets():
+    """It is a constructor, has a type called nearly so, or qualifiers; a sentence in brackets is none, nor are sentences in <pre>."""
+    does = "Rinses the strainer until nothing comes out of it."
+    for title, call in (("Strainer", "Strainer::Strainer ( int water, int pressure )"),
+                        ("rinse", "rinse_t rinse ( int water, void (*done)(int), int pressure )"),
+                        ("rinse_strainer", "int Strainer::rinse_strainer ( int water, int pressure ) const noexcept")):
+        with house() as h:
+            check(quotes(h, member(title, call, does), f"{title}()")[:2] == [call, does], title)
+            found = quotes(h, member(title, call, does), f"{title}()", "--brief")
+            check(found == [does], found)
+    call, does = "int rinse_strainer ( int water, int pressure )", "What rinse_strainer() does, drain_strainer() takes back (see pump())"
+    with house() as h:
+        found = quotes(h, member("rinse_strainer", call, does), "rinse_strainer", "--brief")
+        check(found[0] == does, found)
+    does = "What rinse_strainer rinses is the strainer, until nothing comes out of it."
+    with house() as h:
+        found = quotes(h, member("rinse_strainer", call, f"<pre>{does}</pre>"), "rinse_strainer", "--brief")
+        check(does in found, found)
+
+
+@test
+def a_template_is_quoted_with_its_parameters():
+    template, call = "template<typename T >", "int rinse_strainer ( T water, int pressure )"
+    does = "Rinses the strainer until nothing comes out of it."
+    with house() as h:
+        body = member("rinse_strainer", f"<div class=memtemplate>{template.replace('<', '&lt;')}</div>{call}", does)
+        found = quotes(h, body, "rinse_strainer")
+        check(found[:3] == [template, call, does], found)
+        found = quotes(h, body, "rinse_strainer", "--brief")
+        check(found == [does], found)
+
+
 @test
 def two_items_of_one_list_are_quoted():
     rows = "".join(f"<dt>-{c}</dt><dd>Sets what {word} does in such a case, and nothing else.</dd>"
