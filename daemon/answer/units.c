@@ -415,10 +415,10 @@ static bool is_summary(const struct block *block)
            block->text.data[block->text.size - 1] == '.';
 }
 
-/* Do they say what the section is? */
-static bool are_first_lines(const struct block *block)
+/* Do they say what the section is?  Of an entry a few words do. */
+static bool are_first_lines(const struct block *block, bool called)
 {
-    return block->text.size >= MIN_LEAD &&
+    return (block->text.size >= MIN_LEAD || (called && is_summary(block))) &&
            (block->kind == BLOCK_PARAGRAPH ||
             (block->kind == BLOCK_CODE && unit_is_prose(block->text)));
 }
@@ -430,7 +430,7 @@ static bool put_first_lines(const struct cutting *cutting)
     const struct node *node = cutting->content->node;
     uint32_t b = node->entry ? behind_calls(node) : 0;
     if (cutting->passage->about < ABOUT || !node->block_count ||
-        !are_first_lines(&node->blocks[b]))
+        !are_first_lines(&node->blocks[b], b > 0))
         return false;
     if (b && cutting->extent != EXTENT_BRIEF)
         put_around(cutting, 0, 0, 0);

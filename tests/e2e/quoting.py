@@ -265,6 +265,17 @@ def a_template_is_quoted_with_its_parameters():
 
 
 @test
+def few_words_say_what_a_function_does():
+    """Behind how it is called, not before."""
+    call, does = "int rinse_strainer ( int water, int pressure )", "Rinses the strainer."
+    with house() as h:
+        found = quotes(h, member("rinse_strainer", call, does), "rinse_strainer")
+        check(found[:2] == [call, does], found)
+        found = quotes(h, member("rinse_strainer", call, does), "rinse_strainer", "--brief")
+        check(found == [does], found)
+
+
+@test
 def two_items_of_one_list_are_quoted():
     rows = "".join(f"<dt>-{c}</dt><dd>Sets what {word} does in such a case, and nothing else.</dd>"
                    for c, word in zip("abcdefgh", ("asp", "bat", "cat", "dog", "elk", "fox", "gnu", "hen")))
