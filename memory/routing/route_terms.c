@@ -272,7 +272,7 @@ int score_terms(struct routing *routing, struct err *err)
 
 /* Terms that a title may hold for its section to be looked at. */
 struct calls {
-    uint64_t wholes; /* any of these names, */
+    uint64_t wholes; /* any of these names, asked or pointed back at, */
     uint64_t own;    /* or all that the question itself says */
 };
 
@@ -282,10 +282,12 @@ static struct calls calls_of(const struct query *query)
     for (size_t t = 0; t < query->count; t++) {
         const struct query_term *term = &query->terms[t];
         uint64_t bit = (uint64_t)1 << t;
-        if (term->instead_of || term->manual || term->share < 1)
+        if (term->instead_of || term->manual)
             continue;
-        calls.wholes |= term->whole ? bit : 0;
-        calls.own |= term->within ? 0 : bit;
+        if (term->whole && term->share >= carried_pointed)
+            calls.wholes |= bit;
+        if (!term->within && term->share >= 1)
+            calls.own |= bit;
     }
     return calls;
 }

@@ -56,10 +56,41 @@ static void what_is_called_so_is_found(void **state)
     free(sections);
 }
 
+/* "It" is what was asked about, of which each function tells more than its own section. */
+static void what_is_pointed_back_at_is_found(void **state)
+{
+    enum { OTHERS = 5000 };
+    static const char *const before[] = {"what is pump_t"};
+    struct section *sections = mem_alloc(OTHERS * sizeof *sections);
+    struct house house;
+    (void)state;
+    make(sections);
+    for (size_t i = 3; i < ALL; i++)
+        sections[i].text = SAYS "Its layout, of pump_t: the layout, a layout.";
+    for (size_t i = ALL; i < OTHERS; i++)
+        sections[i] = (struct section){0, "Log", "what is logged", NONE, NONE};
+    open_house(&house);
+    add_manual(&house, "pumps", sections, OTHERS);
+    open_snapshot(&house);
+    struct route_context context = {.questions = before,
+                                    .question_count = 1,
+                                    .names = true,
+                                    .points = true};
+    struct route_request request = request_of("what is its layout", ROUTE_AUTO);
+    request.context = &context;
+    struct route_result result = routed(&house, &request);
+    assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
+                        "pump_t");
+    route_result_free(&result);
+    close_house(&house);
+    free(sections);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_called_so_is_found),
+        cmocka_unit_test(what_is_pointed_back_at_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
