@@ -187,6 +187,9 @@ static void read_row(struct entry *e, const xmlNode *row)
     walk_anchors(e->walk, name);
     take_id(e, dom_attribute(row, "id"));
     add_name(e, name);
+    for (const xmlNode *at = name->next; at != meaning; at = at->next)
+        if (dom_is_cell(at))
+            read_body(e, at);
     walk_anchors(e->walk, meaning);
     read_body(e, meaning);
     close_entry(e);

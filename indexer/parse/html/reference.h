@@ -40,7 +40,8 @@ bool reference_is_anchor_of_next(const xmlNode *part);
  * many rows with an anchor that is called as the first cell reads, and much text. */
 bool reference_is_table(const xmlNode *table);
 
-/* The cells of such a row: its name and its meaning; false: it is another one. */
+/* The cells of such a row: its name and its meaning, between which that of an
+ * enumerator's value may stand; false: it is another one. */
 bool reference_row(const xmlNode *row, const xmlNode **ret_name,
                    const xmlNode **ret_meaning);
 

@@ -31,6 +31,8 @@ bool reference_row(const xmlNode *row, const xmlNode **ret_name,
         return false;
     const xmlNode *name = next_cell(row->children);
     const xmlNode *meaning = name ? next_cell(name->next) : NULL;
+    if (meaning && classes_has(meaning, "fieldinit"))
+        meaning = next_cell(meaning->next);
     if (!meaning || next_cell(meaning->next) ||
         (!is_enumerator(name) && !labels_is_named(name, row)))
         return false;

@@ -196,6 +196,34 @@ static void test_enumerators(void **state)
     }
 }
 
+/* Their values stand in a cell of its own where Doxygen is of late. */
+static void test_enumerator_values(void **state)
+{
+    (void)state;
+    struct buf page = {0};
+    buf_put_text(&page, HEADER "<div class=contents><table class=fieldtable>"
+                               "<tr><th colspan=3>Enumerator</th></tr>");
+    for (int i = 10; i < 19; i++) {
+        buf_printf(&page,
+                   "<tr><td class=fieldname><a id=gga%d></a>ERR_%d&#160;</td>"
+                   "<td class=fieldinit>= 0x%d&#160;</td><td class=fielddoc>"
+                   "<p>Is",
+                   i, i, i);
+        for (int w = 0; w < 150; w++)
+            buf_put_text(&page, " said");
+        buf_put_text(&page, ".</p></td></tr>");
+    }
+    buf_put_text(&page, "</table></div>");
+    struct tree *tree = parse(page.data);
+    assert_int_equal(tree->count, 10);
+    const struct node *node = &tree->nodes[1];
+    assert_true(node->entry && slice_is(node->title, "ERR_10"));
+    assert_int_equal(node->block_count, 2);
+    assert_true(slice_is(node->blocks[0].text, "= 0x10"));
+    tree_free(tree);
+    buf_free(&page);
+}
+
 /* Each line of a source within the text has an anchor that ends as its number. */
 static void test_numbered_lines(void **state)
 {
@@ -246,7 +274,7 @@ int main(void)
         TEST(test_list_at_the_end), TEST(test_end_in_a_heading),
         TEST(test_older),           TEST(test_source_link),
         TEST(test_numbered_lines),  TEST(test_labels_in_fragments),
-        TEST(test_enumerators),
+        TEST(test_enumerators),     TEST(test_enumerator_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
