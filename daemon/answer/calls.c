@@ -5,6 +5,8 @@
 
 #include "daemon/answer/unit_text.h"
 
+enum { LONGEST = 4000 /* bytes of a signature */ };
+
 /* "rinse" of "rinse() [1/2]", "operator()" of "operator()()". */
 static struct slice name_in_title(struct slice title)
 {
@@ -103,6 +105,7 @@ bool call_is_shown(const struct node *entry, const struct block *block)
     if (block->kind == BLOCK_CODE)
         return !unit_is_prose(block->text);
     return entry->entry && name.size && block->text.size &&
+           block->text.size <= LONGEST &&
            (block->kind == BLOCK_PARAGRAPH ||
             block->kind == BLOCK_DEFINITION) &&
            (call_is_template(block->text) || is_signature(block->text, name));
