@@ -741,6 +741,15 @@ static void test_names_of_bodies(void **state)
            "paragraph: Task One: | quote: Do it. | paragraph: Hint: Think.");
 }
 
+/* A body that is to be called by what is no name has none. */
+static void test_body_without_name(void **state)
+{
+    (void)state;
+    expect("\\makeatletter\\lectern@body{quote}{\360\237\230\200}{a}b"
+           "\\end{quote} c",
+           "paragraph: a c");
+}
+
 /* scrlayer-scrpage: an inner foot is no conditional. */
 static void test_feet_of_pages(void **state)
 {
@@ -947,6 +956,7 @@ int main(void)
         cmocka_unit_test(test_nomenclature),
         cmocka_unit_test(test_renamed_copy),
         cmocka_unit_test(test_names_of_bodies),
+        cmocka_unit_test(test_body_without_name),
         cmocka_unit_test(test_feet_of_pages),
         cmocka_unit_test(test_brackets_in_code),
         cmocka_unit_test(test_settings),

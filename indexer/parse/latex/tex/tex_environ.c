@@ -67,7 +67,7 @@ static void run_body(struct tex *tex, const struct command *command,
     tex_read_argument(tex, &called);
     tex_read_argument(tex, &code);
     read_body(tex, buf_slice(&name), &macro.body);
-    if (called.count)
+    if (called.count && called.items[0].cat == CAT_NAME)
         define_macro(tex, called.items[0].value, macro);
     tokens_free(&macro.body);
     tokens_free(&called);
