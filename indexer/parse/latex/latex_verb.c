@@ -307,6 +307,17 @@ static size_t macro_in(struct tex *tex, struct slice text)
     return text.size;
 }
 
+static bool has_even_braces(struct slice text)
+{
+    size_t depth = 0;
+    for (size_t at = 0; at < text.size; at++) {
+        if (text.data[at] == '}' && !depth--)
+            return false;
+        depth += text.data[at] == '{';
+    }
+    return !depth;
+}
+
 /* The tokens of an address: names and braces, else characters. */
 static void tokenize_address(struct tex *tex, struct slice text,
                              struct token place, struct tokens *ret)
@@ -333,13 +344,15 @@ static void tokenize_address(struct tex *tex, struct slice text,
     }
 }
 
-/* \url{..}: its characters as they are; hyperref's expands the document's macros. */
-static void put_address(struct document *d, struct token call)
+/* \url{..}: its characters as they are; hyperref's expands the document's macros, but
+ * not in a \path. */
+static void put_address(struct document *d, bool expands, struct token call)
 {
     struct buf text = {0}, expanded = {0};
     struct tokens list = {0};
     struct token place = read_verb(d, call, 0, &text);
-    if (macro_in(&d->tex, buf_slice(&text)) == text.size) {
+    if (!expands || !has_even_braces(buf_slice(&text)) ||
+        macro_in(&d->tex, buf_slice(&text)) == text.size) {
         put_inline(d, buf_slice(&text), place);
     } else {
         call.cat = CAT_BEGIN;
@@ -363,7 +376,7 @@ static void run_url(struct tex *tex, const struct command *command,
     struct writer *w = &document_flow(d)->writer;
     size_t before = w->text.size;
     skip_to_address(tex, command);
-    put_address(d, call);
+    put_address(d, !command->text, call);
     if (d->in.silent || w->text.size <= before || !command->value)
         return;
     struct slice url = {w->text.data + before, w->text.size - before};
@@ -380,7 +393,7 @@ static const struct command commands[] = {
     {"lstinline", run_verb, "o", 0, NULL},
     {"mintinline", run_verb, "om", 0, NULL},
     {"Verb", run_verb, "o", 0, NULL},
-    {"path", run_url, NULL, 0, NULL},
+    {"path", run_url, NULL, 0, "as it is"},
     {"url", run_url, NULL, 1, NULL},
     {"nolinkurl", run_url, NULL, 0, NULL},
     {"MakeShortVerb", run_make_short_verb, NULL, 1, NULL},

@@ -801,6 +801,15 @@ static void test_macros_in_addresses(void **state)
            "paragraph: x.org/a");
 }
 
+/* A path of files is as it is, and so is an address whose braces are not even. */
+static void test_backslashes_in_paths(void **state)
+{
+    (void)state;
+    expect("\\newcommand\\temp{T}\\path{C:\\temp\\a} \\url|a{\\temp/b| c "
+           "\\url|a}\\temp| d",
+           "paragraph: C:\\temp\\a a{\\temp/b c a}\\temp d");
+}
+
 /* Numbers of siunitx have signs, also between them. */
 static void test_signs_of_numbers(void **state)
 {
@@ -964,6 +973,7 @@ int main(void)
         cmocka_unit_test(test_lines_of_titles),
         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_macros_in_addresses),
+        cmocka_unit_test(test_backslashes_in_paths),
         cmocka_unit_test(test_signs_of_numbers),
         cmocka_unit_test(test_figures_of_proofs),
         cmocka_unit_test(test_missing_names),
