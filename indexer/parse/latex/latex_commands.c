@@ -564,9 +564,7 @@ static const struct command ignored[] = {
     {"scriptfont", run_nothing, "c=c", 0, NULL},
     {"scriptscriptfont", run_nothing, "c=c", 0, NULL},
     {"fontsize", run_nothing, "mm", 0, NULL},
-    {"internal", run_nothing, "oom", 0, NULL}, /* latex2html */
     {"endpreamble", run_nothing, NULL, 0, NULL},
-    {"zihao", run_nothing, "m", 0, NULL}, /* ctex */
     {"set@fontsize", run_nothing, "mmm", 0, NULL},
     {"@setfontsize", run_nothing, "mmm", 0, NULL},
     {"@setsize", run_nothing, "mmmm", 0, NULL},
@@ -662,7 +660,6 @@ static const struct command ignored[] = {
     {"pgfkeys", run_nothing, "m", 0, NULL},
     {"pgfqkeys", run_nothing, "mm", 0, NULL},
     {"pgfplotsset", run_nothing, "m", 0, NULL},
-    {"pgfmathsetmacro", run_nothing, "cm", 0, NULL},
     {"foreignlanguage", run_nothing, "om", 0, NULL},
     {"glslink", run_nothing, "som", 0, NULL},
     {"glsdisp", run_nothing, "som", 0, NULL},

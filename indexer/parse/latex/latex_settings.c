@@ -2,12 +2,49 @@
  * lengths, colours, keys and code, no text. */
 #include "indexer/parse/latex/latex_internal.h"
 
+enum { ALSO_NAME = 1 }; /* an argument may be a name without braces */
+
+/* Letters and the end of a paragraph are none: such a command is another's. */
+static bool has_argument(struct tex *tex, int also)
+{
+    struct token next = tex_next_solid(tex);
+    tex_unread(tex, next);
+    return next.cat == CAT_BEGIN ||
+           (also == ALSO_NAME && next.cat == CAT_NAME &&
+            next.value != tex->par);
+}
+
 static void run_setting(struct tex *tex, const struct command *command,
                         struct token call)
 {
     (void)call;
     document_of(tex)->last = 0;
-    tex_skip_before(tex, command->before);
+    for (const char *at = command->before; *at; at++) {
+        if (*at == 'm' && !has_argument(tex, command->value))
+            break;
+        tex_skip_before(tex, (const char[]){*at, '\0'});
+    }
+}
+
+/* \internal[type]{prefix} of latex2html; text in braces is another's. */
+static void run_internal(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct tokens prefix = {0};
+    bool spaced = false;
+    (void)command;
+    tex_skip_before(tex, "oo");
+    if (!has_argument(tex, 0))
+        return;
+    tex_read_argument(tex, &prefix);
+    for (size_t i = 0; i < prefix.count; i++)
+        spaced |= prefix.items[i].cat == CAT_SPACE;
+    if (spaced) {
+        struct tokens list = {0};
+        tokens_add_group(&list, &prefix, call);
+        tex_push(tex, list);
+    }
+    tokens_free(&prefix);
 }
 
 /* It parts what it stands between, too. */
@@ -24,30 +61,30 @@ static void run_template(struct tex *tex, const struct command *command,
 {
     struct tokens name = {0};
     run_setting(tex, command, call);
-    if (!tex_read_optional(tex, &name))
+    if (!tex_read_optional(tex, &name) && has_argument(tex, 0))
         tex_skip_before(tex, "m");
     tokens_free(&name);
 }
 
 static const struct command settings[] = {
-    {"addvspace", run_gap, "m", 0, NULL},
-    {"addpenalty", run_setting, "m", 0, NULL},
-    {"linethickness", run_setting, "m", 0, NULL},
-    {"linespread", run_setting, "m", 0, NULL},
+    {"addvspace", run_gap, "m", ALSO_NAME, NULL},
+    {"addpenalty", run_setting, "m", ALSO_NAME, NULL},
+    {"linethickness", run_setting, "m", ALSO_NAME, NULL},
+    {"linespread", run_setting, "m", ALSO_NAME, NULL},
     {"hglue", run_gap, "g", 0, NULL},
     {"vglue", run_gap, "g", 0, NULL},
     /* geometry, setspace, tabto, paracol, typearea, scrextend */
     {"newgeometry", run_setting, "m", 0, NULL},
     {"loadgeometry", run_setting, "m", 0, NULL},
     {"savegeometry", run_setting, "m", 0, NULL},
-    {"setstretch", run_setting, "m", 0, NULL},
-    {"tabto", run_gap, "sm", 0, NULL},
+    {"setstretch", run_setting, "m", ALSO_NAME, NULL},
+    {"tabto", run_gap, "sm", ALSO_NAME, NULL},
     {"NumTabs", run_setting, "m", 0, NULL},
     {"TabPositions", run_setting, "m", 0, NULL},
     {"setcolumnwidth", run_setting, "m", 0, NULL},
     {"columnratio", run_setting, "m", 0, NULL},
-    {"areaset", run_setting, "omm", 0, NULL},
-    {"deflength", run_setting, "mm", 0, NULL},
+    {"areaset", run_setting, "omm", ALSO_NAME, NULL},
+    {"deflength", run_setting, "mm", ALSO_NAME, NULL},
     {"setcapindent", run_setting, "sm", 0, NULL},
     {"aliaspagestyle", run_setting, "mm", 0, NULL},
     {"RedeclareSectionCommand", run_setting, "om", 0, NULL},
@@ -78,17 +115,19 @@ static const struct command settings[] = {
     {"jfontspec", run_setting, "omo", 0, NULL},
     {"ctexset", run_setting, "m", 0, NULL},
     {"punctstyle", run_setting, "m", 0, NULL},
+    {"zihao", run_setting, "m", 0, NULL},
+    {"internal", run_internal, NULL, 0, NULL},
     /* pictures and code */
     {"faIcon", run_setting, "som", 0, NULL},
     {"includesvg", run_setting, "om", 0, NULL},
     {"includestandalone", run_setting, "om", 0, NULL},
     {"usepgfplotslibrary", run_setting, "m", 0, NULL},
-    {"pgfmathsetmacro", run_setting, "mm", 0, NULL},
-    {"pgfmathtruncatemacro", run_setting, "mm", 0, NULL},
-    {"pgfmathsetlength", run_setting, "mm", 0, NULL},
-    {"pgfmathparse", run_setting, "m", 0, NULL},
+    {"pgfmathsetmacro", run_setting, "mm", ALSO_NAME, NULL},
+    {"pgfmathtruncatemacro", run_setting, "mm", ALSO_NAME, NULL},
+    {"pgfmathsetlength", run_setting, "mm", ALSO_NAME, NULL},
+    {"pgfmathparse", run_setting, "m", ALSO_NAME, NULL},
     {"setchemfig", run_setting, "m", 0, NULL},
-    {"DeclareSIUnit", run_setting, "omm", 0, NULL},
+    {"DeclareSIUnit", run_setting, "omm", ALSO_NAME, NULL},
     {"AtBeginEnvironment", run_setting, "mm", 0, NULL},
     {"AtEndEnvironment", run_setting, "mm", 0, NULL},
     {"BeforeBeginEnvironment", run_setting, "mm", 0, NULL},

@@ -865,6 +865,18 @@ static void test_settings(void **state)
         "paragraph: a bcd e fghijk");
 }
 
+/* A command of that name that has no such argument is another's. */
+static void test_settings_without_arguments(void **state)
+{
+    (void)state;
+    expect("The \\logo is at \\logo.\n\nA \\tabto\n\nb \\setul is, "
+           "\\internal function, \\internal{Only for staff.} {\\logo} c "
+           "\\internal[figure]{part} \\setbeamertemplate{a}[b] d "
+           "\\addvspace\\bigskipamount e",
+           "paragraph: The is at . | paragraph: A | paragraph: b is, function, "
+           "Only for staff. c d e");
+}
+
 /* listings: code has its caption and its label in its options. */
 static void test_captions_of_listings(void **state)
 {
@@ -969,6 +981,7 @@ int main(void)
         cmocka_unit_test(test_feet_of_pages),
         cmocka_unit_test(test_brackets_in_code),
         cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_settings_without_arguments),
         cmocka_unit_test(test_captions_of_listings),
         cmocka_unit_test(test_lines_of_titles),
         cmocka_unit_test(test_segments),
