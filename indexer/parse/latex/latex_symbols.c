@@ -422,9 +422,25 @@ static bool is_letter(char byte)
     return (unsigned)((byte | 32) - 'a') < 26;
 }
 
-/* The bytes of the sign that the text begins with; 0: none. */
-static size_t sign_at(struct slice text, const char **ret_sign)
+/* An x between two numbers, "3 x 4": else it is a letter of a word, or a variable. */
+static bool is_product(struct slice text, size_t at)
 {
+    size_t from = at, to = at + 1;
+    while (from && text.data[from - 1] == ' ')
+        from--;
+    while (to < text.size && text.data[to] == ' ')
+        to++;
+    return from && to < text.size &&
+           strchr("0123456789.,)", text.data[from - 1]) &&
+           strchr("0123456789.,(+-\\", text.data[to]);
+}
+
+/* The bytes of the sign that the text has there; 0: none. */
+static size_t sign_at(struct slice whole, size_t at, const char **ret_sign)
+{
+    struct slice text = {whole.data + at, whole.size - at};
+    if (*text.data == 'x' && !is_product(whole, at))
+        return 0;
     for (size_t i = 0; i < sizeof number_signs / sizeof *number_signs; i++) {
         size_t size = strlen(number_signs[i].name);
         if (text.size < size || memcmp(text.data, number_signs[i].name, size) ||
@@ -442,7 +458,7 @@ static void write_number(struct slice text, struct buf *out)
     size_t from = out->size;
     const char *sign;
     for (size_t at = 0, size; at < text.size; at += size) {
-        size = sign_at((struct slice){text.data + at, text.size - at}, &sign);
+        size = sign_at(text, at, &sign);
         if (!size) {
             buf_put_byte(out, text.data[at]);
             size = 1;

@@ -820,6 +820,15 @@ static void test_signs_of_numbers(void **state)
            "2e-5, ≤7");
 }
 
+/* An x of a word, or by itself, is a letter. */
+static void test_letters_in_numbers(void **state)
+{
+    (void)state;
+    expect("\\num{max}, \\SI[parse-numbers=false]{x}{\\metre}, \\num{2x}, "
+           "\\num{Ex 3}, \\num{3x4}, \\num{2 x -1}, \\num{1e3 x 2.5}",
+           "paragraph: max, x m, 2x, Ex 3, 3 × 4, 2 × -1, 1e3 × 2.5");
+}
+
 /* Figures of proofs are formulas, also where their package lies beside. */
 static void test_figures_of_proofs(void **state)
 {
@@ -988,6 +997,7 @@ int main(void)
         cmocka_unit_test(test_macros_in_addresses),
         cmocka_unit_test(test_backslashes_in_paths),
         cmocka_unit_test(test_signs_of_numbers),
+        cmocka_unit_test(test_letters_in_numbers),
         cmocka_unit_test(test_figures_of_proofs),
         cmocka_unit_test(test_missing_names),
         cmocka_unit_test(test_titles_by_hand),
