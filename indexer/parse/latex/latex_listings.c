@@ -8,15 +8,19 @@ struct listing {
     int64_t first_line, last_line; /* from 1 on; 0: of the file */
 };
 
-/* "[Short]Long": the long one. */
+/* "[Short]Long", "[{S[0]}]Long": the long one. */
 static size_t after_short(const struct tokens *caption)
 {
-    size_t at = 0;
+    size_t at = 0, depth = 0;
     if (!caption->count || !token_is(caption->items[0], CAT_OTHER, '['))
         return 0;
-    while (at < caption->count && !token_is(caption->items[at], CAT_OTHER, ']'))
-        at++;
-    return at < caption->count ? at + 1 : 0;
+    for (; at < caption->count; at++) {
+        if (!depth && token_is(caption->items[at], CAT_OTHER, ']'))
+            return at + 1;
+        depth += caption->items[at].cat == CAT_BEGIN;
+        depth -= depth && caption->items[at].cat == CAT_END;
+    }
+    return 0;
 }
 
 static void add_title(struct tex *tex, const struct tokens *title,

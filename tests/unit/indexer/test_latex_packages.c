@@ -908,6 +908,15 @@ static void test_captions_of_listings(void **state)
     expect("\\begin{Verbatim}[label=a.txt]\nx\n\\end{Verbatim}", "code: x");
 }
 
+/* A bracket in the braces of a short caption does not end it. */
+static void test_brackets_in_short_captions(void **state)
+{
+    (void)state;
+    expect("\\begin{lstlisting}[caption={[{S[0]}]Long {it} is},label=l]\nx\n"
+           "\\end{lstlisting} See \\ref{l}.",
+           "code: x | figure: Listing 1: Long it is | paragraph: See 1.");
+}
+
 /* A float is called as its kind where its name is a macro that is not there. */
 static void test_missing_names(void **state)
 {
@@ -992,6 +1001,7 @@ int main(void)
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_settings_without_arguments),
         cmocka_unit_test(test_captions_of_listings),
+        cmocka_unit_test(test_brackets_in_short_captions),
         cmocka_unit_test(test_lines_of_titles),
         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_macros_in_addresses),
