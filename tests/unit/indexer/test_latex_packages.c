@@ -750,16 +750,6 @@ static void test_body_without_name(void **state)
            "paragraph: a c");
 }
 
-/* scrlayer-scrpage: an inner foot is no conditional. */
-static void test_feet_of_pages(void **state)
-{
-    (void)state;
-    expect("\\documentclass{scrartcl}\\begin{document}\\ihead{Left}"
-           "\\ifoot[]{\\pagemark}\\lofoot*{x}a \\iffalse b\\fi c"
-           "\\end{document}",
-           "paragraph: a c");
-}
-
 /* What keeps the lines of a title apart does not end it, and no size of ctex's is one
  * of its words. */
 static void test_lines_of_titles(void **state)
@@ -860,30 +850,6 @@ static void test_brackets_in_code(void **state)
     expect("\\newenvironment{ini}{\\lstlisting}{\\endlstlisting}\\begin{ini}\n"
            "[a]\n\\end{ini}",
            "code: [a]");
-}
-
-/* Lengths, colours and keys that a document sets are no words of it. */
-static void test_settings(void **state)
-{
-    (void)state;
-    expect(
-        "a\\addvspace{3ex plus 1ex}b\\newgeometry{top=1cm}c\\linethickness"
-        "{.4pt}d \\usebeamercolor[fg]{item}e\\tabto*{4cm}f\\setstretch{1.5}g"
-        "\\setbeamertemplate{footline}[frame number]h\\setbeamertemplate{a}{b}"
-        "i\\newfontfamily\\x[Scale=1]{Arial}j\\hhline{|=|}k",
-        "paragraph: a bcd e fghijk");
-}
-
-/* A command of that name that has no such argument is another's. */
-static void test_settings_without_arguments(void **state)
-{
-    (void)state;
-    expect("The \\logo is at \\logo.\n\nA \\tabto\n\nb \\setul is, "
-           "\\internal function, \\internal{Only for staff.} {\\logo} c "
-           "\\internal[figure]{part} \\setbeamertemplate{a}[b] d "
-           "\\addvspace\\bigskipamount e",
-           "paragraph: The is at . | paragraph: A | paragraph: b is, function, "
-           "Only for staff. c d e");
 }
 
 /* listings: code has its caption and its label in its options. */
@@ -996,10 +962,7 @@ int main(void)
         cmocka_unit_test(test_renamed_copy),
         cmocka_unit_test(test_names_of_bodies),
         cmocka_unit_test(test_body_without_name),
-        cmocka_unit_test(test_feet_of_pages),
         cmocka_unit_test(test_brackets_in_code),
-        cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_settings_without_arguments),
         cmocka_unit_test(test_captions_of_listings),
         cmocka_unit_test(test_brackets_in_short_captions),
         cmocka_unit_test(test_lines_of_titles),
