@@ -198,8 +198,7 @@ static bool is_mark(const xmlNode *address)
 static bool is_search_box(const xmlNode *box)
 {
     return dom_tag(box) == GUMBO_TAG_DIV &&
-           (dom_has_id(box, "MSearchSelectWindow") ||
-            dom_has_id(box, "MSearchResultsWindow"));
+           dom_has_id(box, "MSearchSelectWindow");
 }
 
 bool doxygen_is_letter(const xmlNode *box)

@@ -5,12 +5,6 @@
 #include "base/text.h"
 #include "indexer/parse/html/classes.h"
 
-static bool begins_with_id(const xmlNode *box, const char *id)
-{
-    const xmlNode *first = dom_element_from(box->children);
-    return first && dom_has_id(first, id);
-}
-
 /* ---- HelpNDoc ---- */
 
 /* The pages above, and behind them the arrows to the next ones. */
@@ -80,10 +74,10 @@ static void helpndoc(const xmlNode *element, struct rule *rule)
 {
     if (is_helpndoc_top(element) ||
         (dom_has_id(element, "topic_header") &&
-         begins_with_id(element, "topic_header_content")))
+         dom_begins_with_id(element, "topic_header_content")))
         rules_skip(rule, "header");
     else if (dom_has_id(element, "topic_footer") &&
-             begins_with_id(element, "topic_footer_content"))
+             dom_begins_with_id(element, "topic_footer_content"))
         rules_skip(rule, "footer");
     else if (dom_has_id(element, "hndModal"))
         rules_skip(rule, "control");
@@ -112,12 +106,13 @@ static bool is_printed_title(const xmlNode *box)
 /* What a page says in place of a script, and of its keys. */
 static void manual_box(const xmlNode *box, struct rule *rule)
 {
-    if (dom_has_id(box, "noscript") && begins_with_id(box, "noscriptwarning"))
+    if (dom_has_id(box, "noscript") &&
+        dom_begins_with_id(box, "noscriptwarning"))
         rules_skip(rule, "without scripts");
     else if ((dom_has_id(box, "keyboardinfo") &&
-              begins_with_id(box, "keynavtitle")) ||
+              dom_begins_with_id(box, "keynavtitle")) ||
              (dom_has_id(box, "navigationmenu") &&
-              begins_with_id(box, "hamburgermenu")))
+              dom_begins_with_id(box, "hamburgermenu")))
         rules_skip(rule, "control");
 }
 

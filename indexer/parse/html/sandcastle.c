@@ -25,24 +25,18 @@ static bool is_sub_heading(const xmlNode *heading)
     return dom_is_element(box);
 }
 
-static bool begins_with_id(const xmlNode *box, const char *id)
-{
-    const xmlNode *first = dom_element_from(box->children);
-    return first && dom_has_id(first, id);
-}
-
 /* What stands around the text of a page: contents, the manual's name and a form to search,
  * a licence and an address. */
 static const char *frame(const xmlNode *box)
 {
-    if (dom_has_id(box, "header") && begins_with_id(box, "topTable"))
+    if (dom_has_id(box, "header") && dom_begins_with_id(box, "topTable"))
         return "header";
     if (dom_has_id(box, "PageHeader") && classes_has(box, "pageHeader") &&
         !dom_holds(box, DOM_HOLDS_HEADING))
         return "header";
     if (dom_has_id(box, "pageFooter") && classes_has(box, "pageFooter"))
         return "footer";
-    return (dom_has_id(box, "leftNav") && begins_with_id(box, "tocNav")) ||
+    return (dom_has_id(box, "leftNav") && dom_begins_with_id(box, "tocNav")) ||
                    (dom_has_id(box, "TOCDiv") && classes_has(box, "TOCDiv"))
                ? "navigation"
                : NULL;

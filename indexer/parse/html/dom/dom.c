@@ -244,6 +244,12 @@ bool dom_has_id(const xmlNode *element, const char *id)
     return own && !strcmp(own, id);
 }
 
+bool dom_begins_with_id(const xmlNode *element, const char *id)
+{
+    const xmlNode *first = dom_element_from(element->children);
+    return first && dom_has_id(first, id);
+}
+
 /* What a section of raw text reads; 0: it is no such section, or empty. */
 static size_t cdata_size(const struct dom *dom, const struct markup *markup,
                          enum text_mode mode)

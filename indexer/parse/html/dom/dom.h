@@ -88,6 +88,8 @@ static inline bool dom_is_cell(const xmlNode *node)
 /* NULL: it has none of that name. */
 const char *dom_attribute(const xmlNode *element, const char *name);
 bool dom_has_id(const xmlNode *element, const char *id);
+/* Has the first element in it that id? */
+bool dom_begins_with_id(const xmlNode *element, const char *id);
 
 /* Returns where in the file the bytes [from, to) of a text stand. */
 void dom_place(const struct dom *dom, const struct dom_text *text, size_t from,
