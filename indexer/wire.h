@@ -36,6 +36,7 @@ enum parser_format {
     PARSER_LATEX,
     PARSER_DOCSET,   /* a docset's table of symbols */
     PARSER_KEYWORDS, /* the index of an HTML Help file */
+    PARSER_SCRIPT,   /* contents of help that stand in a script, as data */
     PARSER_FORMATS
 };
 

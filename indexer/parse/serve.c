@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "indexer/parse/docset/docset.h"
+#include "indexer/parse/scripts/scripts.h"
 #include "indexer/parse/html/dom/xhtml.h"
 #include "indexer/parse/html/html.h"
 #include "indexer/parse/html/html_fragment.h"
@@ -136,6 +137,10 @@ static int parse(const struct wire_request *request, struct slice bytes,
         buf_free(&reports);
     } else if (request->format == PARSER_DOCSET) {
         rc = docset_parse(bytes, &tree, err);
+    } else if (request->format == PARSER_SCRIPT) {
+        rc = scripts_parse(bytes, &tree, err);
+        if (!rc)
+            put_reports(&(struct buf){0}, out);
     } else {
         struct buf reports = {0};
         rc =
@@ -161,7 +166,8 @@ static int answer(const struct wire_request *request, struct slice bytes,
         return parse(request, bytes, out, err);
     if (request->format == PARSER_LATEX)
         latex_text(bytes, (int)request->encoding, out);
-    else if (request->format == PARSER_DOCSET) /* it has no text */
+    else if (request->format == PARSER_DOCSET ||
+             request->format == PARSER_SCRIPT) /* they have no text */
         buf_put(out, &(uint64_t){0}, sizeof(uint64_t));
     else
         fragment_text((struct slice){bytes.data, request->head},
