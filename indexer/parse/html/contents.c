@@ -516,7 +516,8 @@ static void read_topic(struct reading *r, const xmlNode *topic, uint32_t depth)
     buf_free(&text);
 }
 
-/* ---- The contents of JavaHelp, of MATLAB's, Eclipse's and Sandcastle's help, in XML ---- */
+/* ---- The contents of JavaHelp, of MATLAB's, Eclipse's, Sandcastle's and Flare's help, in
+ * XML ---- */
 
 static bool is_called(const xmlNode *node, const char *name)
 {
@@ -526,7 +527,7 @@ static bool is_called(const xmlNode *node, const char *name)
 static bool is_entry(const xmlNode *node)
 {
     return is_called(node, "tocitem") || is_called(node, "topic") ||
-           is_called(node, "HelpTOCNode");
+           is_called(node, "HelpTOCNode") || is_called(node, "TocEntry");
 }
 
 static uint32_t depth_of_entry(const xmlNode *entry, const xmlNode *toc)
@@ -595,6 +596,18 @@ static bool read_own(struct reading *r, const xmlNode *entry, uint32_t depth)
     return true;
 }
 
+/* Flare's, before version 9: paths are from the folder of the whole help. */
+static void read_flare_entry(struct reading *r, const xmlNode *entry,
+                             uint32_t depth)
+{
+    const char *url = dom_attribute(entry, "href");
+    const char *title = dom_attribute(entry, "label");
+    if (url && url[0] == '/' && url[1] != '/')
+        add_page(r, url, depth);
+    else if (title)
+        add_book(r, slice_of(title), depth);
+}
+
 static void read_entry(struct reading *r, const xmlNode *entry, uint32_t depth)
 {
     const char *url = dom_attribute(entry, "href");
@@ -625,7 +638,9 @@ static int read_toc(struct reading *r, const xmlNode *toc)
         const char *other =
             is_called(at, "link") ? dom_attribute(at, "toc") : NULL;
         uint32_t depth = is_entry(at) ? depth_of_entry(at, toc) : 0;
-        if (is_entry(at) && !read_own(r, at, depth))
+        if (is_called(at, "TocEntry"))
+            read_flare_entry(r, at, depth);
+        else if (is_entry(at) && !read_own(r, at, depth))
             read_entry(r, at, depth);
         else if (other)
             add_link(r, other, depth_of_entry(at, toc));
@@ -673,7 +688,8 @@ static int read_help(struct reading *r, const xmlNode *top)
 {
     const xmlNode *root = dom_element_from(top->children);
     return !root ? CONTENTS_NONE
-           : is_called(root, "toc") || is_called(root, "HelpTOC")
+           : is_called(root, "toc") || is_called(root, "HelpTOC") ||
+                   is_called(root, "CatapultToc")
                ? read_toc(r, root)
            : is_called(root, "map") ? read_map(r, root)
            : is_called(root, "ncx") ? read_ncx(r, root)

@@ -387,6 +387,24 @@ static void test_contents_of_help(void **state)
     tree_free(tree);
 }
 
+/* Before version 9; links lead from the folder of the whole help. */
+static void test_contents_of_flare(void **state)
+{
+    (void)state;
+    struct tree *tree = parse_format(slice_of(
+        "<CatapultToc Version='1'><TocEntry Title='Use' Link='/C/u.htm'>"
+        "<TocEntry Title='Pumps'><TocEntry Title='Pump' "
+        "Link='/C/p.htm#a'/><TocEntry Title='Web' Link='http://p.org'/>"
+        "</TocEntry></TocEntry></CatapultToc>"));
+    assert_int_equal(tree->page.contents, CONTENTS_WHOLE);
+    assert_int_equal(tree->page.link_count, 4);
+    assert_link(&tree->page, 0, "/C/u.htm", 0, "");
+    assert_link(&tree->page, 1, "", 1, "Pumps");
+    assert_link(&tree->page, 2, "/C/p.htm", 2, "");
+    assert_link(&tree->page, 3, "", 2, "Web");
+    tree_free(tree);
+}
+
 /* Their paths are from the folder of the list; MATLAB's entries are called by their text. */
 static void test_contents_from_their_folder(void **state)
 {
@@ -457,6 +475,7 @@ int main(void)
         XML_TEST(test_entity_bombs),
         XML_TEST(test_bombs),
         XML_TEST(test_contents_of_help),
+        XML_TEST(test_contents_of_flare),
         XML_TEST(test_contents_from_their_folder),
         XML_TEST(test_contents_of_an_epub),
     };

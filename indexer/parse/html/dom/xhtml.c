@@ -176,7 +176,8 @@ static void add_attribute(struct reading *r, const char *name, const char *from,
     buf_free(&text);
 }
 
-/* "Title" of Sandcastle's contents is Eclipse's "label"; HTML's "title" is not read. */
+/* "Title" of Sandcastle's and Flare's contents is Eclipse's "label", "Link" its "href";
+ * HTML's "title" is not read. */
 static void add_attributes(struct reading *r, int count,
                            const xmlChar **attributes)
 {
@@ -184,18 +185,22 @@ static void add_attributes(struct reading *r, int count,
         const char *name = (const char *)attributes[0];
         bool prefixed = attributes[1] != NULL;
         if (!prefixed || !strcmp(name, "id") || !strcmp(name, "href"))
-            add_attribute(r, strcmp(name, "Title") ? name : "label",
+            add_attribute(r,
+                          !strcmp(name, "Title")  ? "label"
+                          : !strcmp(name, "Link") ? "href"
+                                                  : name,
                           (const char *)attributes[3],
                           (const char *)attributes[4]);
     }
 }
 
-/* The contents of JavaHelp's and Eclipse's help and of an EPUB, and the names of the first's
- * pages. */
+/* The contents of JavaHelp's, Eclipse's and Flare's help and of an EPUB, and the names of
+ * the first's pages. */
 static bool is_of_help(const char *name)
 {
     return !strcmp(name, "toc") || !strcmp(name, "map") ||
-           !strcmp(name, "ncx") || !strcmp(name, "HelpTOC");
+           !strcmp(name, "ncx") || !strcmp(name, "HelpTOC") ||
+           !strcmp(name, "CatapultToc");
 }
 
 static void on_start(void *context, const xmlChar *local, const xmlChar *prefix,
