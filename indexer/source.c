@@ -37,6 +37,9 @@ static const struct {
     {"contents.js", PARSER_HTML, true, false}, /* of LibreOffice's help */
     {".jhm", PARSER_XML, false, false},        /* names of JavaHelp's pages */
     {".ncx", PARSER_XML, false, false},        /* contents of an EPUB */
+    {"hmcontent.js", PARSER_SCRIPT, true, false}, /* Help & Manual's */
+    {"_toc.json", PARSER_SCRIPT, true, false},    /* HelpNDoc's */
+    {".toc.js", PARSER_SCRIPT, true, false},      /* see is_toc_script */
     {".xhtml", PARSER_XML, false, false},
     {".xht", PARSER_XML, false, false},
     {".docbook", PARSER_XML, true, false},
@@ -91,11 +94,28 @@ struct slice source_unpacked_path(const char *path)
     return whole;
 }
 
+/* Flare's "Data/Toc.js", "Data/Toc_Chunk0.js" and "Data/Tocs/Guide.js", RoboHelp's
+ * "toc.new.js" and "toc1.new.js": many scripts are called so, which their beginning tells. */
+static bool is_toc_script(const char *path, size_t size)
+{
+    static const char folder[] = "Data/Tocs/", start[] = "toc";
+    const char *slash = memrchr(path, '/', size);
+    const char *name = slash ? slash + 1 : path;
+    size_t before = (size_t)(name - path), own = sizeof folder - 1;
+    if (!ends_in(path, size, ".js"))
+        return false;
+    return !strncasecmp(name, start, sizeof start - 1) ||
+           (before >= own && !memcmp(name - own, folder, own) &&
+            (before == own || name[-(ptrdiff_t)own - 1] == '/'));
+}
+
 /* KINDS: none of them. */
 static size_t kind_of(const char *path)
 {
     size_t size = source_unpacked_path(path).size, i = 0;
-    while (i < KINDS && !ends_in(path, size, kinds[i].ending))
+    bool toc = is_toc_script(path, size);
+    while (i < KINDS && !(toc ? !strcmp(kinds[i].ending, ".toc.js")
+                              : ends_in(path, size, kinds[i].ending)))
         i++;
     return i;
 }
@@ -130,22 +150,51 @@ bool source_is_part(const char *path)
     return kind < KINDS ? kinds[kind].part : source_is_code(path);
 }
 
-/* LibreOffice's contents are known by where they are put; DocBook names itself, the
- * contents of JavaHelp's, Eclipse's and Sandcastle's help are known by their elements. */
-static bool is_known(const char *head, bool script)
+static bool begins(const char *head, const char *start)
 {
-    static const char start[] =
-        "document.getElementById(\"Contents\").innerHTML='";
-    if (script)
-        return !strncmp(head + strspn(head, " \t\r\n"), start,
-                        sizeof start - 1);
+    return !strncmp(head, start, strlen(start));
+}
+
+/* Contents of help in a script (indexer/parse/scripts/scripts.h). */
+static bool is_known_script(const char *head)
+{
+    static const char flare[] = "define({";
+    if (begins(head, flare)) {
+        const char *at = head + sizeof flare - 1;
+        at += strspn(at, " \t\r\n");
+        return begins(at, "numchunks") ||
+               ((*at == '\'' || *at == '"') && strstr(at, "i:") &&
+                strstr(at, "t:"));
+    }
+    return begins(head, "hmLoadTOC({") ||
+           (begins(head, "(function") && strstr(head, "var toc =")) ||
+           (*head == '[' && strstr(head, "\"parent\"") &&
+            strstr(head, "\"a_attr\""));
+}
+
+/* LibreOffice's contents are known by where they are put; DocBook names itself, the
+ * contents of JavaHelp's, Eclipse's, Sandcastle's and Flare's help are known by their
+ * elements. */
+static bool is_known(const char *head, enum parser_format format)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    if (begins(head, mark))
+        head += sizeof mark - 1;
+    if (format != PARSER_XML)
+        head += strspn(head, " \t\r\n");
+    if (format == PARSER_HTML)
+        return begins(head,
+                      "document.getElementById(\"Contents\").innerHTML='");
+    if (format == PARSER_SCRIPT)
+        return is_known_script(head);
     return strcasestr(head, "docbook") || strstr(head, "<HelpTOCNode") ||
+           strstr(head, "<CatapultToc") ||
            (strstr(head, "<toc") &&
             (strstr(head, "<tocitem") || strstr(head, "<topic")));
 }
 
 /* Closes it.  What cannot be read is told by whoever reads it. */
-static bool names_itself(gzFile file, bool script)
+static bool names_itself(gzFile file, enum parser_format format)
 {
     char head[HEAD + 1];
     int size = gzread(file, head, HEAD), number = Z_OK;
@@ -153,7 +202,7 @@ static bool names_itself(gzFile file, bool script)
         gzerror(file, &number);
     gzclose(file);
     head[size > 0 ? size : 0] = '\0';
-    return number == Z_MEM_ERROR || number == Z_ERRNO || is_known(head, script);
+    return number == Z_MEM_ERROR || number == Z_ERRNO || is_known(head, format);
 }
 
 /* XML is written for a hundred purposes. */
@@ -170,7 +219,7 @@ bool source_is_wanted(const char *path)
         close(fd);
         return true; /* zlib had no memory: whoever reads it will tell */
     }
-    return names_itself(file, kinds[kind].format == PARSER_HTML);
+    return names_itself(file, kinds[kind].format);
 }
 
 bool source_is_shortage(int number)

@@ -142,7 +142,7 @@ static bool ends_in(struct slice name, const char *ending)
 /* The contents and the index of help, which are no pages of it: "toc.hhc" and "index.hhk"
  * of an HTML Help file, unpacked, "map.jhm" of JavaHelp, "toc.xml" of that and Eclipse,
  * "WebTOC.xml" of Sandcastle, "helptoc.xml" of MATLAB, "toc.ncx" of an EPUB, "contents.js"
- * of LibreOffice. */
+ * of LibreOffice, "hmcontent.js" of Help & Manual and other scripts. */
 static bool is_help_contents(const struct navigation *p, uint32_t piece)
 {
     static const char *const endings[] = {".hhc", ".hhk", ".jhm", ".ncx"};
@@ -150,8 +150,11 @@ static bool is_help_contents(const struct navigation *p, uint32_t piece)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (ends_in(name, endings[i]))
             return true;
-    return (ends_in(name, ".xml") || ends_in(name, ".js")) &&
-           navigation_page(p, piece)->contents == CONTENTS_WHOLE;
+    int contents = navigation_page(p, piece)->contents;
+    return (ends_in(name, ".xml") && contents == CONTENTS_WHOLE) ||
+           ((ends_in(name, ".js") || ends_in(name, ".json")) &&
+            (contents == CONTENTS_WHOLE || contents == CONTENTS_MAP ||
+             source_format(p->pieces[piece].path) == PARSER_SCRIPT));
 }
 
 struct content_key {

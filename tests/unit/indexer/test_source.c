@@ -125,6 +125,14 @@ static void test_names(void **state)
     assert_int_equal(source_format("a.xml.gz"), PARSER_XML);
     assert_int_equal(source_format("map.jhm"), PARSER_XML);
     assert_int_equal(source_format("toc.ncx"), PARSER_XML);
+    static const char *const scripts[] = {
+        "js/hmcontent.js", "_toc.json",      "Data/Toc.js",
+        "toc1.new.js.gz",  "Data/Tocs/A.js", "a/Data/Tocs/b.js"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        assert_int_equal(source_format(scripts[i]), PARSER_SCRIPT);
+    assert_false(source_is_named("MyData/Tocs/b.js"));
+    assert_false(source_is_named("Data/Tocs/a/b.js"));
+    assert_false(source_is_named("a.json"));
 }
 
 static bool all_links;
@@ -168,10 +176,19 @@ static void test_scan(void **state)
     write_file("j/contents.js",
                slice_of("var docbook = document.getElementById(\"Contents\");"
                         "/* .getElementById(\"Contents\").innerHTML=' */"));
+    write_file("hmcontent.js", slice_of("\xEF\xBB\xBFhmLoadTOC({items:[]})"));
+    write_file("_toc.json", slice_of("[{\"id\":\"a\",\"parent\":\"#\"}]"));
+    write_file("l.xml", slice_of("<CatapultToc><TocEntry Title='Use'/>"));
+    write_file("toc.js", slice_of("define({load: function() {}});"));
+    write_file("Toc.js", slice_of("define({numchunks:0,tree:{n:[]}});"));
+    write_file("toc1.js", slice_of("define({\n \"/a.htm\": {\n i: [1],\n t: "
+                                   "['A']}});"));
+    write_file("toc.new.js", slice_of("(function() {\nvar toc = [];})();"));
     buf_free(&packed_docbook);
-    expect_scan("", "a.html\nb.html.gz\nc.xml\nd.xml.gz\nh.xml\n"
-                    "i/contents.js\nk.xml\n");
-    expect_scan("*.gz\nc*\nh*\ni\nk*", "a.html\n");
+    expect_scan("", "Toc.js\na.html\nb.html.gz\nc.xml\nd.xml.gz\nh.xml\n"
+                    "hmcontent.js\ni/contents.js\nk.xml\nl.xml\ntoc.new.js\n"
+                    "toc1.js\n");
+    expect_scan("*.gz\nc*\nh*\ni\nk*\nl*\n*oc*", "a.html\n");
 }
 
 /* As the store in a folder above it, by whatever path; not what is below it. */
