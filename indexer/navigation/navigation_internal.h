@@ -56,6 +56,7 @@ uint32_t navigation_follow(const struct navigation *p, uint32_t from,
 struct map_entry {
     struct slice name;
     uint32_t page; /* piece */
+    uint32_t map;  /* piece that names it */
 };
 struct maps {
     struct map_entry *entries; /* [count] by name */

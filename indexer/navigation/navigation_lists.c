@@ -1,9 +1,11 @@
 /* What lists of contents say of where pages stand. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "indexer/navigation/navigation_internal.h"
+#include "indexer/source.h"
 
 enum {
     MAX_NESTED = 32,     /* lists */
@@ -149,12 +151,23 @@ struct open_place {
     uint32_t page, heading; /* TREE_NONE */
 };
 
+/* RoboHelp's list of what a book holds, "toc12.new.js": it stands where another names it. */
+static bool is_list_of_book(const struct navigation *p, uint32_t piece)
+{
+    static const char start[] = "toc";
+    const char *path = p->pieces[piece].path, *name = navigation_name(path);
+    return !strncmp(name, start, sizeof start - 1) &&
+           isdigit((unsigned char)name[sizeof start - 1]) &&
+           strstr(name, ".new.js") && source_format(path) == PARSER_SCRIPT;
+}
+
 /* The nearest page or heading above, of a list of the whole manual. */
 static uint32_t place_above(struct navigation *p, uint32_t lister,
                             const struct open_place *open, uint32_t depth,
                             uint32_t page)
 {
-    uint32_t above = TREE_NONE;
+    uint32_t above = is_list_of_book(p, lister) ? p->pages[lister].offer.parent
+                                                : (uint32_t)TREE_NONE;
     for (uint32_t d = 0; d < depth; d++) {
         if (open[d].page != TREE_NONE && open[d].page != page)
             above = open[d].page;
@@ -242,13 +255,16 @@ static bool is_list_besides(const struct navigation *p, uint32_t page)
     return p->places[page].excluded == EXCLUDED_LISTS;
 }
 
-static void read_list(struct navigation *p, uint32_t lister)
+/* What a book of RoboHelp's holds is read in its place; lists that none names are left over
+ * from a former edition.  `from` is the place of the first entry; returns how many there are. */
+static uint32_t read_list(struct navigation *p, uint32_t lister, uint32_t from,
+                          int nested)
 {
     static const struct open_place none = {TREE_NONE, TREE_NONE};
     const struct page *page = navigation_page(p, lister);
     bool whole = page->contents == CONTENTS_WHOLE;
     struct open_place open[MAX_NESTED + 1];
-    uint32_t group = TREE_NONE;
+    uint32_t group = TREE_NONE, more = 0;
     for (uint32_t d = 0; d <= MAX_NESTED; d++)
         open[d] = none;
     for (uint32_t k = 0; k < page->link_count; k++) {
@@ -258,10 +274,14 @@ static void read_list(struct navigation *p, uint32_t lister)
             group = TREE_NONE;
         if (heading && !whole)
             group = k;
-        if (!heading && (to == TREE_NONE || (to == lister && !whole)))
-            continue;
+        bool named =
+            page->links[k].url.size && page->links[k].url.data[0] == '#';
         if (depth > MAX_NESTED)
             depth = MAX_NESTED;
+        for (uint32_t d = depth; named && d <= MAX_NESTED; d++)
+            open[d] = none; /* also where no map has it: below what is above */
+        if (!heading && (to == TREE_NONE || (to == lister && !whole)))
+            continue;
         for (uint32_t d = depth; d <= MAX_NESTED; d++)
             open[d] = none;
         if (heading) {
@@ -272,13 +292,16 @@ static void read_list(struct navigation *p, uint32_t lister)
             continue;
         open[depth].page = to;
         struct offer offer = {lister, page_above(open, depth, to, lister),
-                              group, k, depth};
+                              group, from + k + more, depth};
         if (!may_list(p, lister, to) || !is_better(p, to, &offer))
             continue;
         if (whole || (p->pages[lister].has_menu && p->pages[to].in_menu))
             offer.parent = place_above(p, lister, open, depth, to);
         p->pages[to].offer = offer;
+        if (is_list_of_book(p, to) && nested < MAX_NESTED)
+            more += read_list(p, to, from + k + more, nested + 1);
     }
+    return page->link_count + more;
 }
 
 /* Neither heading nor text. */
@@ -330,8 +353,9 @@ void navigation_read_lists(struct navigation *p)
         int excluded = p->places[i].excluded;
         if ((!excluded || excluded == EXCLUDED_MENU) &&
             navigation_page(p, i)->contents &&
-            navigation_page(p, i)->contents != CONTENTS_MAP)
-            read_list(p, i);
+            navigation_page(p, i)->contents != CONTENTS_MAP &&
+            !is_list_of_book(p, i))
+            read_list(p, i, 0, 0);
     }
     for (uint32_t i = 0; i < p->count; i++)
         p->pages[i].through = !p->places[i].excluded && is_menu(p, i);

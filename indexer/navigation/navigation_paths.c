@@ -110,7 +110,7 @@ struct maps navigation_read_maps(const struct navigation *p)
                 continue;
             MEM_RESERVE(maps.entries, &capacity, maps.count + 1);
             maps.entries[maps.count++] =
-                (struct map_entry){page->links[k].title, to};
+                (struct map_entry){page->links[k].title, to, i};
         }
     }
     if (maps.count)
@@ -118,8 +118,17 @@ struct maps navigation_read_maps(const struct navigation *p)
     return maps;
 }
 
+static bool is_beside(const struct navigation *p, uint32_t piece,
+                      const char *path)
+{
+    const char *own = p->pieces[piece].path;
+    size_t folder = (size_t)(navigation_name(path) - path);
+    return (size_t)(navigation_name(own) - own) == folder &&
+           !strncmp(own, path, folder);
+}
+
 /* Help in several languages has a map for each, with the same names: the page below the
- * folder of the contents, or else the first. */
+ * folder of the contents, or what a map in that folder names, or else the first. */
 uint32_t navigation_look_up(const struct navigation *p, const struct maps *maps,
                             uint32_t from, struct slice url)
 {
@@ -128,7 +137,7 @@ uint32_t navigation_look_up(const struct navigation *p, const struct maps *maps,
         return navigation_follow(p, from, url);
     const char *path = p->pieces[from].path;
     size_t folder = (size_t)(navigation_name(path) - path);
-    struct map_entry key = {{url.data + 1, url.size - 1}, 0};
+    struct map_entry key = {{url.data + 1, url.size - 1}, 0, 0};
     size_t low = 0, high = maps->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -138,14 +147,17 @@ uint32_t navigation_look_up(const struct navigation *p, const struct maps *maps,
             high = middle;
     }
     uint32_t found = TREE_NONE;
+    bool beside = false;
     for (size_t i = low; i < maps->count && i < low + MAX_SAME; i++) {
         const struct map_entry *entry = &maps->entries[i];
         if (!slice_equal(entry->name, key.name))
             break;
         if (!strncmp(p->pieces[entry->page].path, path, folder))
             return entry->page;
-        if (found == TREE_NONE)
+        bool near = is_beside(p, entry->map, path);
+        if (found == TREE_NONE || (near && !beside))
             found = entry->page;
+        beside |= near;
     }
     return found;
 }

@@ -53,6 +53,48 @@ static void contents_in_a_script_are_no_page(void **state)
     assert_shape(unpacked, "M(Use(A(Notes)))");
 }
 
+/* Flare's number their entries; those of another help in the manual have the same numbers.
+ * What no page has is below what is above it, and above what is within. */
+static void contents_by_number_are_of_their_folder(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"A/a.htm", "A", "", "", 0, 0, ""},
+        {"A/b.htm", "B", "", "", 0, 0, ""},
+        {"A/z.htm", "Z", "", "", 0, 0, ""},
+        {"Data/Toc.js", "", "", "", 0, CONTENTS_WHOLE,
+         "#0|/x >#1|/x >#8|/x >>#2|/x"},
+        {"Data/Toc_Chunk0.js", "", "", "", 0, CONTENTS_MAP,
+         "0|/x=/A/z.htm 1|/x=/A/b.htm 2|/x=/A/a.htm"},
+        {"sub/A/a.htm", "C", "", "", 0, 0, ""},
+        {"sub/A/d.htm", "D", "", "", 0, 0, ""},
+        {"sub/Data/Toc.js", "", "", "", 0, CONTENTS_WHOLE, "#0|/x >#1|/x"},
+        {"sub/Data/Toc_Chunk0.js", "", "", "", 0, CONTENTS_MAP,
+         "0|/x=../A/d.htm 1|/x=../A/a.htm"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Z(Notes,B(Notes),A(Notes)),D(Notes,C(Notes)))");
+}
+
+/* RoboHelp's: "toc3" is left over from a former edition. */
+static void contents_of_a_book_stand_in_its_place(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.htm", "A", "", "", 0, 0, ""},
+        {"b.htm", "B", "", "", 0, 0, ""},
+        {"c.htm", "C", "", "", 0, 0, ""},
+        {"d.htm", "D", "", "", 0, 0, ""},
+        {"w/toc.new.js", "toc", "", "", 0, CONTENTS_WHOLE,
+         "/d.htm >toc9.new.js =More >toc10.new.js"},
+        {"w/toc10.new.js", "toc10", "", "", 0, CONTENTS_WHOLE, "/c.htm"},
+        {"w/toc3.new.js", "toc3", "", "", 0, CONTENTS_WHOLE, "/a.htm /b.htm"},
+        {"w/toc8.new.js", "toc8", "", "", 0, CONTENTS_WHOLE, "/a.htm"},
+        {"w/toc9.new.js", "toc9", "", "", 0, CONTENTS_WHOLE,
+         "/b.htm =In >toc8.new.js"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(D(Notes,B(Notes),In(A(Notes))),More(C(Notes)))");
+}
+
 /* Neither title nor text: a script of it shows the others. */
 static void a_nameless_index_heads_nothing(void **state)
 {
@@ -179,7 +221,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contents_in_a_script_are_no_page),
+        cmocka_unit_test(contents_by_number_are_of_their_folder),
         cmocka_unit_test(menus_by_hand_are_no_pages_contents),
+        cmocka_unit_test(contents_of_a_book_stand_in_its_place),
         cmocka_unit_test(a_nameless_index_heads_nothing),
         cmocka_unit_test(folders_and_helpers_are_no_pages),
         cmocka_unit_test(contents_without_text_are_a_menu),
