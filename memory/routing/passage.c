@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/text.h"
 #include "memory/lexical/comparison.h"
 #include "memory/snapshot/content.h"
@@ -25,6 +26,8 @@ static const double PROSE = 1.15, ORDER = 0.002, MAX_ORDER = 0.1;
 /* A quote of fewer bytes says little. */
 enum { SHORT = 40 };
 static const double SHORT_SHARE = 0.4;
+/* A title that says so much of the question is it. */
+static const double WHOLE = 0.95;
 
 struct choosing {
     struct passage_reader reader;
@@ -323,6 +326,50 @@ static int choose_from(const struct snapshot *snapshot,
     return code;
 }
 
+/* Is the question the title of a section that has no text but that of titled parts
+ * ("Summary", "Details")? */
+static bool is_bare(const struct route_hit *hit)
+{
+    return hit->coverage >= WHOLE && !bitset_has(hit->view->texts, hit->node);
+}
+
+/* What explains comes before how it is called. */
+static void put_prose_first(struct passage *items, size_t count)
+{
+    size_t i = 0;
+    while (i < count && items[i].kind == BLOCK_CODE)
+        i++;
+    if (i == count)
+        return;
+    struct passage prose = items[i];
+    memmove(items + 1, items, i * sizeof *items);
+    items[0] = prose;
+}
+
+/* Of each part of a section one passage, of the first `wanted` that have text; of tables
+ * none, whose first rows say nothing. */
+static int choose_from_parts(const struct snapshot *snapshot,
+                             const struct route_hit *hit,
+                             const struct choosing *choosing, size_t wanted,
+                             struct passages *passages, struct err *err)
+{
+    const uint32_t *ends = hit->view->ends;
+    struct choosing of_parts = *choosing;
+    struct route_hit part = *hit;
+    size_t before = passages->count;
+    int code = 0;
+    if (!of_parts.reader.kinds)
+        of_parts.reader.kinds = (kind_set)~kind_bit(BLOCK_TABLE);
+    for (uint32_t n = hit->node + 1;
+         n < ends[hit->node] && !code && passages->count < before + wanted;
+         n = ends[n]) {
+        part.node = n;
+        code = choose_from(snapshot, &part, &of_parts, 1, passages, err);
+    }
+    put_prose_first(passages->items + before, passages->count - before);
+    return code;
+}
+
 /* The terms as they were routed by. */
 static struct query query_of(const struct route_result *route)
 {
@@ -359,9 +406,13 @@ int passages_choose(const struct snapshot *snapshot,
     int code = 0;
     for (size_t i = 0; i < route->count && sections < max && !code; i++) {
         size_t before = passages.count;
-        if (route->hits[i].score >= min)
-            code = choose_from(snapshot, &route->hits[i], &choosing,
-                               i ? 1 : OF_BEST, &passages, err);
+        const struct route_hit *hit = &route->hits[i];
+        if (!i && is_bare(hit))
+            code = choose_from_parts(snapshot, hit, &choosing, OF_BEST,
+                                     &passages, err);
+        else if (hit->score >= min)
+            code = choose_from(snapshot, hit, &choosing, i ? 1 : OF_BEST,
+                               &passages, err);
         sections += passages.count > before;
     }
     analyzer_free(maker);

@@ -34,7 +34,9 @@ struct passages {
 /* Chooses passages from at most `max` sections that a question was routed to: up
  * to four of the best section, each of another line, row or piece, one of each of the others,
  * in the order of the hits; none that says, word for word, what one before it
- * says, and none from hits that are far weaker than the strongest.  `kinds`: only
+ * says, and none from hits that are far weaker than the strongest; in the place of a best
+ * one that the question is the title of and that has no text of its own one of each of
+ * its parts.  `kinds`: only
  * from blocks of these; 0: of all.  `cancel` (NULL: never) is polled:
  * ERR_CANCELLED.  Free the passages with passages_free. */
 int passages_choose(const struct snapshot *snapshot,

@@ -226,6 +226,19 @@ def what_a_function_does_stands_behind_how_it_is_called():
         check(found == [does], found)
 
 
+@test
+def what_is_called_as_the_question_is_quoted_by_its_parts():
+    """Its title has no text below it but theirs, which need not say a word of the question."""
+    part = "<h3>{}</h3>{}".format
+    does, remark = "Turns until nothing comes out any more.", "Neither oil nor water may stand in it."
+    parts = (part("C", "<pre>void pumpStrainerRinse(int)</pre>") + part("Summary", f"<p>{does}</p>") +
+             part("Parameters", "<table><tr><th>Param<th>Description<tr><td>id<td>Which of them</table>") + part("Remarks", f"<p>{remark}</p>"))
+    with house() as h:
+        body, question = f"<h2>pumpStrainerRinse</h2>{parts}<h2>Other</h2><p>Nothing.</p>", "what does pumpStrainerRinse do"
+        check(quotes(h, body, question)[:3] == [does, "void pumpStrainerRinse(int)", remark], quotes(h, body, question))
+        check(quotes(h, body, question, "--brief") == [does], "the signature alone")
+
+
 def member(title, call, does):
     return ("<h2 class=groupheader>Functions</h2><a id=a1></a><h2 class=memtitle><span class=permalink><a href=#a1>&#9670;&nbsp;</a></span>"
             f"{title}()</h2><div class=memitem><div class=memproto>{call}</div><div class=memdoc><p>{does}</p>{PADDING}</div></div>")
