@@ -274,8 +274,8 @@ static uint32_t read_list(struct navigation *p, uint32_t lister, uint32_t from,
             group = TREE_NONE;
         if (heading && !whole)
             group = k;
-        bool named =
-            page->links[k].url.size && page->links[k].url.data[0] == '#';
+        bool named = whole && page->links[k].url.size &&
+                     page->links[k].url.data[0] == '#';
         if (depth > MAX_NESTED)
             depth = MAX_NESTED;
         for (uint32_t d = depth; named && d <= MAX_NESTED; d++)
