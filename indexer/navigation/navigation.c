@@ -150,11 +150,9 @@ static bool is_help_contents(const struct navigation *p, uint32_t piece)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (ends_in(name, endings[i]))
             return true;
-    int contents = navigation_page(p, piece)->contents;
-    return (ends_in(name, ".xml") && contents == CONTENTS_WHOLE) ||
-           ((ends_in(name, ".js") || ends_in(name, ".json")) &&
-            (contents == CONTENTS_WHOLE || contents == CONTENTS_MAP ||
-             source_format(p->pieces[piece].path) == PARSER_SCRIPT));
+    return source_format(p->pieces[piece].path) == PARSER_SCRIPT ||
+           ((ends_in(name, ".xml") || ends_in(name, ".js")) &&
+            navigation_page(p, piece)->contents == CONTENTS_WHOLE);
 }
 
 struct content_key {

@@ -278,12 +278,13 @@ static uint32_t read_list(struct navigation *p, uint32_t lister, uint32_t from,
                      page->links[k].url.data[0] == '#';
         if (depth > MAX_NESTED)
             depth = MAX_NESTED;
-        for (uint32_t d = depth; named && d <= MAX_NESTED; d++)
-            open[d] = none; /* also where no map has it: below what is above */
-        if (!heading && (to == TREE_NONE || (to == lister && !whole)))
-            continue;
-        for (uint32_t d = depth; d <= MAX_NESTED; d++)
+        bool leads = to != TREE_NONE && (to != lister || whole);
+        /* By a name also where no map has it: what follows is below what is above. */
+        for (uint32_t d = depth; (heading || leads || named) && d <= MAX_NESTED;
+             d++)
             open[d] = none;
+        if (!heading && !leads)
+            continue;
         if (heading) {
             open[depth].heading = k;
             continue;
