@@ -100,10 +100,8 @@ static bool item(struct walk *w, const xmlNode *item)
 /* ---- Definitions ---- */
 
 /* Each group of terms and what they mean is a block. */
-bool blocks_term(struct walk *w, const xmlNode *term)
+static void begin_term(struct walk *w)
 {
-    if (w->in.kind != BLOCK_DEFINITION)
-        return false;
     if (!w->in.termed) {
         walk_flush(w);
         w->writer.next = (struct separator){0};
@@ -111,6 +109,14 @@ bool blocks_term(struct walk *w, const xmlNode *term)
     w->writer.next.comma = w->in.termed;
     w->in.termed = true;
     w->in.meaning = false;
+}
+
+bool blocks_term(struct walk *w, const xmlNode *term)
+{
+    if (w->in.kind != BLOCK_DEFINITION)
+        return false;
+    if (!w->in.meaning || !reference_is_wordless(term))
+        begin_term(w);
     walk_children(w, term);
     return true;
 }

@@ -126,7 +126,8 @@ static void read_part(struct entry *e, const xmlNode *part)
     }
     switch (dom_tag(part)) {
     case GUMBO_TAG_DT:
-        next_entry(e);
+        if (!reference_is_wordless(part))
+            next_entry(e);
         walk_anchors(e->walk, part);
         add_name(e, part);
         break;

@@ -134,8 +134,7 @@ static void test_code_in_cells(void **state)
         "<table><caption>C</caption><tr><th>Question:<td><p>I get:<pre>\na\n b"
         "</pre><p>Why?<tr><th>Answer:<td>No.<tr><td><td>So.</table>",
         "# \nparagraph: C\ndefinition: Question:\\n  I get:\ncode: a\\n b\n"
-        "definition:   Why?\ndefinition: Answer:\\n  No.\n"
-        "definition:   So.\n");
+        "definition:   Why?\ndefinition: Answer:\\n  No.\\n  So.\n");
     /* MediaWiki: what holds, and since when. */
     expect("<table><tr><td><p>Text.<pre>a();\nb();</pre><td>(C++17)</table>",
            "# \nparagraph: Text.\ncode: a();\\nb();\nparagraph: (C++17)\n");

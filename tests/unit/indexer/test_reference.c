@@ -44,6 +44,25 @@ static void test_named_terms(void **state)
            "\n#* --none\nparagraph: " WORDS "\n");
 }
 
+/* man2html's <DT><DD> goes on with what is above it. */
+static void test_terms_without_words(void **state)
+{
+    (void)state;
+    expect("<h1>T</h1><DL COMPACT><dt><b>Depend</b><a id=D></a></dt><dd>" WORDS
+           "<DT><DD><DL COMPACT><DT><DD><DL COMPACT><dt><b>kill_it</b></dt><dd>"
+           "It dies.<DT><DD><P><dt><b>keep_it</b></dt><dd>It stays."
+           "<DT><DD></DL></DL><P><dt><b>Other</b><a id=O></a></dt><dd>" WORDS
+           "<P>" WORDS "<P>" WORDS "<DT><DD>" WORDS "</DL>",
+           "# T\n#* Depend {D}\nparagraph: " WORDS
+           "\ndefinition: kill_it\\n  It dies.\ndefinition: keep_it\\n  It "
+           "stays.\n#* Other {O}\nparagraph: " WORDS "\nparagraph: " WORDS
+           "\nparagraph: " WORDS "\nparagraph: " WORDS "\n");
+    expect("<h1>T</h1><dl><dt>on<dd>It runs.<dt><dd>It is warm.<dt>off<dd>No."
+           "</dl>",
+           "# T\ndefinition: on\\n  It runs.\\n  It is warm.\n"
+           "definition: off\\n  No.\n");
+}
+
 /* Terms that ask, of a FAQ. */
 static void test_terms_that_ask(void **state)
 {
@@ -814,6 +833,7 @@ int main(void)
         TEST(test_names_before_signatures),
         TEST(test_sphinx),
         TEST(test_named_terms),
+        TEST(test_terms_without_words),
         TEST(test_terms_that_ask),
         TEST(test_long_meanings),
         TEST(test_long_lists),
