@@ -17,6 +17,9 @@ static const double NAMED_WITHIN = 1, NAMED_WITHIN_PART = 0.9,
                     NAMED_SUBJECT = 2;
 /* More, where both are written with capitals: "what is a Pattern" asks for the class. */
 static const double NAMED_SUBJECT_SAME = 0.5;
+/* What defines the identifier that the question asks about, as a list's term or in a
+ * table's first column, where nothing is called so. */
+static const double DEFINES = 3;
 /* What is called as one side of a comparison ("bagof vs setof"), if the same manual has
  * another. */
 static const double NAMED_SIDE = 0.5;
@@ -43,6 +46,7 @@ struct naming {
     const struct routing *routing;
     struct name names[MAX_NAMES]; /* [count]; the first: the whole question */
     size_t count;
+    int asked;     /* the term that is all it asks about; -1: none is */
     bool subject;  /* the last: what it asks about ... */
     bool manual;   /* ... of a manual that it names, */
     bool capitals; /* with one */
@@ -161,6 +165,19 @@ static bool put_subject(const struct query *query, struct slice text,
     return around;
 }
 
+/* The identifier of the query that the text is; -1: it is none. */
+static int identifier_that_is(const struct query *query, const char *text)
+{
+    struct name name = name_of(text);
+    int found = -1;
+    for (size_t t = 0; t < query->count && found < 0; t++)
+        if (query->terms[t].whole && is_telling(&query->terms[t]) &&
+            slice_is(buf_slice(&name.lower), query->terms[t].word + 1))
+            found = (int)t;
+    name_free(&name);
+    return found;
+}
+
 /* Of a question of several parts that of the first; none where it is all of it. */
 static void add_subject(struct naming *naming, const struct query *query,
                         const char *question)
@@ -174,6 +191,7 @@ static void add_subject(struct naming *naming, const struct query *query,
         naming->manual |= naming->routing->scopes[s].names != 0;
     for (size_t i = 0; i < subject.size; i++)
         naming->capitals |= subject.data[i] >= 'A' && subject.data[i] <= 'Z';
+    naming->asked = identifier_that_is(query, subject.data);
     if (naming->subject)
         naming->names[naming->count++] = name_of(subject.data);
     buf_free(&subject);
@@ -228,6 +246,24 @@ static void prefer_sides(const struct naming *naming, struct fused *fused,
     free(found);
 }
 
+/* ---- Definitions ---- */
+
+static void prefer_defining(const struct naming *naming, struct fused *fused,
+                            size_t count)
+{
+    if (naming->asked < 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (named(naming, &fused[i]) >= NAMED_WITHIN)
+            return;
+    for (size_t i = 0; i < count; i++) {
+        const struct scope *scope = &naming->routing->scopes[fused[i].scope];
+        struct match_row row = matches_row(&scope->matches, fused[i].node);
+        if (row.of[naming->asked].defined)
+            fused[i].score += DEFINES;
+    }
+}
+
 /* ---- Classes ---- */
 
 /* TREE_NONE: it is no constructor. */
@@ -276,6 +312,7 @@ void prefer_named(const struct routing *routing, struct fused *fused,
     add_sides(&naming, &routing->query, question);
     rankings_add(fused, count, named, &naming);
     prefer_sides(&naming, fused, count);
+    prefer_defining(&naming, fused, count);
     lift_classes(&naming, fused, count);
     for (size_t i = 0; i < naming.count; i++)
         name_free(&naming.names[i]);

@@ -86,11 +86,57 @@ static void what_is_pointed_back_at_is_found(void **state)
     free(sections);
 }
 
+/* Where nothing is called so, what defines a name comes before what says it often. */
+static void what_defines_a_name_comes_first(void **state)
+{
+#define LONG "Water flows on and on until the tank is full or it is stopped. "
+    enum { OTHERS = 100 };
+    struct section sections[OTHERS] = {
+        {TREE_NONE, "Pumps", "", NONE, NONE},
+        {0, "Tuning", "purge_ms=20 purge_ms=30 purge_ms=40 rinse_ms", NONE,
+         NONE},
+        {0, "Options",
+         "fill_ms\n  " LONG LONG LONG LONG "\npurge_ms\n  " LONG LONG LONG LONG
+         "\nrinse_ms\n  " LONG LONG LONG LONG,
+         NONE, NONE},
+        {0, "rinse_ms", LONG LONG LONG LONG, NONE, NONE}};
+#undef LONG
+    for (size_t i = 4; i < OTHERS; i++)
+        sections[i] = (struct section){0, "Log", "what is logged", NONE, NONE};
+    static const struct {
+        const char *question, *first;
+    } cases[] = {
+        {"purge_ms", "Options"},
+        {"What does purge_ms mean?", "Options"},
+        {"purge_ms 20 purge_ms 30", "Tuning"}, /* asks for more than it */
+        {"rinse_ms", "rinse_ms"},
+    };
+    struct house house;
+    (void)state;
+    open_house(&house);
+    put_texts(&house, add_manual(&house, "pumps", sections, OTHERS), sections,
+              OTHERS);
+    open_snapshot(&house);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int mode = ROUTE_AUTO; mode <= ROUTE_LEXICAL;
+             mode += ROUTE_LEXICAL - ROUTE_AUTO) {
+            struct route_request request = request_of(cases[i].question, mode);
+            struct route_result result = routed(&house, &request);
+            assert_true(result.count > 0);
+            assert_string_equal(
+                title_of(result.hits[0].view, result.hits[0].node),
+                cases[i].first);
+            route_result_free(&result);
+        }
+    close_house(&house);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_called_so_is_found),
         cmocka_unit_test(what_is_pointed_back_at_is_found),
+        cmocka_unit_test(what_defines_a_name_comes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,14 @@ static inline void open_house(struct house *house)
     house->library = NULL;
 }
 
+/* "term\n  what it means" defines. */
+static inline void add_text(struct tree *tree, const char *text)
+{
+    tree_add_block(tree, 0,
+                   strstr(text, "\n  ") ? BLOCK_DEFINITION : BLOCK_PARAGRAPH,
+                   slice_of(text), slice_of(""), (struct origin){0, {0, 1}});
+}
+
 /* Each section's text, in the file that it stands in. */
 static inline void put_texts(const struct house *house, uint32_t manual,
                              const struct section *sections, uint32_t count)
@@ -73,8 +81,7 @@ static inline void put_texts(const struct house *house, uint32_t manual,
         tree_add_file(tree, slice_of(""));
         tree_add_node(tree, TREE_NONE, 1, slice_of(sections[n].title),
                       slice_of(""));
-        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(sections[n].text),
-                       slice_of(""), (struct origin){0, {0, 1}});
+        add_text(tree, sections[n].text);
         assert_int_equal(tree_seal(tree, NULL), 0);
         assert_int_equal(store_put_tree(txn, file.tree, tree, NULL), 0);
         assert_int_equal(store_put_file(txn, manual, &file, NULL), 0);
@@ -106,8 +113,7 @@ static inline uint32_t index_section(struct lexical_delta *delta, uint64_t id,
     tree_add_file(tree, slice_of(""));
     tree_add_node(tree, TREE_NONE, 1, slice_of(section->title), slice_of(""));
     if (*section->text)
-        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(section->text),
-                       slice_of(""), (struct origin){0, {0, 1}});
+        add_text(tree, section->text);
     assert_int_equal(tree_seal(tree, NULL), 0);
     uint32_t words = lexical_add(delta, id, &tree->nodes[0]);
     tree_free(tree);
