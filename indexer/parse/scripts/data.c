@@ -45,18 +45,20 @@ static uint32_t take_hex(struct reading *r, size_t digits)
     return code;
 }
 
-/* Behind "\u"; of a pair, the second as well. */
+/* Behind "\u"; of a pair, the second as well.  Half a pair is no character. */
 static void take_unicode(struct reading *r)
 {
     enum { LEAD = 0xD800, TRAIL = 0xDC00, PAST = 0xE000, BITS = 10 };
     uint32_t code = take_hex(r, 4);
     if (code >= LEAD && code < TRAIL && r->end - r->at > 2 &&
         r->at[0] == '\\' && r->at[1] == 'u') {
+        const char *second = r->at;
         r->at += 2;
         uint32_t low = take_hex(r, 4);
-        code = low >= TRAIL && low < PAST
-                   ? 0x10000 + ((code - LEAD) << BITS) + (low - TRAIL)
-                   : 0;
+        if (low >= TRAIL && low < PAST)
+            code = 0x10000 + ((code - LEAD) << BITS) + (low - TRAIL);
+        else
+            r->at = second;
     }
     if (code && (code < LEAD || code >= PAST))
         text_encode(&r->text, code);
@@ -126,10 +128,26 @@ static uint32_t add(struct reading *r, enum data_kind kind, struct slice text)
     return new;
 }
 
+static void skip_comment(struct reading *r)
+{
+    const char *mark = r->at[1] == '/' ? "\n" : "*/";
+    size_t left = (size_t)(r->end - r->at) - 2;
+    const char *end = memmem(r->at + 2, left, mark, strlen(mark));
+    r->at = end ? end + strlen(mark) : r->end;
+}
+
+/* And comments. */
 static void skip_space(struct reading *r)
 {
-    while (r->at < r->end && isspace((unsigned char)*r->at))
-        r->at++;
+    while (r->at < r->end) {
+        if (isspace((unsigned char)*r->at))
+            r->at++;
+        else if (*r->at == '/' && r->end - r->at > 1 &&
+                 (r->at[1] == '/' || r->at[1] == '*'))
+            skip_comment(r);
+        else
+            return;
+    }
 }
 
 /* A key, if ":" follows. */

@@ -41,7 +41,7 @@ static void test_flare(void **state)
         "],b:['']},\"/C/It\\'s.htm#a\": {\n i: [1, 4,],\n t: ['a','b']},"
         "'http://p.org':{i:[7]}});",
         CONTENTS_MAP,
-        "0|/C/Use.htm=/C/Use.htm 1|/C/Use.htm=/C/It's.htm "
+        "0|/C/Use.htm=/C/Use.htm 5|/C/Use.htm\nMore= 1|/C/Use.htm=/C/It's.htm "
         "4|/C/Use.htm=/C/It's.htm");
 }
 
@@ -88,6 +88,16 @@ static void test_robohelp(void **state)
         "/use/u.htm >toc1.new.js More= >toc2.new.js /end.htm Web=");
 }
 
+/* Comments are no data; half a pair of \\u is left out, not what follows. */
+static void test_unusual(void **state)
+{
+    (void)state;
+    expect("hmLoadTOC({ /* don't */ items:[ // it's\r\n"
+           "{cp:\"a\\uD83Db\\uD83D\\u0041\\uD83D\\uDE00\",hf:\"\"},\n"
+           "{hf:\"a//b.html\"},/**/{hf:\"c.html\",},],/*",
+           CONTENTS_WHOLE, "abA\xF0\x9F\x98\x80= /a//b.html /c.html");
+}
+
 /* Cut off, nested for ever, or something else. */
 static void test_hostile(void **state)
 {
@@ -118,7 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flare),    cmocka_unit_test(test_help_and_manual),
         cmocka_unit_test(test_helpndoc), cmocka_unit_test(test_robohelp),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_unusual),  cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
