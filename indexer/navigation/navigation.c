@@ -143,7 +143,7 @@ static bool ends_in(struct slice name, const char *ending)
  * of an HTML Help file, unpacked, "map.jhm" of JavaHelp, "toc.xml" of that and Eclipse,
  * "WebTOC.xml" of Sandcastle, "helptoc.xml" of MATLAB, "toc.ncx" of an EPUB, "contents.js"
  * of LibreOffice, "hmcontent.js" of Help & Manual and other scripts. */
-static bool is_help_contents(const struct navigation *p, uint32_t piece)
+bool navigation_is_help_contents(const struct navigation *p, uint32_t piece)
 {
     static const char *const endings[] = {".hhc", ".hhk", ".jhm", ".ncx"};
     struct slice name = source_unpacked_path(p->pieces[piece].path);
@@ -173,6 +173,7 @@ static int by_content(const void *a, const void *b)
     return x->piece < y->piece ? -1 : x->piece > y->piece;
 }
 
+/* Equal contents of two helps are each of its own. */
 static void find_equals(struct navigation *p)
 {
     struct content_key *keys = mem_alloc(p->count * sizeof *keys);
@@ -182,8 +183,9 @@ static void find_equals(struct navigation *p)
         qsort(keys, p->count, sizeof *keys, by_content);
     for (uint32_t i = 0; i < p->count; i++) {
         struct hash128 hash = keys[i].hash;
-        bool same =
-            i && (hash.low || hash.high) && hash_equal(hash, keys[i - 1].hash);
+        bool same = i && (hash.low || hash.high) &&
+                    hash_equal(hash, keys[i - 1].hash) &&
+                    !navigation_is_help_contents(p, keys[i].piece);
         p->places[keys[i].piece].same =
             same ? p->places[keys[i - 1].piece].same : keys[i].piece;
     }
@@ -348,7 +350,7 @@ static void look_at(struct navigation *p)
             : is_manual_window(path)                    ? EXCLUDED_MENU
             : is_word_edge(p, piece)                    ? EXCLUDED_MENU
             : is_helper(piece)                          ? EXCLUDED_MENU
-            : is_help_contents(p, i)                    ? EXCLUDED_MENU
+            : navigation_is_help_contents(p, i)         ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU
             : webworks && is_webworks_window(piece)     ? EXCLUDED_LISTS
             : javadoc && is_besides(path)               ? EXCLUDED_LISTS
@@ -364,16 +366,14 @@ static void look_at(struct navigation *p)
             .listed = UINT64_MAX,
             .offer = {.lister = TREE_NONE, .group = TREE_NONE}};
     }
-    struct maps maps = navigation_read_maps(p);
+    navigation_read_maps(p);
     for (uint32_t i = 0; i < p->count; i++) {
         const struct page *page = navigation_page(p, i);
         p->pages[i].next = navigation_follow(p, i, page->next);
         p->targets[i] = mem_alloc(page->link_count * sizeof **p->targets);
         for (uint32_t k = 0; k < page->link_count; k++)
-            p->targets[i][k] =
-                navigation_look_up(p, &maps, i, page->links[k].url);
+            p->targets[i][k] = navigation_look_up(p, i, page->links[k].url);
     }
-    free(maps.entries);
     free(subtrees);
     leave_out_included(p);
     navigation_leave_out_variants(p);
@@ -400,7 +400,7 @@ static uint32_t parent_in_list(const struct navigation *p,
     for (int i = 0; i < MAX_LISTS && parent == TREE_NONE; i++) {
         uint32_t list = offer->lister;
         offer = &p->pages[list].offer;
-        if (offer->lister == TREE_NONE || !is_help_contents(p, list))
+        if (offer->lister == TREE_NONE || !navigation_is_help_contents(p, list))
             break;
         parent = offer->parent;
     }
@@ -513,6 +513,7 @@ uint32_t place_pages(const struct piece *pieces, uint32_t count,
     for (uint32_t i = 0; i < count; i++)
         free(p.targets[i]);
     free(p.targets);
+    free(p.maps.entries);
     free(p.pages);
     *ret_places = p.places;
     *ret_total = p.total;

@@ -30,6 +30,18 @@ struct page_place {
     bool is_index, through;
 };
 
+/* What maps name: pages of JavaHelp and Flare, which their contents know by these names
+ * alone. */
+struct map_entry {
+    struct slice name, book; /* its title, of one without a page; else empty */
+    uint32_t page;           /* piece; TREE_NONE: a book */
+    uint32_t map;            /* piece that names it */
+};
+struct maps {
+    struct map_entry *entries; /* [count] by name */
+    size_t count;
+};
+
 struct navigation {
     const struct piece *pieces;
     uint32_t count;
@@ -38,6 +50,7 @@ struct navigation {
     size_t capacity; /* of places */
     struct page_place *pages;
     uint32_t **targets; /* [count][link_count] pieces that links lead to */
+    struct maps maps;
 };
 
 static inline const struct page *navigation_page(const struct navigation *p,
@@ -46,27 +59,27 @@ static inline const struct page *navigation_page(const struct navigation *p,
     return &p->pieces[piece].skeleton->page;
 }
 
+/* ---- navigation.c ---- */
+
+/* Is it the contents or the index of help, which is no page of it? */
+bool navigation_is_help_contents(const struct navigation *p, uint32_t piece);
+
 /* ---- navigation_paths.c ---- */
 
 /* The piece that a link of the page leads to; TREE_NONE: none of ours. */
 uint32_t navigation_follow(const struct navigation *p, uint32_t from,
                            struct slice url);
 
-/* What maps name: pages of JavaHelp, which its contents know by these names alone. */
-struct map_entry {
-    struct slice name;
-    uint32_t page; /* piece */
-    uint32_t map;  /* piece that names it */
-};
-struct maps {
-    struct map_entry *entries; /* [count] by name */
-    size_t count;
-};
-struct maps navigation_read_maps(const struct navigation *p);
+/* Reads the maps, to be freed with p->maps.entries. */
+void navigation_read_maps(struct navigation *p);
 
 /* The same as navigation_follow, by names as well. */
-uint32_t navigation_look_up(const struct navigation *p, const struct maps *maps,
-                            uint32_t from, struct slice url);
+uint32_t navigation_look_up(const struct navigation *p, uint32_t from,
+                            struct slice url);
+
+/* What a map calls the book without a page that the link names; empty: there is none. */
+struct slice navigation_book_of(const struct navigation *p, uint32_t from,
+                                struct slice url);
 
 const char *navigation_name(const char *path);
 

@@ -146,9 +146,10 @@ static uint32_t heading_below(struct navigation *p, uint32_t parent,
                : parent;
 }
 
-/* What is open at each depth of a list: a page, or a heading, which is the link's number. */
+/* What is open at each depth of a list: a page, or a heading. */
 struct open_place {
-    uint32_t page, heading; /* TREE_NONE */
+    uint32_t page;        /* TREE_NONE */
+    struct slice heading; /* empty */
 };
 
 /* RoboHelp's list of what a book holds, "toc12.new.js": it stands where another names it. */
@@ -171,10 +172,10 @@ static uint32_t place_above(struct navigation *p, uint32_t lister,
     for (uint32_t d = 0; d < depth; d++) {
         if (open[d].page != TREE_NONE && open[d].page != page)
             above = open[d].page;
-        else if (open[d].heading != TREE_NONE)
-            above = heading_below(
-                p, above == TREE_NONE ? top_of(p, page) : above,
-                navigation_page(p, lister)->links[open[d].heading].title);
+        else if (open[d].heading.size)
+            above =
+                heading_below(p, above == TREE_NONE ? top_of(p, page) : above,
+                              open[d].heading);
     }
     return above;
 }
@@ -260,7 +261,7 @@ static bool is_list_besides(const struct navigation *p, uint32_t page)
 static uint32_t read_list(struct navigation *p, uint32_t lister, uint32_t from,
                           int nested)
 {
-    static const struct open_place none = {TREE_NONE, TREE_NONE};
+    static const struct open_place none = {TREE_NONE, {"", 0}};
     const struct page *page = navigation_page(p, lister);
     bool whole = page->contents == CONTENTS_WHOLE;
     struct open_place open[MAX_NESTED + 1];
@@ -269,26 +270,26 @@ static uint32_t read_list(struct navigation *p, uint32_t lister, uint32_t from,
         open[d] = none;
     for (uint32_t k = 0; k < page->link_count; k++) {
         uint32_t to = p->targets[lister][k], depth = page->links[k].depth;
-        bool heading = page->links[k].title.size;
+        struct slice heading = page->links[k].title;
+        if (whole && !heading.size)
+            heading = navigation_book_of(p, lister, page->links[k].url);
         if (group != TREE_NONE && page->links[group].depth >= depth)
             group = TREE_NONE;
-        if (heading && !whole)
+        if (heading.size && !whole)
             group = k;
-        bool named = whole && page->links[k].url.size &&
-                     page->links[k].url.data[0] == '#';
         if (depth > MAX_NESTED)
             depth = MAX_NESTED;
         bool leads = to != TREE_NONE && (to != lister || whole);
-        /* By a name also where no map has it: what follows is below what is above. */
-        for (uint32_t d = depth; (heading || leads || named) && d <= MAX_NESTED;
-             d++)
+        /* Also what leads nowhere: what follows is below what is above. */
+        for (uint32_t d = depth;
+             (heading.size || leads || whole) && d <= MAX_NESTED; d++)
             open[d] = none;
-        if (!heading && !leads)
-            continue;
-        if (heading) {
-            open[depth].heading = k;
+        if (heading.size) {
+            open[depth].heading = heading;
             continue;
         }
+        if (!leads)
+            continue;
         if (is_list_besides(p, to))
             continue;
         open[depth].page = to;

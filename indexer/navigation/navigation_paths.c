@@ -69,13 +69,41 @@ static uint32_t find_in_site(const struct navigation *p, uint32_t from,
     return found;
 }
 
+/* A path from the folder of a help, in which, or in a folder of which, its contents lie: in
+ * the nearest that has it. */
+static uint32_t find_in_help(const struct navigation *p, uint32_t from,
+                             struct slice url)
+{
+    enum { MAX_FOLDERS = 4 };
+    const char *contents = p->pieces[from].path;
+    size_t folder = (size_t)(navigation_name(contents) - contents);
+    uint32_t found = TREE_NONE;
+    struct buf path = {0}, anchor = {0};
+    url = (struct slice){url.data + 1, url.size - 1};
+    for (int i = 0; i < MAX_FOLDERS; i++) {
+        buf_clear(&path);
+        if (url_resolve((struct slice){contents, folder}, url, &path, &anchor))
+            found = find_served(p, &path);
+        if (found != TREE_NONE || !folder)
+            break;
+        folder--;
+        while (folder && contents[folder - 1] != '/')
+            folder--;
+    }
+    buf_free(&path);
+    buf_free(&anchor);
+    return found;
+}
+
 uint32_t navigation_follow(const struct navigation *p, uint32_t from,
                            struct slice url)
 {
     struct buf path = {0}, anchor = {0};
     uint32_t found = TREE_NONE;
     if (url.size > 1 && url.data[0] == '/' && url.data[1] != '/')
-        found = find_in_site(p, from, url);
+        found = navigation_is_help_contents(p, from)
+                    ? find_in_help(p, from, url)
+                    : find_in_site(p, from, url);
     else if (url.size &&
              url_resolve(slice_of(p->pieces[from].path), url, &path, &anchor))
         found = find_served(p, &path);
@@ -97,7 +125,22 @@ static int by_name(const void *a, const void *b)
     return order ? order : x->page < y->page ? -1 : x->page > y->page;
 }
 
-struct maps navigation_read_maps(const struct navigation *p)
+/* A book without a page: "4|/Use.htm", a line's end, its title. */
+static struct map_entry entry_of(const struct navigation *p, uint32_t map,
+                                 const struct page_link *link)
+{
+    const char *end = memchr(link->title.data, '\n', link->title.size);
+    size_t size = end ? (size_t)(end - link->title.data) : link->title.size;
+    struct map_entry entry = {
+        .name = {link->title.data, size}, .page = TREE_NONE, .map = map};
+    if (end)
+        entry.book = (struct slice){end + 1, link->title.size - size - 1};
+    else
+        entry.page = navigation_follow(p, map, link->url);
+    return entry;
+}
+
+void navigation_read_maps(struct navigation *p)
 {
     struct maps maps = {0};
     size_t capacity = 0;
@@ -105,39 +148,40 @@ struct maps navigation_read_maps(const struct navigation *p)
         const struct page *page = navigation_page(p, i);
         for (uint32_t k = 0;
              page->contents == CONTENTS_MAP && k < page->link_count; k++) {
-            uint32_t to = navigation_follow(p, i, page->links[k].url);
-            if (to == TREE_NONE)
+            struct map_entry entry = entry_of(p, i, &page->links[k]);
+            if (entry.page == TREE_NONE && !entry.book.size)
                 continue;
             MEM_RESERVE(maps.entries, &capacity, maps.count + 1);
-            maps.entries[maps.count++] =
-                (struct map_entry){page->links[k].title, to, i};
+            maps.entries[maps.count++] = entry;
         }
     }
     if (maps.count)
         qsort(maps.entries, maps.count, sizeof *maps.entries, by_name);
-    return maps;
+    p->maps = maps;
 }
 
-static bool is_beside(const struct navigation *p, uint32_t piece,
-                      const char *path)
+/* How near a map is to contents: in another folder, beside them, or called as they are as
+ * well ("Tocs/Use.js" and "Tocs/Use_Chunk0.js"). */
+static int nearness(const struct navigation *p, uint32_t map, const char *path)
 {
-    const char *own = p->pieces[piece].path;
-    size_t folder = (size_t)(navigation_name(path) - path);
-    return (size_t)(navigation_name(own) - own) == folder &&
-           !strncmp(own, path, folder);
+    const char *own = p->pieces[map].path, *name = navigation_name(path);
+    size_t folder = (size_t)(name - path);
+    if ((size_t)(navigation_name(own) - own) != folder ||
+        strncmp(own, path, folder) != 0)
+        return 0;
+    return strncmp(own + folder, name, strcspn(name, ".")) ? 1 : 2;
 }
 
 /* Help in several languages has a map for each, with the same names: the page below the
- * folder of the contents, or what a map in that folder names, or else the first. */
-uint32_t navigation_look_up(const struct navigation *p, const struct maps *maps,
-                            uint32_t from, struct slice url)
+ * folder of the contents, or what the nearest map names, or else the first. */
+static const struct map_entry *find_named(const struct navigation *p,
+                                          uint32_t from, struct slice name)
 {
     enum { MAX_SAME = 64 };
-    if (!url.size || url.data[0] != '#')
-        return navigation_follow(p, from, url);
+    const struct maps *maps = &p->maps;
     const char *path = p->pieces[from].path;
     size_t folder = (size_t)(navigation_name(path) - path);
-    struct map_entry key = {{url.data + 1, url.size - 1}, 0, 0};
+    struct map_entry key = {.name = name};
     size_t low = 0, high = maps->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -146,20 +190,49 @@ uint32_t navigation_look_up(const struct navigation *p, const struct maps *maps,
         else
             high = middle;
     }
-    uint32_t found = TREE_NONE;
-    bool beside = false;
+    const struct map_entry *found = NULL;
+    int best = 0;
     for (size_t i = low; i < maps->count && i < low + MAX_SAME; i++) {
         const struct map_entry *entry = &maps->entries[i];
-        if (!slice_equal(entry->name, key.name))
+        if (!slice_equal(entry->name, name))
             break;
-        if (!strncmp(p->pieces[entry->page].path, path, folder))
-            return entry->page;
-        bool near = is_beside(p, entry->map, path);
-        if (found == TREE_NONE || (near && !beside))
-            found = entry->page;
-        beside |= near;
+        if (entry->page != TREE_NONE &&
+            !strncmp(p->pieces[entry->page].path, path, folder))
+            return entry;
+        int near = nearness(p, entry->map, path);
+        if (!found || near > best) {
+            found = entry;
+            best = near;
+        }
     }
     return found;
+}
+
+static bool is_name(struct slice url)
+{
+    return url.size && url.data[0] == '#';
+}
+
+static struct map_entry look_up(const struct navigation *p, uint32_t from,
+                                struct slice url)
+{
+    static const struct map_entry none = {.book = {"", 0}, .page = TREE_NONE};
+    const struct map_entry *entry =
+        find_named(p, from, (struct slice){url.data + 1, url.size - 1});
+    return entry ? *entry : none;
+}
+
+uint32_t navigation_look_up(const struct navigation *p, uint32_t from,
+                            struct slice url)
+{
+    return is_name(url) ? look_up(p, from, url).page
+                        : navigation_follow(p, from, url);
+}
+
+struct slice navigation_book_of(const struct navigation *p, uint32_t from,
+                                struct slice url)
+{
+    return is_name(url) ? look_up(p, from, url).book : (struct slice){"", 0};
 }
 
 const char *navigation_name(const char *path)

@@ -20,6 +20,7 @@ struct reading {
     struct page_link *links; /* [count] */
     size_t count, capacity;
     struct buf text;
+    uint32_t starts; /* Flare's list of what its chunks begin with */
 };
 
 static const struct data_value *value_at(const struct reading *r, uint32_t at)
@@ -121,7 +122,7 @@ static struct slice name_of(struct reading *r, struct slice start,
 
 static struct slice start_of(const struct reading *r, struct slice chunk)
 {
-    uint32_t at = data_first(&r->data, data_get(&r->data, 0, "chunkstart"));
+    uint32_t at = r->starts;
     uint64_t number = 0;
     for (size_t i = 0; i < chunk.size && number < MAX_CHUNKS; i++)
         number = 10 * number + (unsigned char)chunk.data[i] - '0';
@@ -135,12 +136,29 @@ static struct slice start_of(const struct reading *r, struct slice chunk)
 static void take_flare(struct reading *r, uint32_t entry, uint32_t depth)
 {
     struct slice number = data_text(&r->data, entry, "i");
+    if (!number.size)
+        return;
     struct slice start = start_of(r, data_text(&r->data, entry, "c"));
-    if (number.size)
-        add(r, name_of(r, start, number), depth, (struct slice){"", 0});
+    add(r, name_of(r, start, number), depth, (struct slice){"", 0});
 }
 
-/* Each page of a chunk, with the numbers of its entries. */
+static void add_name(struct reading *r, struct slice start, uint32_t number,
+                     struct slice url, uint32_t title)
+{
+    struct slice name = name_of(r, start, value_at(r, number)->text);
+    if (!url.size) {
+        if (title == DATA_NONE || !value_at(r, title)->text.size ||
+            value_at(r, title)->text.size > MAX_HEADING)
+            return;
+        buf_put_byte(&r->text, '\n');
+        text_fold_space(&r->text, value_at(r, title)->text);
+        name = buf_slice(&r->text);
+    }
+    add(r, url, 0, (struct slice){name.data + 1, name.size - 1});
+}
+
+/* Each page of a chunk, with the numbers of its entries; those of what is no page, with
+ * their titles. */
 static void read_chunk(struct reading *r)
 {
     uint32_t page = data_first(&r->data, 0);
@@ -149,10 +167,12 @@ static void read_chunk(struct reading *r)
     for (; page != DATA_NONE; page = value_at(r, page)->next) {
         struct slice url = page_of(value_at(r, page)->key);
         uint32_t at = data_first(&r->data, data_get(&r->data, page, "i"));
-        for (; at != DATA_NONE && url.size > 1 && url.data[0] == '/';
-             at = value_at(r, at)->next) {
-            struct slice name = name_of(r, start, value_at(r, at)->text);
-            add(r, url, 0, (struct slice){name.data + 1, name.size - 1});
+        uint32_t title = data_first(&r->data, data_get(&r->data, page, "t"));
+        if (url.size < 2 || url.data[0] != '/')
+            url = (struct slice){"", 0};
+        for (; at != DATA_NONE; at = value_at(r, at)->next) {
+            add_name(r, start, at, url, title);
+            title = title == DATA_NONE ? title : value_at(r, title)->next;
         }
     }
 }
@@ -164,6 +184,7 @@ static int read_flare(struct reading *r)
         read_chunk(r);
         return CONTENTS_MAP;
     }
+    r->starts = data_first(&r->data, data_get(&r->data, 0, "chunkstart"));
     walk(r, data_get(&r->data, tree, "n"), "n", take_flare);
     return CONTENTS_WHOLE;
 }

@@ -95,6 +95,90 @@ static void contents_of_a_book_stand_in_its_place(void **state)
     assert_shape(pages, "M(D(Notes,B(Notes),In(A(Notes))),More(C(Notes)))");
 }
 
+/* Helps in folders of their own: the nearest page that the path may mean, of more folders
+ * than a site has. */
+static void contents_in_scripts_are_of_the_nearest_help(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.htm", "Far", "", "", 0, 0, ""},
+        {"guide/a.htm", "A", "", "", 0, 0, ""},
+        {"guide/b.htm", "B", "", "", 0, 0, ""},
+        {"guide/js/hmcontent.js", "", "", "", 0, CONTENTS_WHOLE,
+         "/b.htm >/a.htm /no/a.htm"},
+        {"u/v/w/x/y/c.htm", "C", "", "", 0, 0, ""},
+        {"u/v/w/x/y/d.htm", "D", "", "", 0, 0, ""},
+        {"u/v/w/x/y/js/hmcontent.js", "", "", "", 0, CONTENTS_WHOLE,
+         "/d.htm >/c.htm"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(B(Notes,A(Notes)),D(Notes,C(Notes)),Far(Notes))");
+}
+
+/* What is below an entry whose page is missing is not below the entry before. */
+static void a_missing_page_closes_what_was_open(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.htm", "A", "", "", 0, 0, ""},
+        {"b.htm", "B", "", "", 0, 0, ""},
+        {"c.htm", "C", "", "", 0, 0, ""},
+        {"js/hmcontent.js", "", "", "", 0, CONTENTS_WHOLE,
+         "/a.htm >/b.htm /gone.htm >/c.htm"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(A(Notes,B(Notes)),C(Notes))");
+}
+
+/* Two contents of one help that begin with the same page: a map is called as its list. */
+static void chunks_are_called_as_their_contents(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"A/a.htm", "A", "", "", 0, 0, ""},
+        {"A/b.htm", "B", "", "", 0, 0, ""},
+        {"A/c.htm", "C", "", "", 0, 0, ""},
+        {"Data/Tocs/One.js", "", "", "", 0, CONTENTS_WHOLE, "#0|/x >#1|/x"},
+        {"Data/Tocs/One_Chunk0.js", "", "", "", 0, CONTENTS_MAP,
+         "0|/x=/A/a.htm 1|/x=/A/b.htm"},
+        {"Data/Tocs/Two.js", "", "", "", 0, CONTENTS_WHOLE, "#0|/x >#1|/x"},
+        {"Data/Tocs/Two_Chunk0.js", "", "", "", 0, CONTENTS_MAP,
+         "0|/x=/A/a.htm 1|/x=/A/c.htm"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(A(Notes,B(Notes),C(Notes)))");
+}
+
+/* A book without a page has its title in the map. */
+static void books_by_number_are_headings(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"A/a.htm", "A", "", "", 0, 0, ""},
+        {"A/b.htm", "B", "", "", 0, 0, ""},
+        {"Data/Toc.js", "", "", "", 0, CONTENTS_WHOLE,
+         "#0|/x >#1|/x >#2|/x >>#3|/x"},
+        {"Data/Toc_Chunk0.js", "", "", "", 0, CONTENTS_MAP,
+         "0|/x\nUse= 1|/x=/A/b.htm 2|/x\nMore= 3|/x=/A/a.htm"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Use(B(Notes),More(A(Notes))))");
+}
+
+/* The same list in two helps is that of each. */
+static void equal_contents_in_scripts_are_each_their_own(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"x/a.htm", "A", "", "", 0, 0, ""},
+        {"x/b.htm", "B", "", "", 0, 0, ""},
+        {"x/w/toc.new.js", "1", "", "", 0, CONTENTS_WHOLE, "=Use >toc1.new.js"},
+        {"x/w/toc1.new.js", "same", "", "", 0, CONTENTS_WHOLE, "/b.htm /a.htm"},
+        {"y/a.htm", "C", "", "", 0, 0, ""},
+        {"y/b.htm", "D", "", "", 0, 0, ""},
+        {"y/w/toc.new.js", "2", "", "", 0, CONTENTS_WHOLE,
+         "=More >toc1.new.js"},
+        {"y/w/toc1.new.js", "same", "", "", 0, CONTENTS_WHOLE, "/b.htm /a.htm"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Use(B(Notes),A(Notes)),More(D(Notes),C(Notes)))");
+}
+
 /* Neither title nor text: a script of it shows the others. */
 static void a_nameless_index_heads_nothing(void **state)
 {
@@ -224,6 +308,11 @@ int main(void)
         cmocka_unit_test(contents_by_number_are_of_their_folder),
         cmocka_unit_test(menus_by_hand_are_no_pages_contents),
         cmocka_unit_test(contents_of_a_book_stand_in_its_place),
+        cmocka_unit_test(contents_in_scripts_are_of_the_nearest_help),
+        cmocka_unit_test(a_missing_page_closes_what_was_open),
+        cmocka_unit_test(chunks_are_called_as_their_contents),
+        cmocka_unit_test(books_by_number_are_headings),
+        cmocka_unit_test(equal_contents_in_scripts_are_each_their_own),
         cmocka_unit_test(a_nameless_index_heads_nothing),
         cmocka_unit_test(folders_and_helpers_are_no_pages),
         cmocka_unit_test(contents_without_text_are_a_menu),
