@@ -209,7 +209,10 @@ static int by_place(const void *a, const void *b, void *context)
         return a_place->parent < b_place->parent ? -1 : 1;
     if (a_place->group != b_place->group)
         return a_place->group + 1 < b_place->group + 1 ? -1 : 1;
-    if (x->page == TREE_NONE || y->page == TREE_NONE)
+    bool first = x->page == TREE_NONE, second = y->page == TREE_NONE;
+    if (first != second)
+        return first ? 1 : -1; /* a heading above nothing, which is left out */
+    if (first)
         return x->place < y->place ? -1 : x->place > y->place;
     return compare_pages(p, x->page, y->page);
 }

@@ -161,6 +161,26 @@ static void books_by_number_are_headings(void **state)
     assert_shape(pages, "M(Use(B(Notes),More(A(Notes))))");
 }
 
+/* Headings that contents make and that pages' own names leave empty do not stand in the way
+ * of the order of others. */
+static void headings_above_nothing_keep_the_order(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.htm", "A", "", "", 0, 0, ""},
+        {"js/hmcontent.js", "", "", "", 0, CONTENTS_WHOLE,
+         "=One >x.htm =Two >y.htm =Three >z.htm"},
+        {"js/x.htm", "X", "=Uno", "", 0, 0, ""},
+        {"js/y.htm", "Y", "=Dos", "", 0, 0, ""},
+        {"js/z.htm", "Z", "=Tres", "", 0, 0, ""},
+        {"m.htm", "M", "", "", 0, 0, ""},
+        {"n.htm", "N", "", "", 0, 0, ""},
+        {"z.htm", "O", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Uno(X(Notes)),Dos(Y(Notes)),Tres(Z(Notes)),"
+                        "A(Notes),M(Notes),N(Notes),O(Notes))");
+}
+
 /* The same list in two helps is that of each. */
 static void equal_contents_in_scripts_are_each_their_own(void **state)
 {
@@ -312,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_missing_page_closes_what_was_open),
         cmocka_unit_test(chunks_are_called_as_their_contents),
         cmocka_unit_test(books_by_number_are_headings),
+        cmocka_unit_test(headings_above_nothing_keep_the_order),
         cmocka_unit_test(equal_contents_in_scripts_are_each_their_own),
         cmocka_unit_test(a_nameless_index_heads_nothing),
         cmocka_unit_test(folders_and_helpers_are_no_pages),
