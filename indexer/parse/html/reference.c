@@ -401,9 +401,12 @@ static const struct head heads[] = {
     {GUMBO_TAG_H3, NULL, "detail"},        /* javadoc */
     {GUMBO_TAG_H4, NULL, "blockList"},     /* javadoc */
     {GUMBO_TAG_H4, NULL, "blockListLast"},
-    {GUMBO_TAG_H4, "func-head", NULL},       /* erl_docgen */
-    {GUMBO_TAG_H3, NULL, "method-item"},     /* Doctum */
-    {GUMBO_TAG_DIV, "functionHeader", NULL}, /* pydoctor */
+    {GUMBO_TAG_H4, "func-head", NULL},                 /* erl_docgen */
+    {GUMBO_TAG_H3, NULL, "method-item"},               /* Doctum */
+    {GUMBO_TAG_DIV, "functionHeader", NULL},           /* pydoctor */
+    {GUMBO_TAG_SPAN, "method-title", "method-header"}, /* phpDocumentor 1 */
+    {GUMBO_TAG_SPAN, "var-title", "var-header"},
+    {GUMBO_TAG_SPAN, "const-title", "const-header"},
 };
 
 /* Does it hold an anchor whose name begins so? */

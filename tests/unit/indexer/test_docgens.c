@@ -35,6 +35,26 @@ static void test_php_documentor(void **state)
     tree_free(tree);
 }
 
+/* Before version 2 members are rows, behind their anchors. */
+static void test_old_php_documentor(void **state)
+{
+    (void)state;
+    expect("<h2>Class Pump</h2><p>It pumps.<h3>Methods</h3>"
+           "<a name=methodstart id=start><!-- --></a><div class=oddrow>"
+           "<div class=method-header><img src=m.png> <span class=method-title>"
+           "start</span> (line <span class=line-number>9</span>)</div>"
+           "<p class=short-description>Starts.</p><ul class=tags><li><span "
+           "class=field>return:</span> whether</ul></div><a name=var$at "
+           "id=$at></a><div class=evenrow><div class=var-header><span "
+           "class=var-title><span class=var-type>int</span> <span "
+           "class=var-name>$at</span> = <span class=var-default>0</span> (line "
+           "<span class=line-number>2</span>)</span></div><p>When.</div>",
+           "# Class Pump\nparagraph: It pumps.\n## Methods\n"
+           "##* start {methodstart}\nparagraph: (line 9)\n"
+           "paragraph: Starts.\nlist: - return: whether\n"
+           "##* int $at = 0 (line 2) {var$at}\nparagraph: When.\n");
+}
+
 static void test_yuidoc(void **state)
 {
     (void)state;
@@ -369,11 +389,22 @@ static void test_late_title(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_php_documentor), TEST(test_yuidoc),  TEST(test_asdoc),
-        TEST(test_epydoc),         TEST(test_pasdoc),  TEST(test_headerdoc),
-        TEST(test_appledoc),       TEST(test_dox),     TEST(test_doc_gen),
-        TEST(test_sites),          TEST(test_numbers), TEST(test_base),
-        TEST(test_late_title),     TEST(test_others),  TEST(test_many),
+        TEST(test_php_documentor),
+        TEST(test_old_php_documentor),
+        TEST(test_yuidoc),
+        TEST(test_asdoc),
+        TEST(test_epydoc),
+        TEST(test_pasdoc),
+        TEST(test_headerdoc),
+        TEST(test_appledoc),
+        TEST(test_dox),
+        TEST(test_doc_gen),
+        TEST(test_sites),
+        TEST(test_numbers),
+        TEST(test_base),
+        TEST(test_late_title),
+        TEST(test_others),
+        TEST(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
