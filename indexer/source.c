@@ -37,9 +37,10 @@ static const struct {
     {"contents.js", PARSER_HTML, true, false}, /* of LibreOffice's help */
     {".jhm", PARSER_XML, false, false},        /* names of JavaHelp's pages */
     {".ncx", PARSER_XML, false, false},        /* contents of an EPUB */
-    {"hmcontent.js", PARSER_SCRIPT, true, false}, /* Help & Manual's */
-    {"_toc.json", PARSER_SCRIPT, true, false},    /* HelpNDoc's */
-    {".toc.js", PARSER_SCRIPT, true, false},      /* see is_toc_script */
+    {"hmcontent.js", PARSER_SCRIPT, true, false},   /* Help & Manual's */
+    {"_toc.json", PARSER_SCRIPT, true, false},      /* HelpNDoc's */
+    {"navtreedata.js", PARSER_SCRIPT, true, false}, /* Doxygen's */
+    {".toc.js", PARSER_SCRIPT, true, false},        /* see is_toc_script */
     {".xhtml", PARSER_XML, false, false},
     {".xht", PARSER_XML, false, false},
     {".docbook", PARSER_XML, true, false},
@@ -166,7 +167,7 @@ static bool is_known_script(const char *head)
                ((*at == '\'' || *at == '"') && strstr(at, "i:") &&
                 strstr(at, "t:"));
     }
-    return begins(head, "hmLoadTOC({") ||
+    return begins(head, "hmLoadTOC({") || strstr(head, "var NAVTREE =") ||
            (begins(head, "(function") && strstr(head, "var toc =")) ||
            (*head == '[' && strstr(head, "\"parent\"") &&
             strstr(head, "\"a_attr\""));

@@ -348,6 +348,22 @@ static bool is_menu(const struct navigation *p, uint32_t piece)
     return framed && contents == CONTENTS_GUESS;
 }
 
+/* Doxygen's tree, where a page lists what the author wrote: the tree has that in the
+ * page's place, and not the page. */
+static bool is_told_by_page(const struct navigation *p, uint32_t lister)
+{
+    static const char *const names[] = {"navtreedata", NULL};
+    const char *path = p->pieces[lister].path;
+    if (!navigation_is_named(path, names))
+        return false;
+    struct buf page = {0};
+    buf_put(&page, path, (size_t)(navigation_name(path) - path));
+    buf_put_text(&page, "pages.html");
+    uint32_t found = assemble_find(p->pieces, p->count, page.data);
+    buf_free(&page);
+    return found != TREE_NONE && !p->places[found].excluded;
+}
+
 void navigation_read_lists(struct navigation *p)
 {
     find_menus(p);
@@ -356,7 +372,7 @@ void navigation_read_lists(struct navigation *p)
         if ((!excluded || excluded == EXCLUDED_MENU) &&
             navigation_page(p, i)->contents &&
             navigation_page(p, i)->contents != CONTENTS_MAP &&
-            !is_list_of_book(p, i))
+            !is_list_of_book(p, i) && !is_told_by_page(p, i))
             read_list(p, i, 0, 0);
     }
     for (uint32_t i = 0; i < p->count; i++)

@@ -80,7 +80,19 @@ static void add_entry(struct reading *r, struct slice url, struct slice title,
 
 typedef void take_entry(struct reading *r, uint32_t entry, uint32_t depth);
 
-/* Of each entry what `within` has as its own, after it. */
+/* The third in an entry that is a list, or what `within` has. */
+static uint32_t list_within(const struct reading *r, uint32_t entry,
+                            const char *within)
+{
+    if (within)
+        return data_get(&r->data, entry, within);
+    uint32_t at = data_first(&r->data, entry);
+    for (int i = 0; i < 2 && at != DATA_NONE; i++)
+        at = value_at(r, at)->next;
+    return at;
+}
+
+/* Of each entry what it has as its own, after it. */
 static void walk(struct reading *r, uint32_t list, const char *within,
                  take_entry *take)
 {
@@ -92,7 +104,7 @@ static void walk(struct reading *r, uint32_t list, const char *within,
         if (at == DATA_NONE || r->count == MAX_LINKS)
             return;
         take(r, at, depth);
-        uint32_t first = data_first(&r->data, data_get(&r->data, at, within));
+        uint32_t first = data_first(&r->data, list_within(r, at, within));
         if (first != DATA_NONE && depth < MAX_NESTED) {
             open[depth++] = at;
             at = first;
@@ -244,19 +256,50 @@ static int read_robohelp(struct reading *r)
     return CONTENTS_WHOLE;
 }
 
+/* ---- Doxygen: [["Works","index.html",[["Use","use.html",null],["Classes","annotated.html",
+ * "annotated_dup"]]]], where a script has what a text names: all names of a kind ---- */
+
+static struct slice text_at(const struct reading *r, uint32_t at)
+{
+    return at != DATA_NONE && value_at(r, at)->kind == DATA_TEXT
+               ? value_at(r, at)->text
+               : (struct slice){"", 0};
+}
+
+static void take_doxygen(struct reading *r, uint32_t entry, uint32_t depth)
+{
+    uint32_t title = data_first(&r->data, entry);
+    uint32_t url = title == DATA_NONE ? title : value_at(r, title)->next;
+    add_entry(r, text_at(r, url), text_at(r, title), depth);
+}
+
+static int read_doxygen(struct reading *r)
+{
+    walk(r, 0, NULL, take_doxygen);
+    return CONTENTS_WHOLE;
+}
+
 /* ---- All ---- */
+
+/* From `mark` on; false: it is not there. */
+static bool find_data(struct slice *text, const char *mark)
+{
+    const char *at = memmem(text->data, text->size, mark, strlen(mark));
+    if (at)
+        *text = (struct slice){at, text->size - (size_t)(at - text->data)};
+    return at != NULL;
+}
 
 static int read_contents(struct reading *r, struct slice text)
 {
-    static const char toc[] = "var toc =";
-    const char *at = memmem(text.data, text.size, toc, sizeof toc - 1);
-    bool robohelp = text.size && text.data[0] == '(' && at;
-    if (robohelp)
-        text = (struct slice){at, text.size - (size_t)(at - text.data)};
+    bool robohelp =
+        text.size && text.data[0] == '(' && find_data(&text, "var toc =");
+    bool doxygen = !robohelp && find_data(&text, "var NAVTREE =");
     data_read(text, &r->data);
     if (!r->data.count)
         return CONTENTS_NONE;
     return robohelp                                       ? read_robohelp(r)
+           : doxygen                                      ? read_doxygen(r)
            : slice_starts(text, slice_of("define("))      ? read_flare(r)
            : slice_starts(text, slice_of("hmLoadTOC("))   ? read_manual(r)
            : data_get(&r->data, 1, "a_attr") != DATA_NONE ? read_helpndoc(r)

@@ -1,7 +1,7 @@
 /* Contents that help authoring tools keep in scripts beside the pages, as data: MadCap
  * Flare's from version 9 on ("Data/Toc.js", and the chunks that name its pages), Help &
- * Manual's ("hmcontent.js"), HelpNDoc's ("_toc.json") and RoboHelp's ("toc.new.js", and one
- * such file for each book). */
+ * Manual's ("hmcontent.js"), HelpNDoc's ("_toc.json"), RoboHelp's ("toc.new.js", and one
+ * such file for each book) and Doxygen's ("navtreedata.js"). */
 #ifndef INDEXER_PARSE_SCRIPTS_SCRIPTS_H
 #define INDEXER_PARSE_SCRIPTS_SCRIPTS_H
 

@@ -146,6 +146,30 @@ static void chunks_are_called_as_their_contents(void **state)
     assert_shape(pages, "M(A(Notes,B(Notes),C(Notes)))");
 }
 
+/* Doxygen's tree, where no page lists what its author wrote. */
+static void a_tree_of_pages_is_read_for_want_of_a_list(void **state)
+{
+    (void)state;
+    static const char tree[] = "/index.html >/z.html >>/a.html >/topics.html";
+    static const struct page_of alone[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {"navtreedata.js", "", "", "", 0, CONTENTS_WHOLE, tree},
+        {"topics.html", "T", "", "", 0, 0, ""},
+        {"z.html", "Z", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(alone, "M(Top(Notes,Z(Notes,A(Notes)),T(Notes)))");
+    static const struct page_of listed[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {"navtreedata.js", "", "", "", 0, CONTENTS_WHOLE, tree},
+        {"pages.html", "P", "", "", 0, CONTENTS_BELOW, "z.html >a.html"},
+        {"topics.html", "T", "", "", 0, 0, ""},
+        {"z.html", "Z", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(listed, "M(Top(Notes,P(Notes,Z(Notes,A(Notes))),T(Notes)))");
+}
+
 /* A book without a page has its title in the map. */
 static void books_by_number_are_headings(void **state)
 {
@@ -333,6 +357,7 @@ int main(void)
         cmocka_unit_test(chunks_are_called_as_their_contents),
         cmocka_unit_test(books_by_number_are_headings),
         cmocka_unit_test(headings_above_nothing_keep_the_order),
+        cmocka_unit_test(a_tree_of_pages_is_read_for_want_of_a_list),
         cmocka_unit_test(equal_contents_in_scripts_are_each_their_own),
         cmocka_unit_test(a_nameless_index_heads_nothing),
         cmocka_unit_test(folders_and_helpers_are_no_pages),

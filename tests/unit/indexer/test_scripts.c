@@ -88,6 +88,23 @@ static void test_robohelp(void **state)
         "/use/u.htm >toc1.new.js More= >toc2.new.js /end.htm Web=");
 }
 
+/* Entries are lists: what a text names is in another script. */
+static void test_doxygen(void **state)
+{
+    (void)state;
+    expect("/*\n@licstart [MIT] {\n@licend\n*/\nvar NAVTREE =\n[\n  [ \"W "
+           "\\\"1\\\"\""
+           ", \"index.html\", [\n    [ \"Use\", \"use.html\", [\n [ \"In\", "
+           "\"use.html#in\", null ], [ \"P\", \"p.html\", null ]\n ] ],\n"
+           "[ \"Web\", \"^http://p.org\", null ], [ \"Book\", null, [ [ \"B\", "
+           "\"b.html\", null ] ] ], [],\n[ \"Classes\", \"annotated.html\", "
+           "\"annotated_dup\" ]\n  ] ]\n];\n\nvar NAVTREEINDEX "
+           "=\n[\n\"a.html\"\n];",
+           CONTENTS_WHOLE,
+           "/index.html >/use.html >>/use.html >>/p.html >Web= >Book= "
+           ">>/b.html >/annotated.html");
+}
+
 /* Comments are no data; half a pair of \\u is left out, not what follows. */
 static void test_unusual(void **state)
 {
@@ -128,7 +145,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flare),    cmocka_unit_test(test_help_and_manual),
         cmocka_unit_test(test_helpndoc), cmocka_unit_test(test_robohelp),
-        cmocka_unit_test(test_unusual),  cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_doxygen),  cmocka_unit_test(test_unusual),
+        cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

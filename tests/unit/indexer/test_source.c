@@ -126,8 +126,8 @@ static void test_names(void **state)
     assert_int_equal(source_format("map.jhm"), PARSER_XML);
     assert_int_equal(source_format("toc.ncx"), PARSER_XML);
     static const char *const scripts[] = {
-        "js/hmcontent.js", "_toc.json",      "Data/Toc.js",
-        "toc1.new.js.gz",  "Data/Tocs/A.js", "a/Data/Tocs/b.js"};
+        "navtreedata.js", "js/hmcontent.js", "_toc.json",       "Data/Toc.js",
+        "toc1.new.js.gz", "Data/Tocs/A.js",  "a/Data/Tocs/b.js"};
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
         assert_int_equal(source_format(scripts[i]), PARSER_SCRIPT);
     assert_false(source_is_named("MyData/Tocs/b.js"));
@@ -184,11 +184,13 @@ static void test_scan(void **state)
     write_file("toc1.js", slice_of("define({\n \"/a.htm\": {\n i: [1],\n t: "
                                    "['A']}});"));
     write_file("toc.new.js", slice_of("(function() {\nvar toc = [];})();"));
+    write_file("navtreedata.js", slice_of("/* MIT */\nvar NAVTREE =\n[\n]"));
     buf_free(&packed_docbook);
-    expect_scan("", "Toc.js\na.html\nb.html.gz\nc.xml\nd.xml.gz\nh.xml\n"
-                    "hmcontent.js\ni/contents.js\nk.xml\nl.xml\ntoc.new.js\n"
-                    "toc1.js\n");
-    expect_scan("*.gz\nc*\nh*\ni\nk*\nl*\n*oc*", "a.html\n");
+    expect_scan("",
+                "Toc.js\na.html\nb.html.gz\nc.xml\nd.xml.gz\nh.xml\n"
+                "hmcontent.js\ni/contents.js\nk.xml\nl.xml\nnavtreedata.js\n"
+                "toc.new.js\ntoc1.js\n");
+    expect_scan("*.gz\nc*\nh*\ni\nk*\nl*\nn*\n*oc*", "a.html\n");
 }
 
 /* As the store in a folder above it, by whatever path; not what is below it. */
