@@ -349,7 +349,7 @@ static bool is_menu(const struct navigation *p, uint32_t piece)
 }
 
 /* Doxygen's tree, where a page lists what the author wrote: the tree has that in the
- * page's place, and not the page. */
+ * page's place, and not the page.  What is below the first page is in the tree alone. */
 static bool is_told_by_page(const struct navigation *p, uint32_t lister)
 {
     static const char *const names[] = {"navtreedata", NULL};
@@ -361,7 +361,8 @@ static bool is_told_by_page(const struct navigation *p, uint32_t lister)
     buf_put_text(&page, "pages.html");
     uint32_t found = assemble_find(p->pieces, p->count, page.data);
     buf_free(&page);
-    return found != TREE_NONE && !p->places[found].excluded;
+    return found != TREE_NONE && !p->places[found].excluded &&
+           navigation_page(p, found)->link_count;
 }
 
 void navigation_read_lists(struct navigation *p)

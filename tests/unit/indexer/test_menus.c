@@ -155,10 +155,11 @@ static void a_tree_of_pages_is_read_for_want_of_a_list(void **state)
         {"a.html", "A", "", "", 0, 0, ""},
         {"index.html", "Top", "", "", 0, 0, ""},
         {"navtreedata.js", "", "", "", 0, CONTENTS_WHOLE, tree},
+        {"pages.html", "P", "", "", 0, CONTENTS_BELOW, ""},
         {"topics.html", "T", "", "", 0, 0, ""},
         {"z.html", "Z", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
-    assert_shape(alone, "M(Top(Notes,Z(Notes,A(Notes)),T(Notes)))");
+    assert_shape(alone, "M(Top(Notes,Z(Notes,A(Notes)),T(Notes),P(Notes)))");
     static const struct page_of listed[] = {
         {"a.html", "A", "", "", 0, 0, ""},
         {"index.html", "Top", "", "", 0, 0, ""},
