@@ -363,6 +363,8 @@ static int choose_from_parts(const struct snapshot *snapshot,
     for (uint32_t n = hit->node + 1;
          n < ends[hit->node] && !code && passages->count < before + wanted;
          n = ends[n]) {
+        if (!bitset_has(hit->view->texts, n))
+            continue;
         part.node = n;
         code = choose_from(snapshot, &part, &of_parts, 1, passages, err);
     }
