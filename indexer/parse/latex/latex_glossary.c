@@ -19,6 +19,7 @@ enum use {
     USE_SYMBOL,
     USE_SHORT,
     USE_LONG,
+    USE_LONG_PLURAL,
     USES
 };
 
@@ -32,6 +33,7 @@ static const char *const used[USES][3] = {
     [USE_SYMBOL] = {"symbol"},
     [USE_SHORT] = {"short", "text", "name"},
     [USE_LONG] = {"long", "description"},
+    [USE_LONG_PLURAL] = {"longplural"},
 };
 
 /* An entry's field is a macro that no document can name. */
@@ -144,13 +146,57 @@ static void run_entry(struct tex *tex, const struct command *command,
     buf_free(&label);
 }
 
+/* \acro{label}[short]{long} is an item of a list, too. */
+static void push_item(struct tex *tex, const struct buf *label,
+                      struct token call)
+{
+    struct buf source = {0};
+    if (label->size)
+        buf_printf(&source, "\\item[\\acs{%s}] \\acl{%s}", label->data,
+                   label->data);
+    tex_push_source(tex, buf_slice(&source), call);
+    buf_free(&source);
+}
+
+static const char listed[] = "listed";
+
+/* Does another argument follow, behind a space at most? */
+static bool another_follows(struct tex *tex)
+{
+    struct token first = tex_next(tex), second = first;
+    if (first.cat == CAT_SPACE) {
+        second = tex_next(tex);
+        tex_unread(tex, second);
+    }
+    tex_unread(tex, first);
+    return second.cat == CAT_BEGIN || token_is(second, CAT_OTHER, '[');
+}
+
+/* \acro{label} alone is small capitals of another package. */
+static bool is_alone(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct tokens label = {0}, list = {0};
+    if (!command->text)
+        return false;
+    tex_read_argument(tex, &label);
+    bool alone = !another_follows(tex);
+    if (!alone)
+        tokens_add_group(&list, &label, call);
+    tex_push(tex, alone ? label : list);
+    if (!alone)
+        tokens_free(&label);
+    return alone;
+}
+
 /* \newacronym[keys]{label}{short}{long}; acronym's \acrodef{label}[short]{long}. */
 static void run_acronym(struct tex *tex, const struct command *command,
                         struct token call)
 {
     struct buf label = {0};
     struct tokens keys = {0}, name = {0}, whole = {0};
-    (void)call;
+    if (is_alone(tex, command, call))
+        return;
     tex_read_optional(tex, &keys);
     tex_read_text(tex, &label);
     if (command->value)
@@ -162,9 +208,30 @@ static void run_acronym(struct tex *tex, const struct command *command,
         keep(tex, &label, "short", &name);
     keep(tex, &label, "long", &whole);
     keep_keys(tex, &label, &keys);
+    if (command->text)
+        push_item(tex, &label, call);
     tokens_free(&whole);
     tokens_free(&name);
     tokens_free(&keys);
+    buf_free(&label);
+}
+
+/* acronym's \acrodefplural{label}[short]{long}. */
+static void run_acronym_plural(struct tex *tex, const struct command *command,
+                               struct token call)
+{
+    struct buf label = {0};
+    struct tokens name = {0}, whole = {0};
+    (void)command;
+    (void)call;
+    tex_read_text(tex, &label);
+    tex_read_optional(tex, &name);
+    tex_read_argument(tex, &whole);
+    if (name.count)
+        keep(tex, &label, "plural", &name);
+    keep(tex, &label, "longplural", &whole);
+    tokens_free(&whole);
+    tokens_free(&name);
     buf_free(&label);
 }
 
@@ -199,6 +266,15 @@ static void add_capitalized(struct tex *tex, uint32_t symbol, struct token call,
         *first -= *first >= 'a' && *first <= 'z' ? 'a' - 'A' : 0;
 }
 
+/* The label is the name of an acronym that has none else. */
+static void push_label(struct tex *tex, struct buf *label, bool plural,
+                       struct token call)
+{
+    if (plural && find_field(tex, label, USE_LONG))
+        buf_put_byte(label, 's');
+    tex_push_text(tex, buf_slice(label), call);
+}
+
 /* \gls[options]{label} and kin. */
 static void run_use(struct tex *tex, const struct command *command,
                     struct token call)
@@ -208,9 +284,10 @@ static void run_use(struct tex *tex, const struct command *command,
     tex_skip_before(tex, "so");
     tex_read_text(tex, &label);
     uint32_t symbol = find_field(tex, &label, (enum use)command->value);
-    bool regular = command->value == USE_PLURAL && !symbol;
+    bool is_long = command->value == USE_LONG_PLURAL;
+    bool regular = !symbol && (command->value == USE_PLURAL || is_long);
     if (regular)
-        symbol = find_field(tex, &label, USE_TEXT);
+        symbol = find_field(tex, &label, is_long ? USE_LONG : USE_TEXT);
     call.flags |= TOKEN_MADE;
     if (symbol && command->text)
         add_capitalized(tex, symbol, call, &list);
@@ -225,20 +302,21 @@ static void run_use(struct tex *tex, const struct command *command,
     if (symbol)
         tex_push(tex, list);
     else
-        tex_push_text(tex, buf_slice(&label), call);
+        push_label(tex, &label, regular && !is_long, call);
     buf_free(&label);
 }
 
-/* \acf{label}: the long form, and the short one. */
+/* \acf{label}: the long form, and the short one; \acfp: of more than one. */
 static void run_full(struct tex *tex, const struct command *command,
                      struct token call)
 {
     struct buf label = {0}, source = {0};
-    (void)command;
+    const char *form = command->value ? "p" : "";
     tex_skip_before(tex, "so");
     tex_read_text(tex, &label);
     if (label.size)
-        buf_printf(&source, "\\acl{%s} (\\acs{%s})", label.data, label.data);
+        buf_printf(&source, "\\acl%s{%s} (\\acs%s{%s})", form, label.data, form,
+                   label.data);
     tex_push_source(tex, buf_slice(&source), call);
     buf_free(&label);
     buf_free(&source);
@@ -254,6 +332,11 @@ static const struct command commands[] = {
     {"newacronym", run_acronym, NULL, 1, NULL},
     {"newabbreviation", run_acronym, NULL, 1, NULL},
     {"acrodef", run_acronym, NULL, 0, NULL},
+    {"newacro", run_acronym, NULL, 0, NULL},
+    {"acro", run_acronym, NULL, 0, listed},
+    {"acrodefplural", run_acronym_plural, NULL, 0, NULL},
+    {"newacroplural", run_acronym_plural, NULL, 0, NULL},
+    {"acroplural", run_acronym_plural, NULL, 0, NULL},
     {"gls", run_use, NULL, USE_TEXT, NULL},
     {"Gls", run_use, NULL, USE_TEXT, capital},
     {"glspl", run_use, NULL, USE_PLURAL, NULL},
@@ -277,6 +360,9 @@ static const struct command commands[] = {
     {"ac", run_use, NULL, USE_SHORT, NULL},
     {"acp", run_use, NULL, USE_PLURAL, NULL},
     {"acf", run_full, NULL, 0, NULL},
+    {"acfp", run_full, NULL, 1, NULL},
+    {"acsp", run_use, NULL, USE_PLURAL, NULL},
+    {"aclp", run_use, NULL, USE_LONG_PLURAL, NULL},
     {"acs", run_use, NULL, USE_SHORT, NULL},
     {"acl", run_use, NULL, USE_LONG, NULL},
 };

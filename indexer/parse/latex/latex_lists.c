@@ -351,6 +351,7 @@ static const struct environment environments[] = {
     LIST("description", LIST_TERMS, "o"),
     LIST("description*", LIST_TERMS, "o"),
     LIST("compactdesc", LIST_TERMS, "o"),
+    LIST("acronym", LIST_TERMS, "o"), /* of the package acronym */
     LIST("labeling", LIST_TERMS, "om"),
     LIST("list", LIST_TERMS, "mm"),
     {"tasks", begin_tasks, end_list, "op", 0, NULL, 0},

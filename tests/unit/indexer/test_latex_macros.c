@@ -648,6 +648,17 @@ static void test_glossaries(void **state)
     expect("\\acrodef{mpi}[MPI]{Message Passing}\\acrodef{os}{system}"
            "\\ac{mpi} \\acl{mpi} \\ac{os}",
            "paragraph: MPI Message Passing os");
+    /* The package acronym's: declared, or listed. */
+    expect("\\newacro{VCD}{Change Dump}\\acrodefplural{VCD}[VCDz]{Dumps}"
+           "\\section{\\acf{VCD}}\\acfp{VCD} \\acsp{VCD} \\acfp{no}",
+           "# Change Dump (VCD) | paragraph: Dumps (VCDz) VCDz no (no)");
+    expect("\\begin{acronym}[XXX]\\acro{IRQ}{Interrupt Request}\n"
+           "\\acro{os}[OS]{System}\\acroplural{os}[OSes]{Systems}"
+           "\\end{acronym}\\ac{os} \\aclp{os} \\acp{os} \\acfp{IRQ}",
+           "definition: IRQ\n  Interrupt Request | definition: OS\n  System | "
+           "paragraph: OS Systems OSes Interrupt Requests (IRQs)");
+    /* Small capitals of another package's. */
+    expect("The \\acro{PDF} file", "paragraph: The PDF file");
     expect_of("\\input{terms}\\gls{loop} x\n\nAfter.", files,
               "paragraph: After.");
 }
