@@ -336,6 +336,7 @@ struct group *document_environment(struct document *d)
 static void end_brace(struct document *d, struct token token)
 {
     int kind = d->group_count ? d->groups[d->group_count - 1].kind : -1;
+    d->last = 0;
     if (kind == GROUP_BRACE && d->groups[d->group_count - 1].diversion)
         boxes_end(d, true);
     if (kind == GROUP_BRACE || kind == GROUP_FLOW || kind == GROUP_LINK ||
@@ -384,7 +385,10 @@ static void take(struct document *d, struct token token)
 {
     switch (token.cat) {
     case CAT_NAME: run(d, token); break;
-    case CAT_BEGIN: document_open(d, GROUP_BRACE, token); break;
+    case CAT_BEGIN:
+        d->last = 0;
+        document_open(d, GROUP_BRACE, token);
+        break;
     case CAT_END: end_brace(d, token); break;
     case CAT_MATH: math_shift(d, token); break;
     case CAT_ALIGN: tabular_cell(d); break;

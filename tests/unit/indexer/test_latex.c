@@ -616,6 +616,9 @@ static void test_signs(void **state)
     expect("``a'' `b' c--d---e \\ldots\\ f~g \\% \\$ \\LaTeX",
            "paragraph: “a” ‘b’ c–d—e … f g % $ LaTeX");
     expect("\\texttt{a--b ``c''}", "paragraph: a--b ``c''");
+    /* Braces part them. */
+    expect("\\textbf{-{}-jobs}, {-}-all, `{``}a''",
+           "paragraph: --jobs, --all, ‘“a”");
     expect("Lines with $\\#$ or $\\%$, $\\#A$",
            "paragraph: Lines with # or %, $\\#A$");
     expect("\\documentclass{amsldoc}\\begin{document}\\latex/ 2 \\amstex/.",
