@@ -384,6 +384,76 @@ static void put_inline(struct document *d, const struct formula *f,
     buf_free(&text);
 }
 
+/* Does the name only set what follows in another font? */
+static bool is_font(const struct document *d, struct token token)
+{
+    static const char *const names[] = {"text",   "mathrm",     "textrm", "rm",
+                                        "mathsf", "textnormal", "mbox"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++)
+        found = is_named(d, token, names[i]);
+    return found;
+}
+
+/* A letter, a digit, or a sign that is the first. */
+static bool is_plain(struct token token, bool first)
+{
+    uint32_t c = token.value;
+    return (token.cat == CAT_LETTER || token.cat == CAT_OTHER) &&
+           ((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
+            (first && (c == '-' || c == '+')));
+}
+
+/* "^{..}" and nothing else: the letters and digits there, or one \circ. */
+static bool read_raised(const struct document *d, const struct formula *f,
+                        struct tokens *ret)
+{
+    const struct token *items = f->tokens.items;
+    size_t count = f->tokens.count, depth = 0, atoms = 0;
+    bool raised = count > 1 && items[0].cat == CAT_SUPER;
+    for (size_t i = 1; i < count && raised; i++) {
+        struct token token = items[i];
+        depth += token.cat == CAT_BEGIN;
+        depth -= token.cat == CAT_END && depth;
+        if (token.cat == CAT_SPACE || is_font(d, token))
+            continue;
+        if (token.cat != CAT_BEGIN && token.cat != CAT_END) {
+            raised = is_plain(token, !ret->count) || is_named(d, token, "circ");
+            tokens_add(ret, token);
+        }
+        atoms += !depth;
+    }
+    for (size_t i = 0; i < ret->count && raised; i++)
+        raised = ret->count == 1 || is_plain(ret->items[i], !i);
+    return raised && atoms == 1 && !depth && ret->count;
+}
+
+/* "5$^\circ$", "I$^2$C": text that is raised is read as \textsuperscript's. */
+static bool put_raised(struct document *d, const struct formula *f,
+                       struct token call)
+{
+    struct tokens list = {0}, source = {0};
+    bool raised = read_raised(d, f, &list);
+    bool degrees = raised && !is_plain(list.items[0], true);
+    bool goes_on = writer_goes_on(&document_flow(d)->writer);
+    if (degrees) {
+        document_put(d, place_of(f, call), slice_of("°"));
+    } else if (raised && goes_on) {
+        struct token brace = call;
+        tex_add_name(&d->tex, "textsuperscript", call, &source);
+        brace.cat = CAT_BEGIN;
+        brace.value = '{';
+        tokens_add(&source, brace);
+        tokens_add_all(&source, list.items, list.count);
+        brace.cat = CAT_END;
+        brace.value = '}';
+        tokens_add(&source, brace);
+        tex_push(&d->tex, source);
+    }
+    tokens_free(&list);
+    return degrees || (raised && goes_on);
+}
+
 static bool stands_alone(const struct document *d)
 {
     return document_is_body(d) &&
@@ -441,7 +511,7 @@ static void formula(struct document *d, struct token call, int end,
     }
     if (display)
         put_display(d, &f, call);
-    else
+    else if (!put_raised(d, &f, call))
         put_inline(d, &f, call);
     tokens_free(&f.tokens);
 }
@@ -477,7 +547,8 @@ static void run_ensuremath(struct tex *tex, const struct command *command,
         f.first = f.tokens.items[0];
         f.last = f.tokens.items[f.tokens.count - 1];
     }
-    put_inline(d, &f, call);
+    if (!put_raised(d, &f, call))
+        put_inline(d, &f, call);
     tokens_free(&f.tokens);
 }
 
