@@ -202,6 +202,16 @@ struct escaped {
     struct escapes escapes;
 };
 
+/* Of the package bytefield. */
+struct bits {
+    int64_t width;     /* of a line of the field */
+    int64_t at;        /* of the line so far */
+    int64_t each;      /* of each part of \bitboxes */
+    unsigned row;      /* that line */
+    bool big, all_big; /* counted from the right: here, where nothing is said */
+    bool numbered;     /* there is a line of their numbers */
+};
+
 struct document {
     struct tex tex;
     struct outline outline;
@@ -226,6 +236,7 @@ struct document {
     bool first_head;  /* \endfirsthead was there */
     unsigned heads_given; /* that the next table has by its settings */
     unsigned spanned;     /* columns that the cell takes besides its own */
+    struct bits bits;
 
     struct labels labels;
     struct bibliography bibliography;

@@ -380,7 +380,6 @@ static const struct environment environments[] = {
     TABLE("mpsupertabular", "m"),
     TABLE("xtabular", "m"),
     TABLE("xltabular", "omm"),
-    TABLE("bytefield", "om"),
     TABLE("ctabular", "om"),
     TABLE("edtable", "mom"), /* lineno: {tabular} */
     TABLE("array", "om"),

@@ -348,8 +348,24 @@ static void test_bytefield(void **state)
            "\\bitbox{8}{rd}\\\\ \\bitboxes{1}{{N}{Z}01}\\\\"
            "\\begin{rightwordgroup}{Body}\\wordbox[tlr]{2}{Data}"
            "\\end{rightwordgroup}\\end{bytefield}after",
-           "table: 0,7,15\nOpcode\trd\nN\tZ\t0\t1\nBody\tData | paragraph: "
-           "after");
+           "table: 15-8: Opcode\t7-0: rd\n15: N\t14: Z\t13: 0\t12: 1\n"
+           "Body\tData | paragraph: after");
+    /* Its own breaks are none of the table; a height is not shown. */
+    expect("\\begin{bytefield}{24}\\bytefieldsetup{bitheight=2ex}"
+           "\\bitbox[]{10}{0x0 \\\\ 0x8}\\bitbox{16}{RAM}\\\\"
+           "\\bitbox{24}{c}\\end{bytefield}",
+           "table: 0x0 0x8\tRAM\nc");
+    /* From the left, unless it is said; of other bits, or without numbers: none. */
+    expect("\\begin{bytefield}{32}\\bitheader{0-31}\\\\\\bitbox{4}{V}"
+           "\\bitbox{28}{}\\\\\\bitbox{16}{L}\\\\\\bitbox{8}{T}"
+           "\\end{bytefield}",
+           "table: 0-3: V\n0-15: L\n0-7: T");
+    expect("\\begin{bytefield}[endianness=big]{8}\\bitheader{a,b}\\\\"
+           "\\bitbox{4}{V}\\end{bytefield}",
+           "table: a,b\nV");
+    expect("\\begin{bytefield}{8}\\bitheader{8-15}\\\\\\bitbox{4}{V}"
+           "\\end{bytefield}",
+           "table: 8-15\nV");
     expect(
         "\\begin{tabular}{l}\\begin{bytefield}{8}\\bitbox{4}{a}\\bitbox{4}{b}"
         "\\end{bytefield}\\\\c\\end{tabular}",
