@@ -1,6 +1,8 @@
 /* Formulas stay as they are written, TeX's own notation. */
 #include "indexer/parse/latex/latex_internal.h"
 
+#include "indexer/parse/outline/exponents.h"
+
 struct formula {
     struct tokens tokens;
     struct token first, last;
@@ -428,30 +430,62 @@ static bool read_raised(const struct document *d, const struct formula *f,
     return raised && atoms == 1 && !depth && ret->count;
 }
 
-/* "5$^\circ$", "I$^2$C": text that is raised is read as \textsuperscript's. */
+static bool is_capital(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* "1$^{st}$", "I$^2$C": a part of the word that it stands in. */
+static bool is_of_word(const struct writer *writer, struct slice raised,
+                       char next)
+{
+    char last = writer->text.data[writer->text.size - 1];
+    size_t letters = 0;
+    while (letters < raised.size && (raised.data[letters] | 32) >= 'a')
+        letters++;
+    bool ordinal = last >= '0' && last <= '9' && letters == raised.size &&
+                   letters > 1 && letters < 4;
+    return ordinal || (!letters && is_capital(last) && is_capital(next));
+}
+
+/* What is raised is read as that of \textsuperscript; not a mark behind a word, which
+ * would become a part of it: false. */
+static bool push_raised(struct document *d, struct tokens *list)
+{
+    struct writer *writer = &document_flow(d)->writer;
+    struct token next = tex_next(&d->tex);
+    struct buf raised = {0};
+    tex_unread(&d->tex, next);
+    bool plain = next.cat == CAT_LETTER || next.cat == CAT_OTHER;
+    char byte = plain && next.value < 128 ? (char)next.value : '\0';
+    tex_write_tokens(&d->tex, list, &raised);
+    bool goes_on = !d->in.silent && writer_goes_on(writer);
+    bool exponent =
+        goes_on && exponents_follow(writer, buf_slice(&raised), byte);
+    bool taken =
+        exponent || (goes_on && is_of_word(writer, buf_slice(&raised), byte));
+    if (exponent)
+        exponents_begin(writer);
+    if (taken)
+        tex_push(&d->tex, *list);
+    else
+        tokens_free(list);
+    buf_free(&raised);
+    return taken;
+}
+
+/* "5$^\circ$", "m$^2$": text that is raised behind text. */
 static bool put_raised(struct document *d, const struct formula *f,
                        struct token call)
 {
-    struct tokens list = {0}, source = {0};
+    struct tokens list = {0};
     bool raised = read_raised(d, f, &list);
-    bool degrees = raised && !is_plain(list.items[0], true);
-    bool goes_on = writer_goes_on(&document_flow(d)->writer);
-    if (degrees) {
+    if (raised && is_plain(list.items[0], true))
+        return push_raised(d, &list);
+    if (raised)
         document_put(d, place_of(f, call), slice_of("°"));
-    } else if (raised && goes_on) {
-        struct token brace = call;
-        tex_add_name(&d->tex, "textsuperscript", call, &source);
-        brace.cat = CAT_BEGIN;
-        brace.value = '{';
-        tokens_add(&source, brace);
-        tokens_add_all(&source, list.items, list.count);
-        brace.cat = CAT_END;
-        brace.value = '}';
-        tokens_add(&source, brace);
-        tex_push(&d->tex, source);
-    }
     tokens_free(&list);
-    return degrees || (raised && goes_on);
+    return raised;
 }
 
 static bool stands_alone(const struct document *d)

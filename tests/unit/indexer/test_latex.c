@@ -622,12 +622,12 @@ static void test_exponents(void **state)
            "a\\textsuperscript{}",
            "paragraph: 10^-6 m^2, 2^31, x^n; word1, I2C, 1st, 2b, 3, a");
     expect("\\section{T\\textsuperscript{2}}", "# T^2");
-    /* A formula that is raised only, behind text. */
+    /* A formula that is raised only, behind text; a mark is none of the word. */
     expect("\\section{I$^\\text{2}$C}10$^{-6}$ m$^2$, 1$^{\\mathrm{st}}$, "
            "5\\,$^\\circ$C, 5$^{\\circ}$, \\ensuremath{^\\circ}F, x$^*$, "
-           "y$^{n+1}$, $^2x$, z$_i$",
+           "y$^{n+1}$, $^2x$, z$_i$, Smith$^2$, 10$^{-n}$",
            "# I2C | paragraph: 10^-6 m^2, 1st, 5 °C, 5°, °F, x$^*$, "
-           "y$^{n+1}$, $^2x$, z$_i$");
+           "y$^{n+1}$, $^2x$, z$_i$, Smith$^2$, 10$^{-n}$");
 }
 
 static void test_signs(void **state)
