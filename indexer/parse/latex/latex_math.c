@@ -332,18 +332,49 @@ static bool is_space(const struct document *d, const struct formula *f,
     return f->tokens.count > 0;
 }
 
+/* What a formula may have alone: by its name, or as it stands. */
+static const struct {
+    const char *name, *sign;
+} signs[] = {{"{", "{"},
+             {"}", "}"},
+             {"lbrace", "{"},
+             {"rbrace", "}"},
+             {"vert", "|"},
+             {"backslash", "\\"},
+             {"lt", "<"},
+             {"gt", ">"},
+             {"#", "#"},
+             {"%", "%"},
+             {"&", "&"},
+             {"_", "_"},
+             {"$", "$"},
+             {"langle", "⟨"},
+             {"rangle", "⟩"},
+             {"mid", "|"},
+             {"sim", "~"},
+             {"ldots", "…"},
+             {"dots", "…"},
+             {"rightarrow", "→"},
+             {"to", "→"},
+             {"leftarrow", "←"},
+             {"leftrightarrow", "↔"},
+             {"Rightarrow", "⇒"},
+             {"times", "×"},
+             {"pm", "±"},
+             {"le", "≤"},
+             {"leq", "≤"},
+             {"ge", "≥"},
+             {"geq", "≥"},
+             {"neq", "≠"},
+             {"ne", "≠"},
+             {"infty", "∞"}};
+static const char *const plain_signs[] = {"<", ">", "|", "[",
+                                          "]", "+", "=", "/"};
+
 /* "$<$", "$\{$", "$\#$": a sign that fonts of text lack, or that has a meaning in TeX;
  * NULL: it is more. */
 static const char *sign_of(const struct document *d, const struct formula *f)
 {
-    static const struct {
-        const char *name, *sign;
-    } names[] = {{"{", "{"},      {"}", "}"},    {"lbrace", "{"},
-                 {"rbrace", "}"}, {"vert", "|"}, {"backslash", "\\"},
-                 {"lt", "<"},     {"gt", ">"},   {"#", "#"},
-                 {"%", "%"},      {"&", "&"},    {"_", "_"},
-                 {"$", "$"}};
-    static const char *const signs[] = {"<", ">", "|"};
     const struct token *only = NULL;
     for (size_t i = 0; i < f->tokens.count; i++) {
         if (f->tokens.items[i].cat == CAT_SPACE)
@@ -352,12 +383,13 @@ static const char *sign_of(const struct document *d, const struct formula *f)
             return NULL;
         only = &f->tokens.items[i];
     }
+    for (size_t i = 0; only && i < sizeof plain_signs / sizeof *plain_signs;
+         i++)
+        if (token_is(*only, CAT_OTHER, (unsigned char)*plain_signs[i]))
+            return plain_signs[i];
     for (size_t i = 0; only && i < sizeof signs / sizeof *signs; i++)
-        if (token_is(*only, CAT_OTHER, (unsigned char)*signs[i]))
-            return signs[i];
-    for (size_t i = 0; only && i < sizeof names / sizeof *names; i++)
-        if (is_named(d, *only, names[i].name))
-            return names[i].sign;
+        if (is_named(d, *only, signs[i].name))
+            return signs[i].sign;
     return NULL;
 }
 

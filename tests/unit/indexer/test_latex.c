@@ -641,6 +641,10 @@ static void test_signs(void **state)
     /* Braces part them. */
     expect("\\textbf{-{}-jobs}, {-}-all, `{``}a''",
            "paragraph: --jobs, --all, ‘“a”");
+    /* A sign alone is no formula: syntax is written so, and arrows. */
+    expect("\\section{--x $\\langle$n$\\rangle$}a $\\mid$ b$[$c$]$ $\\sim$d "
+           "$\\rightarrow$ 2 $\\times$ 3 $\\leq$ $\\infty$, $\\mu$, $a\\mid b$",
+           "# –x ⟨n⟩ | paragraph: a | b[c] ~d → 2 × 3 ≤ ∞, $\\mu$, $a\\mid b$");
     expect("Lines with $\\#$ or $\\%$, $\\#A$",
            "paragraph: Lines with # or %, $\\#A$");
     expect("\\documentclass{amsldoc}\\begin{document}\\latex/ 2 \\amstex/.",
