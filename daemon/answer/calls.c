@@ -88,6 +88,11 @@ static bool is_signature(struct slice text, struct slice name)
     return false;
 }
 
+bool call_is_macro(struct slice text)
+{
+    return slice_starts(text, slice_of("#define "));
+}
+
 bool call_is_template(struct slice text)
 {
     static const char template[] = "template";
@@ -108,5 +113,6 @@ bool call_is_shown(const struct node *entry, const struct block *block)
            block->text.size <= LONGEST &&
            (block->kind == BLOCK_PARAGRAPH ||
             block->kind == BLOCK_DEFINITION) &&
-           (call_is_template(block->text) || is_signature(block->text, name));
+           (call_is_template(block->text) || call_is_macro(block->text) ||
+            is_signature(block->text, name));
 }

@@ -5,9 +5,12 @@
 #include "tree/tree.h"
 
 /* Does the block show how the entry is called: lines of code, or, as Doxygen has it, a
- * paragraph of its name, arguments and, to the end, qualifiers, or of a template's
- * parameters? */
+ * paragraph of its name, arguments and, to the end, qualifiers, of a template's
+ * parameters, or of a macro and what it stands for? */
 bool call_is_shown(const struct node *entry, const struct block *block);
+
+/* "#define RINSE 4" */
+bool call_is_macro(struct slice text);
 
 /* "template<class T >" */
 bool call_is_template(struct slice text);

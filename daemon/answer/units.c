@@ -415,10 +415,20 @@ static bool is_summary(const struct block *block)
            block->text.data[block->text.size - 1] == '.';
 }
 
+/* Three words and more that lead in to nothing: "Stopped by a stone". */
+static bool are_words(struct slice text)
+{
+    const char *space = text.size ? memchr(text.data, ' ', text.size) : NULL;
+    const char *end = text.data + text.size;
+    return space && memchr(space + 1, ' ', (size_t)(end - space - 1)) &&
+           end[-1] != ':';
+}
+
 /* Do they say what the section is?  Of an entry a few words do. */
 static bool are_first_lines(const struct block *block, bool called)
 {
-    return (block->text.size >= MIN_LEAD || (called && is_summary(block))) &&
+    return (block->text.size >= MIN_LEAD ||
+            (called && (is_summary(block) || are_words(block->text)))) &&
            (block->kind == BLOCK_PARAGRAPH ||
             (block->kind == BLOCK_CODE && unit_is_prose(block->text)));
 }
@@ -432,7 +442,8 @@ static bool put_first_lines(const struct cutting *cutting)
     if (cutting->passage->about < ABOUT || !node->block_count ||
         !are_first_lines(&node->blocks[b], b > 0))
         return false;
-    if (b && cutting->extent != EXTENT_BRIEF)
+    if (b && (cutting->extent != EXTENT_BRIEF ||
+              call_is_macro(node->blocks[0].text)))
         put_around(cutting, 0, 0, 0);
     if (b > 1 && cutting->extent != EXTENT_BRIEF &&
         call_is_template(node->blocks[0].text))
@@ -454,6 +465,16 @@ static bool put_definition(const struct cutting *cutting)
     return true;
 }
 
+/* What an entry is goes with how it is called, where only that was quoted. */
+static void put_behind_call(const struct cutting *cutting, uint32_t quoted)
+{
+    const struct node *node = cutting->content->node;
+    uint32_t b = node->entry ? behind_calls(node) : 0;
+    if (b > quoted && node->blocks[b].kind == BLOCK_PARAGRAPH &&
+        fits(&node->blocks[b]))
+        put_around(cutting, b, 0, 0);
+}
+
 static void cut(const struct cutting *cutting, bool best)
 {
     int64_t index = index_of_block(cutting);
@@ -466,9 +487,12 @@ static void cut(const struct cutting *cutting, bool best)
     bool defined =
         best && (put_first_lines(cutting) || put_definition(cutting));
     if (!defined || cutting->extent != EXTENT_BRIEF ||
-        cutting->passage->about < NAMED || !cutting->ret->count)
+        cutting->passage->about < NAMED || !cutting->ret->count) {
         put_around(cutting, (uint32_t)index, cutting->passage->at,
                    cutting->passage->text.size);
+        if (best && !defined)
+            put_behind_call(cutting, (uint32_t)index);
+    }
 }
 
 int units_of(const struct snapshot *snapshot, const struct passages *passages,

@@ -266,6 +266,18 @@ def how_a_member_is_called_is_known_by_its_brackets():
 
 
 @test
+def a_macro_is_quoted_with_the_few_words_behind_it():
+    """They end in no full stop; asked for by name or by its value."""
+    does = "Stopped since no water came out"
+    for macro in ("#define STRAINER_CLOGGED 4", "#define STRAINER_CLOGGED(water) (4 * (water))"):
+        with house() as h:
+            body = member("STRAINER_CLOGGED", macro, does).replace("CLOGGED()<", "CLOGGED<").replace(PADDING, "")
+            for question in ("STRAINER_CLOGGED", "which define of a strainer is 4"):
+                found = quotes(h, body, question, "--brief")
+                check(found == [macro, does], (question, found))
+
+
+@test
 def a_template_is_quoted_with_its_parameters():
     template, call = "template<typename T >", "int rinse_strainer ( T water, int pressure )"
     does = "Rinses the strainer until nothing comes out of it."
