@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "memory/lexical/sentences.h"
@@ -57,6 +58,48 @@ bool unit_goes_on(struct slice text)
     while (at < text.size && text.data[at] >= 'a' && text.data[at] <= 'z')
         at++;
     return at && (at == text.size || strchr(" ,;", text.data[at]));
+}
+
+/* Whether it holds one of the phrases, letters of either case. */
+static bool has_phrase(struct slice text, const char *const *phrases,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen(phrases[i]);
+        for (size_t at = 0; at + size <= text.size; at++)
+            if (!strncasecmp(text.data + at, phrases[i], size))
+                return true;
+    }
+    return false;
+}
+#define HAS_PHRASE(text, phrases)                                              \
+    has_phrase(text, phrases, sizeof(phrases) / sizeof *(phrases))
+
+static struct slice last_sentence(struct slice text)
+{
+    size_t from = 0;
+    for (size_t next = 0; next < text.size;) {
+        from = next;
+        size_t end = sentence_end(text, from);
+        next = sentence_next(text, end);
+        if (next <= from)
+            break;
+    }
+    return (struct slice){text.data + from, text.size - from};
+}
+
+bool unit_announces(struct slice text, int kind)
+{
+    static const char *const tables[] = {"following table", "table below",
+                                         "below table", "next table"};
+    static const char *const any[] = {
+        "the following", "as follows",  "following list", "following example",
+        "list below",    "shown below", "listed below",   "given below",
+        "example below", "see below",   "code below",     "below."};
+    if (kind == BLOCK_FIGURE)
+        return false;
+    return (kind == BLOCK_TABLE && HAS_PHRASE(text, tables)) ||
+           HAS_PHRASE(last_sentence(text), any);
 }
 
 bool unit_is_prose(struct slice text)

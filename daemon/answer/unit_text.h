@@ -32,6 +32,11 @@ bool unit_ends_sentence(struct slice text);
 /* Whether it begins as the middle of a sentence does. */
 bool unit_goes_on(struct slice text);
 
+/* Whether it says, in English and without a colon, that what it tells of stands below it:
+ * in its last sentence ("as follows."), or, of a table, in any ("The following table
+ * has them.  All are bytes."). */
+bool unit_announces(struct slice text, int kind);
+
 /* Whether preformatted text is sentences, as where a whole page is preformatted. */
 bool unit_is_prose(struct slice text);
 

@@ -60,10 +60,11 @@ static int64_t index_of_block(const struct cutting *cutting)
 
 enum lead {
     LEAD_NONE,
-    LEAD_COLON,    /* says what comes next */
-    LEAD_LABEL,    /* a heading, a caption, or words before an example */
-    LEAD_QUESTION, /* what comes next answers */
-    LEAD_SENTENCE  /* goes on in the next block */
+    LEAD_COLON,     /* says what comes next */
+    LEAD_ANNOUNCES, /* says so without a colon */
+    LEAD_LABEL,     /* a heading, a caption, or words before an example */
+    LEAD_QUESTION,  /* what comes next answers */
+    LEAD_SENTENCE   /* goes on in the next block */
 };
 
 static bool is_text(const struct block *block)
@@ -113,6 +114,25 @@ static bool is_one_sentence(struct slice text, struct slice next)
 static bool asks(const struct block *block)
 {
     return block->text.size && block->text.data[block->text.size - 1] == '?';
+}
+
+/* A few words above a table, a list or code. */
+static bool is_caption(const struct block *block, const struct block *next)
+{
+    return block->kind == BLOCK_PARAGRAPH && block->text.size < MAX_LABEL &&
+           next && !is_text(next);
+}
+
+/* Whether a text says that what comes next, maybe below its caption, is below. */
+static bool announces(const struct node *node, const struct unit *unit)
+{
+    const struct block *block = &node->blocks[unit->block];
+    const struct block *end = node->blocks + node->block_count;
+    const struct block *next = block + 1;
+    if (next + 1 < end && is_caption(next, next + 1))
+        next++;
+    return is_text(block) && ends_block(block, unit->text) && next < end &&
+           !is_text(next) && unit_announces(unit->text, next->kind);
 }
 
 /* What a unit is to the block that follows it (NULL: none). */
@@ -231,6 +251,10 @@ static enum lead lead_on(const struct node *node, const struct unit *last,
     const struct block *next =
         last->block + 1 < node->block_count ? block + 1 : NULL;
     enum lead lead = lead_of(block, last->text, next);
+    if (following->lead == LEAD_ANNOUNCES && is_caption(block, next))
+        return LEAD_ANNOUNCES;
+    if (!lead && announces(node, last))
+        return LEAD_ANNOUNCES;
     return lead == LEAD_LABEL && following->lead && !unit_goes_on(last->text)
                ? LEAD_NONE
                : lead;
@@ -247,8 +271,11 @@ static struct unit next_unit(const struct node *node, const struct unit *last,
     enum lead lead = lead_on(node, last, following);
     bool resumed =
         next && ends_block(block, last->text) && resumes(node, last->block + 1);
-    bool listed = !lead && following->lead == LEAD_COLON && next &&
-                  block->kind == BLOCK_DEFINITION && next->kind == block->kind;
+    bool told =
+        following->lead == LEAD_COLON || following->lead == LEAD_ANNOUNCES;
+    bool listed =
+        !lead && told && next && next->kind == block->kind &&
+        (block->kind == BLOCK_DEFINITION || block->kind == BLOCK_TABLE);
     if (!lead && !resumed && !listed)
         return none;
     if (lead) {

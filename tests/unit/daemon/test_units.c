@@ -11,7 +11,7 @@ struct given {
     const char *text;
 };
 
-enum { MAX_BLOCKS = 12 };
+enum { MAX_BLOCKS = 16 };
 
 /* What stands around `wanted` in one of the blocks: the units with a line between,
  * "~" where one is cut.  Valid until the next call. */
@@ -182,6 +182,44 @@ static void what_is_led_in_to_may_be_cut(void **state)
     assert_true(strlen(found) < UNIT_PROSE + 40);
 }
 
+static void what_is_announced_without_a_colon_follows(void **state)
+{
+    (void)state;
+    static const struct given given[] = {
+        {BLOCK_PARAGRAPH, "Stones are of the kinds in the following table. "
+                          "All of them are of granite."},
+        {BLOCK_PARAGRAPH, "Stones @ Mill."},
+        {BLOCK_TABLE, "7\t6\nS\tT"},
+        {BLOCK_TABLE, "bits\tname\n7\tSlow\n6\tTall"},
+        {BLOCK_PARAGRAPH, "The dressing is described below."},
+        {BLOCK_LIST, "- Lift.\n- Dress."},
+        {BLOCK_PARAGRAPH, "The following applies to wheels. They are old."},
+        {BLOCK_LIST, "- Oak.\n- Elm."},
+        {BLOCK_PARAGRAPH, "A wheel turns as the FOLLOWING table says."},
+        {BLOCK_PARAGRAPH, "It is lost."},
+        {BLOCK_TABLE, "1\t2"},
+        {BLOCK_PARAGRAPH, "The following table was moved to another page."},
+        {BLOCK_PARAGRAPH,
+         "Nothing stands here but words that go on and on, "
+         "until they end, which is never the case here, alas."},
+        {BLOCK_TABLE, "3\t4"},
+        {0, NULL}};
+    assert_string_equal(around(given, "granite"),
+                        "Stones are of the kinds in the following table. All "
+                        "of them are of granite.\n"
+                        "|Stones @ Mill.\n|7\t6\nS\tT\n"
+                        "|bits\tname\n7\tSlow\n6\tTall");
+    assert_string_equal(around(given, "dressing"),
+                        "The dressing is described below.\n"
+                        "|- Lift.\n- Dress.");
+    assert_string_equal(around(given, "applies"), given[6].text);
+    assert_string_equal(around(given, "FOLLOWING"),
+                        "A wheel turns as the FOLLOWING table says.\n"
+                        "|It is lost.\n|1\t2");
+    assert_string_equal(around(given, "was moved"), given[11].text);
+    assert_string_equal(around(given, "go on"), given[12].text);
+}
+
 static struct unit within(int kind, const char *text, const char *wanted)
 {
     const struct block block = {.kind = kind, .text = slice_of(text)};
@@ -330,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_sentence_that_goes_on_is_followed),
         cmocka_unit_test(a_lead_in_takes_what_it_leads_in_to),
         cmocka_unit_test(labels_and_questions_in_a_row_lead_nowhere),
+        cmocka_unit_test(what_is_announced_without_a_colon_follows),
         cmocka_unit_test(what_is_led_in_to_may_be_cut),
         cmocka_unit_test(steps_stay_together),
         cmocka_unit_test(a_long_sentence_is_whole_or_cut),
