@@ -341,6 +341,16 @@ static size_t headers_end(const struct block *block)
     return at;
 }
 
+struct unit unit_head(const struct block *table)
+{
+    size_t end = headers_end(table);
+    if (end > table->text.size)
+        end = table->text.size;
+    while (end && table->text.data[end - 1] == '\n')
+        end--;
+    return (struct unit){.text = {table->text.data, end}};
+}
+
 /* The row above in which the first cell of this one begins, which spans both; the row
  * itself if it has one of its own, or there is none. */
 static size_t spanning_row(const struct block *block, size_t row)

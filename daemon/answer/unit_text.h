@@ -25,6 +25,9 @@ struct unit unit_within(const struct block *block, size_t at, size_t size);
  * or sentences. */
 struct unit unit_beginning(const struct block *block);
 
+/* Returns the rows of a table that are headers; the text is empty where none are. */
+struct unit unit_head(const struct block *table);
+
 /* Whether it ends as a sentence does, closed brackets and quotes apart; of other
  * scripts it is not told: true. */
 bool unit_ends_sentence(struct slice text);

@@ -32,6 +32,7 @@ static const double MIN_SHARE = 0.65;
 
 struct cutting {
     const struct passage *passage;
+    const struct passages *all; /* chosen for the question */
     const struct content *content;
     kind_set kinds;
     enum extent extent;
@@ -289,6 +290,9 @@ static struct unit next_unit(const struct node *node, const struct unit *last,
         return none;
     }
     struct unit found = unit_beginning(next);
+    if (found.cut && following->lead == LEAD_ANNOUNCES &&
+        next->kind == BLOCK_CODE)
+        return none;
     found.block = last->block + 1;
     following->led += found.text.size;
     following->bytes += found.text.size;
@@ -386,6 +390,42 @@ static void put(const struct cutting *cutting, struct unit found)
     add(cutting->ret, &unit, block);
 }
 
+/* Whether a passage is of a block of the node. */
+static bool is_of(const struct cutting *cutting, const struct passage *passage,
+                  const struct block *block)
+{
+    return passage->view == cutting->passage->view &&
+           passage->node == cutting->passage->node &&
+           passage->kind == block->kind &&
+           passage->block.span.from == block->origin.span.from &&
+           passage->block.span.to == block->origin.span.to &&
+           passage->at + passage->text.size <= block->text.size;
+}
+
+/* Of a table that is announced and does not fit the head and the rows that hold more of
+ * the question than what announces it; false: none does. */
+static bool put_rows(const struct cutting *cutting, const struct unit *table)
+{
+    const struct block *block = &cutting->content->node->blocks[table->block];
+    bool headed = false;
+    if (block->kind != BLOCK_TABLE || !(table->cut & CUT_END))
+        return false;
+    for (size_t i = 0; i < cutting->all->count; i++) {
+        const struct passage *passage = &cutting->all->items[i];
+        if (!is_of(cutting, passage, block) ||
+            !(passage->terms & ~cutting->passage->terms))
+            continue;
+        struct unit row = unit_within(block, passage->at, passage->text.size);
+        struct unit head = unit_head(block);
+        head.block = row.block = table->block;
+        if (!headed && head.text.size && head.text.size <= UNIT_PROSE)
+            put(cutting, head);
+        put(cutting, row);
+        headed = true;
+    }
+    return headed;
+}
+
 /* A lead-in to nothing that stands here is not quoted beside other text. */
 static bool leads_nowhere(const struct cutting *cutting,
                           const struct unit *units, size_t count)
@@ -403,7 +443,8 @@ static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
     if (leads_nowhere(cutting, units, count))
         return;
     for (size_t i = 0; i < count; i++)
-        put(cutting, units[i]);
+        if (units[i].block <= block || !put_rows(cutting, &units[i]))
+            put(cutting, units[i]);
 }
 
 /* All of a short section; false: it is none. */
@@ -545,7 +586,9 @@ int units_of(const struct snapshot *snapshot, const struct passages *passages,
                                 &content, err);
         if (code)
             break;
-        cut(&(struct cutting){passage, &content, kinds, extent, &units}, !i);
+        cut(&(struct cutting){passage, passages, &content, kinds, extent,
+                              &units},
+            !i);
         content_close(&content);
     }
     if (code)

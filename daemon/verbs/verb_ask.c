@@ -402,7 +402,7 @@ static int quote_passages(struct asking *asking, struct err *err)
         asking->answer.fresh = true;
         if (brief) {
             some.items = &asking->passages.items[i];
-            some.count = 1;
+            some.count = asking->passages.count - i;
         }
         int code = quote_from(asking, &some, err);
         failure = code ? code : failure;

@@ -268,6 +268,7 @@ static void add_passage(const struct picking *picking,
         .kind = block->kind,
         .encoding = content->page->encoding,
         .score = score,
+        .terms = best->terms,
         .share = choosing->best_hit > 0 ? hit->score / choosing->best_hit : 1,
         .about = about_of(choosing->reader.query, picking->texts->title)};
     passage.block.file = content_file(content, hit->view, hit->node, block);

@@ -20,9 +20,10 @@ struct passage {
     int kind;            /* enum block_kind */
     int encoding;        /* of the file: enum encoding */
     double score;
-    double share; /* of the best hit's score, its section's */
-    double about; /* greatest share of a part of the question in its title */
-    unsigned cut; /* enum passage_cut, of units; 0: nowhere */
+    double share;   /* of the best hit's score, its section's */
+    uint64_t terms; /* of the question that it holds, a bit each */
+    double about;   /* greatest share of a part of the question in its title */
+    unsigned cut;   /* enum passage_cut, of units; 0: nowhere */
 };
 
 struct passages {

@@ -119,6 +119,21 @@ def a_row_of_a_table_is_quoted_whole():
 
 
 @test
+def of_a_long_table_that_is_announced_the_rows_that_answer_are_quoted():
+    """A short one is quoted whole."""
+    says = "Faults of the strainer are told by the lamp, as is said in the following table. They stay until it is rinsed."
+    head = "<tr><th>Blinks</th><th>Remedy</th></tr>"
+    rows = [f"<tr><td>{n}</td><td>{what} is to be looked at by somebody who was told how.</td></tr>"
+            for n, what in enumerate(("Valve", "Casing", "Gasket", "Impeller", "Lamp"), 1)]
+    with house() as h:
+        for times, wanted in ((1, "Blinks\tRemedy\n1\tValve is"), (9, "Blinks Remedy")):
+            table = f"<table>{head}{''.join(rows[:4] * times)}{rows[4].replace('Lamp', 'Strainer gasket')}</table>"
+            found = quotes(h, f"<p>{says}</p>{table}", "faults of the strainer gasket told by the lamp in the table", "--brief")
+            check(found[0] == says and found[1].startswith(wanted), found)
+            check("Strainer gasket is" in found[1 if times == 1 else 2] and sum(len(quote) for quote in found) < 500, found)
+
+
+@test
 def brief_answers_define_what_is_named():
     first = "Cavitation is vapour that forms where the pressure falls below the boiling point."
     with house() as h:

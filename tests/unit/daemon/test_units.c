@@ -217,6 +217,12 @@ static void what_is_announced_without_a_colon_follows(void **state)
                         "A wheel turns as the FOLLOWING table says.\n"
                         "|It is lost.\n|1\t2");
     assert_string_equal(around(given, "was moved"), given[11].text);
+
+    struct slice code = repeated("turn stone; lift wheel;\n", 90);
+    const struct given cut[] = {{BLOCK_PARAGRAPH, "See the listing below."},
+                                {BLOCK_CODE, code.data},
+                                {0, NULL}};
+    assert_string_equal(around(cut, "listing"), cut[0].text);
     assert_string_equal(around(given, "go on"), given[12].text);
 }
 
