@@ -209,6 +209,14 @@ static bool resumes(const struct node *node, uint32_t block)
                : unit_goes_on(own->text) && !unit_ends_sentence(before->text);
 }
 
+/* Words that tell of the code below them; the first of a section may be few. */
+static bool tells_of_code(const struct node *node, const struct block *block)
+{
+    return block->text.size >= MIN_LEAD ||
+           (block == node->blocks && block->text.size &&
+            memchr(block->text.data, ' ', block->text.size));
+}
+
 /* Whether the block before it leads in to this one. */
 static bool is_led_in(const struct node *node, uint32_t block)
 {
@@ -217,9 +225,10 @@ static bool is_led_in(const struct node *node, uint32_t block)
         return false;
     const struct block *before = &node->blocks[block - 1];
     enum lead lead = lead_of(before, before->text, own);
-    return is_text(before) && before->text.size >= MIN_LEAD &&
-           (own->kind == BLOCK_CODE || lead == LEAD_COLON ||
-            lead == LEAD_LABEL);
+    return is_text(before) &&
+           ((own->kind == BLOCK_CODE && tells_of_code(node, before)) ||
+            (before->text.size >= MIN_LEAD &&
+             (lead == LEAD_COLON || lead == LEAD_LABEL)));
 }
 
 /* The first of the blocks with which a unit from the beginning of `block` is to be

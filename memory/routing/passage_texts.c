@@ -12,6 +12,8 @@
  * most. */
 enum { PASSAGE_MIN = 160, PASSAGE_MAX = 480 };
 enum { LABEL_MAX = 40 };
+/* Bytes of a line of links, and links of a section that has such lines. */
+enum { LINKS_MAX = 300, REFS_MAX = 500 };
 /* Bytes of a piece of code between blank lines that is considered whole. */
 enum { PIECE_MAX = 1100 };
 
@@ -202,6 +204,52 @@ static bool is_signature(const struct node *node, const struct block *block)
            node->title.size && slice_starts(block->text, node->title);
 }
 
+/* Behind the text of one of the node's links that begins at `at`, the longest; NULL: none
+ * does. */
+static const char *behind_link(const struct node *node, struct slice rest)
+{
+    size_t longest = 0;
+    for (uint32_t r = 0; r < node->ref_count; r++) {
+        struct slice link = node->refs[r].text;
+        if (link.size > longest && slice_starts(rest, link))
+            longest = link.size;
+    }
+    return longest ? rest.data + longest : NULL;
+}
+
+/* Nothing but links, below "See also:" maybe. */
+static bool is_bare_link(const struct node *node, const struct block *block)
+{
+    static const char between[] = " \n,;|/>";
+    struct slice rest = block->text;
+    const char *label = rest.size ? memchr(rest.data, ':', rest.size) : NULL;
+    size_t before = label ? (size_t)(label - rest.data) + 1 : 0;
+    if (block->kind != BLOCK_PARAGRAPH || !rest.size || rest.size > LINKS_MAX ||
+        !node->ref_count || node->ref_count > REFS_MAX)
+        return false;
+    if (before && before < LABEL_MAX && before < rest.size &&
+        rest.data[before] == ' ')
+        rest = (struct slice){rest.data + before, rest.size - before};
+    while (rest.size) {
+        const char *next = behind_link(node, rest);
+        if (!next && memchr(between, rest.data[0], sizeof between - 1))
+            next = rest.data + 1;
+        if (!next)
+            return false;
+        rest.size -= (size_t)(next - rest.data);
+        rest.data = next;
+    }
+    return true;
+}
+
+static bool has_other_text(const struct node *node)
+{
+    for (uint32_t b = 0; b < node->block_count; b++)
+        if (node->blocks[b].text.size && !is_bare_link(node, &node->blocks[b]))
+            return true;
+    return false;
+}
+
 static bool is_label(const struct block *block)
 {
     struct slice text = block->text;
@@ -227,11 +275,13 @@ struct passage_texts passage_texts_read(const struct passage_reader *reader,
 {
     struct passage_texts texts = {.title = terms_in(reader, node->title)};
     struct reading reading = {.reader = reader, .node = node, .texts = &texts};
+    bool other = has_other_text(node);
     for (uint32_t b = 0; b < node->block_count; b++) {
         const struct block *block = &node->blocks[b];
         if (reader->cancel && atomic_load(reader->cancel))
             break;
         if (!is_signature(node, block) &&
+            !(other && is_bare_link(node, block)) &&
             (!reader->kinds || reader->kinds & kind_bit(block->kind)))
             read_block(&reading, b);
         if (is_label(block))

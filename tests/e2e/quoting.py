@@ -333,6 +333,23 @@ def a_label_is_no_further_passage():
 
 
 @test
+def a_bare_link_is_no_passage():
+    """It has all words of the question, and what the section says has none, as where a member's page names its class; few words
+    that the section begins with stand with the code below them."""
+    link = "<a href=b.html>{}</a>".format
+    for links in (link("StrainerConfig Class"), "See also: " + link("StrainerConfig Class") + ", " + link("Pumps Namespace")):
+        with house() as h:
+            h.write("m/b.html", page("StrainerConfig Class", f"<p>Pumps are told by it what to do.</p>{PADDING}"))
+            h.write("m/c.html", page("StrainerConfig.Mesh Field", f"<p>Wire width</p><pre>public int Mesh</pre><p>Type: int</p><p>{links}</p>"))
+            found = quotes(h, "", "what does the Mesh field of StrainerConfig set", "--brief")
+            check(found == ["Wire width", "public int Mesh"], found)
+            h.write("m/c.html", page("StrainerConfig.Mesh Field", f"<p>{links}</p>"))
+            h.json("update")
+            found = quotes(h, "", "what does the Mesh field of StrainerConfig set", "--brief")
+            check(found and "StrainerConfig Class" in found[0], found)
+
+
+@test
 def a_signature_is_no_passage():
     """Of many terms, it is too long for a title and stands in the section, too."""
     terms = "".join(f"<dt id='t{n}'><code>rinse_strainer_{n} (water, pressure, time, direction, {'filter, ' * 4}grade)</code></dt>" for n in range(8))
