@@ -90,8 +90,9 @@ static struct slice last_sentence(struct slice text)
 
 bool unit_announces(struct slice text, int kind)
 {
-    static const char *const tables[] = {"following table", "table below",
-                                         "below table", "next table"};
+    static const char *const tables[] = {"the following", "following table",
+                                         "table below", "below table",
+                                         "next table"};
     static const char *const any[] = {
         "the following", "as follows",  "following list", "following example",
         "list below",    "shown below", "listed below",   "given below",

@@ -36,8 +36,8 @@ bool unit_ends_sentence(struct slice text);
 bool unit_goes_on(struct slice text);
 
 /* Whether it says, in English and without a colon, that what it tells of stands below it:
- * in its last sentence ("as follows."), or, of a table, in any ("The following table
- * has them.  All are bytes."). */
+ * in its last sentence ("as follows."), or, of a table, in any ("The following fields are
+ * known.  All are bytes."). */
 bool unit_announces(struct slice text, int kind);
 
 /* Whether preformatted text is sentences, as where a whole page is preformatted. */

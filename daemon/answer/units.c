@@ -17,6 +17,8 @@ enum {
     MAX_FOLLOWING = 2500, /* bytes that follow a unit, and a last one */
     UNITS_A_PASSAGE = 2 * UNITS_AROUND,
     MAX_CALLS = 8,     /* blocks before what an entry is */
+    MAX_HEAD = 300,    /* bytes of a table's head beside a row */
+    MIN_CELLS = 3,     /* of it: "Name Description" tells nothing of a row */
     MAX_SUMMARY = 160, /* bytes of that */
     MAX_FULL = 30000, /* bytes of the best section, if all of it is asked for */
     MAX_FULL_BLOCKS = 300
@@ -444,6 +446,29 @@ static bool leads_nowhere(const struct cutting *cutting,
            last->text.data[last->text.size - 1] == ':';
 }
 
+static size_t count_cells(struct slice row)
+{
+    size_t cells = 1;
+    for (size_t i = 0; i < row.size; i++)
+        cells += row.data[i] == '\t';
+    return cells;
+}
+
+/* What the cells of a row are, above the first row of a table. */
+static void put_head(const struct cutting *cutting, uint32_t block,
+                     const struct unit *row)
+{
+    const struct block *table = &cutting->content->node->blocks[block];
+    if (table->kind != BLOCK_TABLE || row->cut)
+        return;
+    struct unit head = unit_head(table);
+    head.block = block;
+    if (head.text.size && head.text.size <= MAX_HEAD &&
+        count_cells(head.text) >= MIN_CELLS &&
+        row->text.data >= head.text.data + head.text.size)
+        put(cutting, head);
+}
+
 static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
                        size_t size)
 {
@@ -452,8 +477,11 @@ static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
     if (leads_nowhere(cutting, units, count))
         return;
     for (size_t i = 0; i < count; i++)
-        if (units[i].block <= block || !put_rows(cutting, &units[i]))
+        if (units[i].block <= block || !put_rows(cutting, &units[i])) {
+            if (units[i].block == block)
+                put_head(cutting, block, &units[i]);
             put(cutting, units[i]);
+        }
 }
 
 /* All of a short section; false: it is none. */

@@ -119,6 +119,18 @@ def a_row_of_a_table_is_quoted_whole():
 
 
 @test
+def a_row_of_many_cells_is_quoted_with_the_head_of_its_table():
+    """What its cells are cannot be told otherwise."""
+    rows = "".join(f"<tr><td>Pump {n}</td><td>yes</td><td>no</td><td>{n}</td></tr>" for n in range(500, 560))
+    with house() as h:
+        found = quotes(h, f"<table><tr><th>Pump</th><th>Oil</th><th>Water</th><th>Bar</th></tr>{rows}</table>", "pump 508", "--brief")
+        check(found == ["Pump Oil Water Bar", "Pump 508 yes no 508"], found)
+        found = quotes(h, "<table><tr><th>Valve</th><th>Description</th></tr><tr><td>R77</td><td>Relieves the casing of the pump of pressure.</td>"
+                          "</tr></table>", "valve R77", "--brief")
+        check(found == ["R77 Relieves the casing of the pump of pressure."], found)
+
+
+@test
 def of_a_long_table_that_is_announced_the_rows_that_answer_are_quoted():
     """A short one is quoted whole."""
     says = "Faults of the strainer are told by the lamp, as is said in the following table. They stay until it is rinsed."

@@ -11,7 +11,7 @@ struct given {
     const char *text;
 };
 
-enum { MAX_BLOCKS = 16 };
+enum { MAX_BLOCKS = 20 };
 
 /* What stands around `wanted` in one of the blocks: the units with a line between,
  * "~" where one is cut.  Valid until the next call. */
@@ -195,6 +195,8 @@ static void what_is_announced_without_a_colon_follows(void **state)
         {BLOCK_LIST, "- Lift.\n- Dress."},
         {BLOCK_PARAGRAPH, "The following applies to wheels. They are old."},
         {BLOCK_LIST, "- Oak.\n- Elm."},
+        {BLOCK_PARAGRAPH, "The following wheels turn. They are old."},
+        {BLOCK_TABLE, "wheel\t1"},
         {BLOCK_PARAGRAPH, "A wheel turns as the FOLLOWING table says."},
         {BLOCK_PARAGRAPH, "It is lost."},
         {BLOCK_TABLE, "1\t2"},
@@ -213,17 +215,19 @@ static void what_is_announced_without_a_colon_follows(void **state)
                         "The dressing is described below.\n"
                         "|- Lift.\n- Dress.");
     assert_string_equal(around(given, "applies"), given[6].text);
+    assert_string_equal(around(given, "wheels turn"),
+                        "The following wheels turn. They are old.\n|wheel\t1");
     assert_string_equal(around(given, "FOLLOWING"),
                         "A wheel turns as the FOLLOWING table says.\n"
                         "|It is lost.\n|1\t2");
-    assert_string_equal(around(given, "was moved"), given[11].text);
+    assert_string_equal(around(given, "was moved"), given[13].text);
 
     struct slice code = repeated("turn stone; lift wheel;\n", 90);
     const struct given cut[] = {{BLOCK_PARAGRAPH, "See the listing below."},
                                 {BLOCK_CODE, code.data},
                                 {0, NULL}};
     assert_string_equal(around(cut, "listing"), cut[0].text);
-    assert_string_equal(around(given, "go on"), given[12].text);
+    assert_string_equal(around(given, "go on"), given[14].text);
 }
 
 static struct unit within(int kind, const char *text, const char *wanted)
