@@ -362,13 +362,30 @@ static size_t spanning_row(const struct block *block, size_t row)
     return at < first || block->text.data[at] == '\t' ? row : at;
 }
 
-/* The row, with those above to which its first cell belongs, or, of one that is too
- * long, the text within it. */
+/* The end of the rows below that the first cell of the row spans, as far as they fit;
+ * the row's own end if its first cell is another row's. */
+static size_t spanned_end(struct slice text, struct range row)
+{
+    size_t end = row.to;
+    if (row.from == row.to || text.data[row.from] == '\t')
+        return end;
+    while (end + 1 < text.size && text.data[end + 1] == '\t') {
+        size_t next = line_of(text, end + 1).to;
+        if (next - row.from > UNIT_PROSE)
+            break;
+        end = next;
+    }
+    return end;
+}
+
+/* The row, with those above or below to which the first cell belongs, too, or, of one
+ * that is too long, the text within it. */
 static struct unit row_within(const struct block *block, struct range within)
 {
     struct slice text = block->text;
     struct range row = {line_of(text, within.from).from,
                         line_of(text, within.to).to};
+    row.to = spanned_end(text, row);
     size_t above = row.from < row.to ? spanning_row(block, row.from) : row.from;
     if (row.to - above <= UNIT_PROSE)
         row.from = above;
