@@ -188,8 +188,8 @@ static bool is_known(const char *head, enum parser_format format)
                       "document.getElementById(\"Contents\").innerHTML='");
     if (format == PARSER_SCRIPT)
         return is_known_script(head);
-    return strcasestr(head, "docbook") || strstr(head, "<HelpTOCNode") ||
-           strstr(head, "<CatapultToc") ||
+    return strcasestr(head, "docbook") || strstr(head, "<HelpTOC>") ||
+           strstr(head, "<HelpTOC ") || strstr(head, "<CatapultToc") ||
            (strstr(head, "<toc") &&
             (strstr(head, "<tocitem") || strstr(head, "<topic")));
 }

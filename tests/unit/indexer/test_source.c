@@ -167,6 +167,7 @@ static void test_scan(void **state)
     write_file("g.txt", slice_of("x"));
     write_file("h.xml", slice_of("<toc><topic label='Use'/></toc>"));
     write_file("k.xml", slice_of("<HelpTOC>\n<HelpTOCNode Title='Use'/>"));
+    write_file("k1.xml", slice_of("<HelpTOCNode Title='A'><HelpTOCNode/>"));
     write_file("contents.js", slice_of("var contents = ['a'];"));
     assert_int_equal(mkdir(path_of("i"), 0755), 0);
     write_file("i/contents.js",
