@@ -3,7 +3,8 @@
  * piece of the question, the nearest of a section's titles and of the best of its
  * windows, in the mean by the pieces' information: the length of their vectors, times
  * how far the sections are from all having the piece.  A window far from a section's start
- * counts less: of a long one some window is near anything (docs/log/people.md). */
+ * counts less: of a long one some window is near anything (docs/log/people.md).  Where
+ * half of the question or more stands in a text word for word, it was pasted from there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,12 @@ enum {
  * sections have it. */
 static const double LATE = 0.01;
 static const float HAD_BY_ALL = 0.15F;
+
+/* Pieces in a row that are pasted, and what they weigh of the question at least; what
+ * these count beside the match.  Chosen on people's questions. */
+enum { MIN_RUN = 5 };
+static const float MIN_RUN_WEIGHT = 0.5F;
+static const double PASTED = 0.5;
 
 /* Results that are looked at, and what the match, -.1 to 1, counts beside the fused score
  * as a share of the best one's; chosen on people's questions and on those of
@@ -276,6 +283,35 @@ static double best_window(const struct piece_match *match,
     return best;
 }
 
+/* What the heaviest run of the question's pieces weighs that the text has one behind the
+ * other as well; 0: less than is pasted from it. */
+static double pasted(const struct piece_match *match,
+                     const struct piece_text *text)
+{
+    const int32_t *asked = match->texts[match->count].ids.ids;
+    struct run {
+        size_t count;
+        float weight;
+    } runs[MAX_ASKED + 1] = {0}; /* [1 + q]: that ends with piece q */
+    float heaviest = MIN_RUN_WEIGHT;
+    bool found = false;
+    for (size_t i = 0; i < text->ids.count; i++)
+        for (size_t q = match->asked; q-- > 0;) {
+            struct run *run = &runs[1 + q];
+            if (asked[q] != text->ids.ids[i]) {
+                *run = (struct run){0};
+                continue;
+            }
+            run->count = runs[q].count + 1;
+            run->weight = runs[q].weight + match->weights[q];
+            if (run->count >= MIN_RUN && run->weight >= heaviest) {
+                heaviest = run->weight;
+                found = true;
+            }
+        }
+    return found ? (double)heaviest : 0;
+}
+
 static void scale_weights(struct piece_match *match)
 {
     float sum = 0;
@@ -320,7 +356,8 @@ static void find_matches(struct piece_match *match)
     weigh_anew(match);
     for (size_t i = 0; i < match->count; i++)
         match->items[i].pieces.score =
-            best_window(match, &match->texts[i], &half);
+            best_window(match, &match->texts[i], &half) +
+            PASTED * pasted(match, &match->texts[i]);
 }
 
 /* Gives each its score; false: the model failed. */

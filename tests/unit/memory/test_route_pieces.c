@@ -156,10 +156,62 @@ static void the_nearest_pieces_decide(void **state)
     close_house(&house);
 }
 
+/* Five pieces in a row and more, of half the question's weight. */
+static void what_is_pasted_counts_besides(void **state)
+{
+    static const struct section sections[] = {
+        {TREE_NONE, "Plant", "", NONE, NONE},
+        {0, "Much",
+         "leak valve leak drip valve leak valve drip leak drip valve", NONE,
+         NONE},
+        {0, "Four", "of it valve drip leak valve or leak", NONE, NONE},
+        {0, "Pasted", "it said valve drip leak valve leak and then " APART,
+         NONE, NONE},
+        {0, "Light", APART " drip valve", NONE, NONE},
+    };
+    static const struct {
+        const char *question, *pasted; /* NULL: none is */
+    } cases[] = {
+        {"valve drip leak valve leak", "Pasted"},
+        {"valve drip leak valve leak leak", "Pasted"},
+        {"leak valve leak valve drip", NULL},
+        /* Seven light words in a row. */
+        {"which one sees in it and in valve leak", NULL},
+    };
+    (void)state;
+    struct house house;
+    int fails = 0;
+    const struct embedder model = {.context = &fails,
+                                   .facts = facts,
+                                   .tokenize = tokenize,
+                                   .embed = embed};
+    open_house(&house);
+    put_texts(&house, add_manual(&house, "plant", sections, COUNT(sections)),
+              sections, COUNT(sections));
+    open_snapshot(&house);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct route_request request =
+            request_of(cases[i].question, ROUTE_AUTO);
+        assert_int_equal(pieces_new(&model, &request.pieces, NULL), 0);
+        struct route_result result = routed(&house, &request);
+        for (size_t k = 0; k < result.count; k++) {
+            const struct route_hit *hit = &result.hits[k];
+            const char *title = title_of(hit->view, hit->node);
+            bool pasted = cases[i].pasted && !strcmp(title, cases[i].pasted);
+            assert_true(hit->pieces.score <= 1 || pasted);
+            assert_true(!pasted || k == 0);
+        }
+        route_result_free(&result);
+        pieces_unref(request.pieces);
+    }
+    close_house(&house);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_nearest_pieces_decide),
+        cmocka_unit_test(what_is_pasted_counts_besides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
