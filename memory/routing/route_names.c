@@ -54,6 +54,12 @@ struct naming {
     size_t side_count;
 };
 
+/* Is it of the manual that the question names, if it names one? */
+static bool is_meant(const struct naming *naming, const struct fused *item)
+{
+    return !naming->manual || naming->routing->scopes[item->scope].names;
+}
+
 static double named(const void *context, const struct fused *item)
 {
     static const double bonus[] = {
@@ -64,9 +70,8 @@ static double named(const void *context, const struct fused *item)
     enum name_match match = name_of_node(&naming->names[0], node, &same);
     if (match != NAME_OTHER)
         return bonus[match] + (same ? NAMED_SAME : 0);
-    bool meant = !naming->manual || naming->routing->scopes[item->scope].names;
     size_t within = naming->count - naming->subject;
-    if (naming->subject && meant)
+    if (naming->subject && is_meant(naming, item))
         match = name_of_node(&naming->names[within], node, &same);
     if (match == NAME_WHOLE)
         return NAMED_SUBJECT +
@@ -259,7 +264,7 @@ static void prefer_defining(const struct naming *naming, struct fused *fused,
     for (size_t i = 0; i < count; i++) {
         const struct scope *scope = &naming->routing->scopes[fused[i].scope];
         struct match_row row = matches_row(&scope->matches, fused[i].node);
-        if (row.of[naming->asked].defined)
+        if (row.of[naming->asked].defined && is_meant(naming, &fused[i]))
             fused[i].score += DEFINES;
     }
 }

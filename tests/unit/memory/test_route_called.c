@@ -131,12 +131,55 @@ static void what_defines_a_name_comes_first(void **state)
     close_house(&house);
 }
 
+/* What another manual defines does not come before the manual that is asked about. */
+static void what_the_named_manual_says_comes_first(void **state)
+{
+    enum { OTHERS = 100 };
+    static const char *const texts[] = {
+        "purge_ms\n  How long water flows.\nrinse_ms\n  How often.",
+        "Set purge_ms to twenty where water is cold."};
+    static const char *const names[] = {"sprinklers", "fountains"};
+    struct house house;
+    (void)state;
+    open_house(&house);
+    for (size_t m = 0; m < 2; m++) {
+        struct section sections[OTHERS] = {
+            {TREE_NONE, names[m], "", NONE, NONE},
+            {0, m ? "Tuning" : "Options", texts[m], NONE, NONE}};
+        for (size_t i = 2; i < OTHERS; i++)
+            sections[i] =
+                (struct section){0, "Log", "what is logged", NONE, NONE};
+        put_texts(&house, add_manual(&house, names[m], sections, OTHERS),
+                  sections, OTHERS);
+    }
+    open_snapshot(&house);
+    static const struct {
+        const char *question;
+        bool defining; /* comes first */
+    } cases[] = {{"What does purge_ms mean?", true},
+                 {"What does purge_ms mean in fountains?", false},
+                 {"What does purge_ms mean in sprinklers?", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct route_request request =
+            request_of(cases[i].question, ROUTE_LEXICAL);
+        struct route_result result = routed(&house, &request);
+        const struct route_hit *defines = hit_of(&result, "Options"),
+                               *says = hit_of(&result, "Tuning");
+        assert_non_null(defines);
+        assert_non_null(says);
+        assert_int_equal(defines < says, cases[i].defining);
+        route_result_free(&result);
+    }
+    close_house(&house);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_called_so_is_found),
         cmocka_unit_test(what_is_pointed_back_at_is_found),
         cmocka_unit_test(what_defines_a_name_comes_first),
+        cmocka_unit_test(what_the_named_manual_says_comes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
