@@ -362,14 +362,17 @@ static size_t spanning_row(const struct block *block, size_t row)
     return at < first || block->text.data[at] == '\t' ? row : at;
 }
 
-/* The end of the rows below that the first cell of the row spans, as far as they fit;
- * the row's own end if its first cell is another row's. */
-static size_t spanned_end(struct slice text, struct range row)
+/* The end of the rows below that the first cell of the row spans, as far as they fit, of
+ * headers only headers; the row's own end if its first cell is another row's. */
+static size_t spanned_end(const struct block *block, struct range row)
 {
-    size_t end = row.to;
+    struct slice text = block->text;
+    size_t end = row.to, beyond = headers_end(block);
+    if (row.from >= beyond || beyond > text.size)
+        beyond = text.size;
     if (row.from == row.to || text.data[row.from] == '\t')
         return end;
-    while (end + 1 < text.size && text.data[end + 1] == '\t') {
+    while (end + 1 < beyond && text.data[end + 1] == '\t') {
         size_t next = line_of(text, end + 1).to;
         if (next - row.from > UNIT_PROSE)
             break;
@@ -385,7 +388,7 @@ static struct unit row_within(const struct block *block, struct range within)
     struct slice text = block->text;
     struct range row = {line_of(text, within.from).from,
                         line_of(text, within.to).to};
-    row.to = spanned_end(text, row);
+    row.to = spanned_end(block, row);
     size_t above = row.from < row.to ? spanning_row(block, row.from) : row.from;
     if (row.to - above <= UNIT_PROSE)
         row.from = above;

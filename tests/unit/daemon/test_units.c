@@ -355,6 +355,8 @@ static void a_row_is_quoted_with_the_cell_that_spans_it(void **state)
          "A1\t12 V\n\t24 V\n\t48 V"},
         {"head=1", "M\tV\nA1\t12 V\n\t24 V\nB2\t5 V", "5 V", "B2\t5 V"},
         {"head=1", "M\tV\nA1\t12 V\n\t24 V\nB2\t5 V", "A1", "A1\t12 V\n\t24 V"},
+        {"head=1", "M\tV\n\t24 V\n\t48 V", "M", "M\tV"},
+        {"head=2", "M\tV\n\tmV\n\t24 V", "M", "M\tV\n\tmV"},
         {"", "#define\tRINSE\n\tRinses.\n#define\tVENT", "RINSE",
          "#define\tRINSE\n\tRinses."},
         {"head=1", "M\tV\n\t24 V\n\t48 V", "48 V", "\t48 V"},
