@@ -41,21 +41,24 @@ struct cutting {
     struct passages *ret;
 };
 
+/* Whether a passage of the node is of the block. */
+static bool is_of(const struct passage *passage, const struct block *block)
+{
+    return block->kind == passage->kind &&
+           block->origin.span.from == passage->block.span.from &&
+           block->origin.span.to == passage->block.span.to &&
+           passage->at + passage->text.size <= block->text.size &&
+           !memcmp(block->text.data + passage->at, passage->text.data,
+                   passage->text.size);
+}
+
 /* The index of the passage's block in its node; -1: it is not there. */
 static int64_t index_of_block(const struct cutting *cutting)
 {
-    const struct passage *passage = cutting->passage;
     const struct node *node = cutting->content->node;
-    for (uint32_t b = 0; b < node->block_count; b++) {
-        const struct block *block = &node->blocks[b];
-        if (block->kind == passage->kind &&
-            block->origin.span.from == passage->block.span.from &&
-            block->origin.span.to == passage->block.span.to &&
-            passage->at + passage->text.size <= block->text.size &&
-            !memcmp(block->text.data + passage->at, passage->text.data,
-                    passage->text.size))
+    for (uint32_t b = 0; b < node->block_count; b++)
+        if (is_of(cutting->passage, &node->blocks[b]))
             return b;
-    }
     return -1;
 }
 
@@ -401,16 +404,22 @@ static void put(const struct cutting *cutting, struct unit found)
     add(cutting->ret, &unit, block);
 }
 
-/* Whether a passage is of a block of the node. */
-static bool is_of(const struct cutting *cutting, const struct passage *passage,
-                  const struct block *block)
+/* The passage next behind `last` (NULL: the first) that is of a row of the table that holds
+ * more of the question than the one that is cut; NULL: there is none. */
+static const struct passage *next_row(const struct cutting *cutting,
+                                      const struct block *table,
+                                      const struct passage *last)
 {
-    return passage->view == cutting->passage->view &&
-           passage->node == cutting->passage->node &&
-           passage->kind == block->kind &&
-           passage->block.span.from == block->origin.span.from &&
-           passage->block.span.to == block->origin.span.to &&
-           passage->at + passage->text.size <= block->text.size;
+    const struct passage *own = cutting->passage, *next = NULL;
+    for (size_t i = 0; i < cutting->all->count; i++) {
+        const struct passage *passage = &cutting->all->items[i];
+        if (passage->view == own->view && passage->node == own->node &&
+            is_of(passage, table) && passage->terms & ~own->terms &&
+            (!last || passage->at > last->at) &&
+            (!next || passage->at < next->at))
+            next = passage;
+    }
+    return next;
 }
 
 /* Of a table that is announced and does not fit the head and the rows that hold more of
@@ -418,23 +427,21 @@ static bool is_of(const struct cutting *cutting, const struct passage *passage,
 static bool put_rows(const struct cutting *cutting, const struct unit *table)
 {
     const struct block *block = &cutting->content->node->blocks[table->block];
-    bool headed = false;
-    if (block->kind != BLOCK_TABLE || !(table->cut & CUT_END))
+    if (block->kind != BLOCK_TABLE || table->text.size == block->text.size)
         return false;
-    for (size_t i = 0; i < cutting->all->count; i++) {
-        const struct passage *passage = &cutting->all->items[i];
-        if (!is_of(cutting, passage, block) ||
-            !(passage->terms & ~cutting->passage->terms))
-            continue;
-        struct unit row = unit_within(block, passage->at, passage->text.size);
-        struct unit head = unit_head(block);
-        head.block = row.block = table->block;
-        if (!headed && head.text.size && head.text.size <= UNIT_PROSE)
-            put(cutting, head);
-        put(cutting, row);
-        headed = true;
+    const struct passage *row = next_row(cutting, block, NULL);
+    if (!row)
+        return false;
+    struct unit head = unit_head(block);
+    head.block = table->block;
+    if (head.text.size && head.text.size <= UNIT_PROSE)
+        put(cutting, head);
+    for (; row; row = next_row(cutting, block, row)) {
+        struct unit unit = unit_within(block, row->at, row->text.size);
+        unit.block = table->block;
+        put(cutting, unit);
     }
-    return headed;
+    return true;
 }
 
 /* A lead-in to nothing that stands here is not quoted beside other text. */
