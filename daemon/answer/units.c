@@ -13,7 +13,7 @@ enum {
     MAX_LABEL = 100,    /* bytes of a caption */
     MAX_QUESTION = 300, /* bytes of a question that a manual answers itself */
     MAX_BEFORE = 5,     /* blocks with which a unit is to be read */
-    MAX_LED = 400, /* bytes of definitions below a lead-in, and a last one */
+    MAX_LED = 400, /* bytes of blocks of a kind led in to, and a last one */
     MAX_FOLLOWING = 2500, /* bytes that follow a unit, and a last one */
     UNITS_A_PASSAGE = 2 * UNITS_AROUND,
     MAX_CALLS = 8,     /* blocks before what an entry is */
@@ -254,7 +254,7 @@ static uint32_t first_of(const struct node *node, uint32_t block, bool *ret_cut)
 /* How a unit is followed. */
 struct following {
     enum lead lead; /* by which the last one was led in to */
-    size_t led;     /* bytes of definitions since */
+    size_t led;     /* bytes since */
     size_t bytes;   /* of all */
 };
 
@@ -288,9 +288,9 @@ static struct unit next_unit(const struct node *node, const struct unit *last,
         next && ends_block(block, last->text) && resumes(node, last->block + 1);
     bool told =
         following->lead == LEAD_COLON || following->lead == LEAD_ANNOUNCES;
-    bool listed =
-        !lead && told && next && next->kind == block->kind &&
-        (block->kind == BLOCK_DEFINITION || block->kind == BLOCK_TABLE);
+    bool listed = !lead && told && next && next->kind == block->kind &&
+                  (block->kind == BLOCK_DEFINITION ||
+                   (block->kind == BLOCK_TABLE && following->led <= MAX_LED));
     if (!lead && !resumed && !listed)
         return none;
     if (lead) {

@@ -228,6 +228,16 @@ static void what_is_announced_without_a_colon_follows(void **state)
                                 {0, NULL}};
     assert_string_equal(around(cut, "listing"), cut[0].text);
     assert_string_equal(around(given, "go on"), given[14].text);
+
+    struct slice table = repeated("A stone\tturns\n", 40);
+    const struct given whole[] = {
+        {BLOCK_PARAGRAPH, "Stones are in the following table."},
+        {BLOCK_TABLE, table.data},
+        {BLOCK_TABLE, "7\tSlow"},
+        {0, NULL}};
+    const char *found = around(whole, "Stones are");
+    assert_memory_equal(found, "Stones are in the following table.\n|A", 37);
+    assert_string_equal(found + strlen(found) - 6, "turns\n");
 }
 
 static struct unit within(int kind, const char *text, const char *wanted)
