@@ -453,12 +453,15 @@ static bool leads_nowhere(const struct cutting *cutting,
            last->text.data[last->text.size - 1] == ':';
 }
 
-static size_t count_cells(struct slice row)
+/* Those of the row that has most. */
+static size_t count_cells(struct slice rows)
 {
-    size_t cells = 1;
-    for (size_t i = 0; i < row.size; i++)
-        cells += row.data[i] == '\t';
-    return cells;
+    size_t cells = 1, most = 1;
+    for (size_t i = 0; i < rows.size; i++) {
+        cells = rows.data[i] == '\n' ? 1 : cells + (rows.data[i] == '\t');
+        most = cells > most ? cells : most;
+    }
+    return most;
 }
 
 /* What the cells of a row are, above the first row of a table. */

@@ -125,6 +125,10 @@ def a_row_of_many_cells_is_quoted_with_the_head_of_its_table():
     with house() as h:
         found = quotes(h, f"<table><tr><th>Pump</th><th>Oil</th><th>Water</th><th>Bar</th></tr>{rows}</table>", "pump 508", "--brief")
         check(found == ["Pump Oil Water Bar", "Pump 508 yes no 508"], found)
+        heads = "<tr><th>Rotor</th><th>Description</th></tr><tr><th>Maker</th><th>Use</th></tr>"
+        found = quotes(h, f"<table><thead>{heads}</thead><tbody><tr><td>K88</td><td>Turns to the left.</td></tr></tbody></table>",
+                       "K88 turns to the left", "--brief")
+        check(found == ["K88 Turns to the left."], found)
         found = quotes(h, "<table><tr><th>Valve</th><th>Description</th></tr><tr><td>R77</td><td>Relieves the casing of the pump of pressure.</td>"
                           "</tr></table>", "valve R77", "--brief")
         check(found == ["R77 Relieves the casing of the pump of pressure."], found)
