@@ -548,6 +548,11 @@ static bool are_first_lines(const struct block *block, bool called)
             (block->kind == BLOCK_CODE && unit_is_prose(block->text)));
 }
 
+static bool is_short_macro(const struct block *block)
+{
+    return block->text.size <= MAX_SUMMARY && call_is_macro(block->text);
+}
+
 /* The first lines of a section that is called as what is asked about; what shows how an
  * entry is called does not say what it is. */
 static bool put_first_lines(const struct cutting *cutting)
@@ -557,8 +562,7 @@ static bool put_first_lines(const struct cutting *cutting)
     if (cutting->passage->about < ABOUT || !node->block_count ||
         !are_first_lines(&node->blocks[b], b > 0))
         return false;
-    if (b && (cutting->extent != EXTENT_BRIEF ||
-              call_is_macro(node->blocks[0].text)))
+    if (b && (cutting->extent != EXTENT_BRIEF || is_short_macro(node->blocks)))
         put_around(cutting, 0, 0, 0);
     if (b > 1 && cutting->extent != EXTENT_BRIEF &&
         call_is_template(node->blocks[0].text))

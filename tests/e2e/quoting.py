@@ -321,6 +321,16 @@ def a_macro_is_quoted_with_the_few_words_behind_it():
 
 
 @test
+def a_macro_that_is_long_is_not_quoted_in_brief():
+    does = "Rinses the strainer until clear water comes out of it."
+    macro = "#define RINSE_STRAINER(water) " + " ".join(f"pump_rinse(water, {n});" for n in range(16))
+    with house() as h:
+        body = member("RINSE_STRAINER", macro, does).replace("STRAINER()<", "STRAINER<").replace(PADDING, "")
+        found = quotes(h, body, "RINSE_STRAINER", "--brief")
+        check(found == [does], found)
+
+
+@test
 def a_template_is_quoted_with_its_parameters():
     template, call = "template<typename T >", "int rinse_strainer ( T water, int pressure )"
     does = "Rinses the strainer until nothing comes out of it."
