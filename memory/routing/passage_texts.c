@@ -204,8 +204,8 @@ static bool is_signature(const struct node *node, const struct block *block)
            node->title.size && slice_starts(block->text, node->title);
 }
 
-/* Behind the text of one of the node's links that begins at `at`, the longest; NULL: none
- * does. */
+/* Behind the longest of the texts of the node's links that `rest` begins with; NULL: it
+ * does with none. */
 static const char *behind_link(const struct node *node, struct slice rest)
 {
     size_t longest = 0;
