@@ -217,7 +217,14 @@ static const char *behind_link(const struct node *node, struct slice rest)
     return longest ? rest.data + longest : NULL;
 }
 
-/* Nothing but links, below "See also:" maybe. */
+/* As a sentence does: not "More...". */
+static bool ends_in_full_stop(struct slice text)
+{
+    return text.size > 1 && text.data[text.size - 1] == '.' &&
+           text.data[text.size - 2] != '.';
+}
+
+/* Nothing but links that are no sentence, below "See also:" maybe. */
 static bool is_bare_link(const struct node *node, const struct block *block)
 {
     static const char between[] = " \n,;|/>";
@@ -225,7 +232,8 @@ static bool is_bare_link(const struct node *node, const struct block *block)
     const char *label = rest.size ? memchr(rest.data, ':', rest.size) : NULL;
     size_t before = label ? (size_t)(label - rest.data) + 1 : 0;
     if (block->kind != BLOCK_PARAGRAPH || !rest.size || rest.size > LINKS_MAX ||
-        !node->ref_count || node->ref_count > REFS_MAX)
+        !node->ref_count || node->ref_count > REFS_MAX ||
+        ends_in_full_stop(rest))
         return false;
     if (before && before < LABEL_MAX && before < rest.size &&
         rest.data[before] == ' ')
@@ -244,9 +252,12 @@ static bool is_bare_link(const struct node *node, const struct block *block)
 
 static bool has_other_text(const struct node *node)
 {
-    for (uint32_t b = 0; b < node->block_count; b++)
-        if (node->blocks[b].text.size && !is_bare_link(node, &node->blocks[b]))
+    for (uint32_t b = 0; b < node->block_count; b++) {
+        const struct block *block = &node->blocks[b];
+        if (block->text.size && !is_signature(node, block) &&
+            !is_bare_link(node, block))
             return true;
+    }
     return false;
 }
 

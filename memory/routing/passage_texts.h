@@ -35,8 +35,8 @@ struct passage_reader {
 };
 
 /* Windows of some sentences of a line, one that starts at each; pieces of code between
- * blank lines, and rows, whole where they are not long.  Texts stay the node's.  When it
- * is cancelled there are fewer. */
+ * blank lines, and rows, whole where they are not long; lines of links only where there is
+ * no other text.  Texts stay the node's.  When it is cancelled there are fewer. */
 struct passage_texts passage_texts_read(const struct passage_reader *reader,
                                         const struct node *node);
 void passage_texts_free(struct passage_texts *texts);

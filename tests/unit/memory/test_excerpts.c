@@ -1,6 +1,7 @@
 /* What of a section a model is to judge it by. */
 #include "base/text.h"
 #include "memory/routing/passage.h"
+#include "memory/routing/passage_texts.h"
 #include "tests/unit/support/route_fixtures.h"
 
 enum { BYTES = 200 };
@@ -68,10 +69,51 @@ static void excerpts_begin_with_what_says_most(void **state)
     close_house(&house);
 }
 
+/* A line of links says nothing beside other text, which a signature is none of, nor does a
+ * sentence say nothing that is a link. */
+static void links_are_texts_where_nothing_else_is(void **state)
+{
+    static const struct {
+        int kind;
+        const char *first, *second;
+        size_t texts;
+    } cases[] = {
+        {BLOCK_PARAGRAPH, "A valve shuts.", "See also: Valve, Pump", 1},
+        {BLOCK_PARAGRAPH, "Pump", "See also: Valve, Pump", 2},
+        {BLOCK_PARAGRAPH, "A valve shuts.", "Valve | Pumps", 2},
+        {BLOCK_PARAGRAPH, "A valve shuts.", "A pump runs.", 2},
+        {BLOCK_DEFINITION, "turn(valve, int)", "See also: Valve, Pump", 1},
+        {BLOCK_DEFINITION, "turn(valve, int)", "A valve shuts.", 1},
+    };
+    struct ref refs[] = {{.text = slice_of("Valve")},
+                         {.text = slice_of("Pump")},
+                         {.text = slice_of("A pump runs.")}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct block blocks[] = {
+            {.kind = cases[i].kind, .text = slice_of(cases[i].first)},
+            {.kind = BLOCK_PARAGRAPH, .text = slice_of(cases[i].second)}};
+        struct node node = {.title = slice_of("turn(valve"),
+                            .blocks = blocks,
+                            .block_count = COUNT(blocks),
+                            .refs = refs,
+                            .ref_count = COUNT(refs)};
+        struct query query = {0};
+        struct analyzer *maker = analyzer_new();
+        struct passage_reader reader = {
+            .query = &query, .sought = query_sought(&query), .maker = maker};
+        struct passage_texts texts = passage_texts_read(&reader, &node);
+        assert_int_equal(texts.count, cases[i].texts);
+        passage_texts_free(&texts);
+        analyzer_free(maker);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(excerpts_begin_with_what_says_most),
+        cmocka_unit_test(links_are_texts_where_nothing_else_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
