@@ -88,9 +88,15 @@ static bool is_signature(struct slice text, struct slice name)
     return false;
 }
 
-bool call_is_macro(struct slice text)
+bool call_is_macro(const struct node *entry, struct slice text)
 {
-    return slice_starts(text, slice_of("#define "));
+    static const char define[] = "#define ";
+    struct slice name = name_in_title(entry->title);
+    if (!slice_starts(text, slice_of(define)))
+        return false;
+    text.data += sizeof define - 1;
+    text.size -= sizeof define - 1;
+    return name.size && slice_starts(text, name);
 }
 
 bool call_is_template(struct slice text)
@@ -113,6 +119,7 @@ bool call_is_shown(const struct node *entry, const struct block *block)
            block->text.size <= LONGEST &&
            (block->kind == BLOCK_PARAGRAPH ||
             block->kind == BLOCK_DEFINITION) &&
-           (call_is_template(block->text) || call_is_macro(block->text) ||
+           (call_is_template(block->text) ||
+            call_is_macro(entry, block->text) ||
             is_signature(block->text, name));
 }

@@ -9,8 +9,8 @@
  * parameters, or of a macro and what it stands for? */
 bool call_is_shown(const struct node *entry, const struct block *block);
 
-/* "#define RINSE 4" */
-bool call_is_macro(struct slice text);
+/* "#define RINSE 4", of the entry RINSE. */
+bool call_is_macro(const struct node *entry, struct slice text);
 
 /* "template<class T >" */
 bool call_is_template(struct slice text);

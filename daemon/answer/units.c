@@ -548,9 +548,11 @@ static bool are_first_lines(const struct block *block, bool called)
             (block->kind == BLOCK_CODE && unit_is_prose(block->text)));
 }
 
-static bool is_short_macro(const struct block *block)
+/* Is the entry a macro, shown in a few words? */
+static bool is_short_macro(const struct node *entry)
 {
-    return block->text.size <= MAX_SUMMARY && call_is_macro(block->text);
+    struct slice text = entry->blocks[0].text;
+    return text.size <= MAX_SUMMARY && call_is_macro(entry, text);
 }
 
 /* The first lines of a section that is called as what is asked about; what shows how an
@@ -562,7 +564,7 @@ static bool put_first_lines(const struct cutting *cutting)
     if (cutting->passage->about < ABOUT || !node->block_count ||
         !are_first_lines(&node->blocks[b], b > 0))
         return false;
-    if (b && (cutting->extent != EXTENT_BRIEF || is_short_macro(node->blocks)))
+    if (b && (cutting->extent != EXTENT_BRIEF || is_short_macro(node)))
         put_around(cutting, 0, 0, 0);
     if (b > 1 && cutting->extent != EXTENT_BRIEF &&
         call_is_template(node->blocks[0].text))

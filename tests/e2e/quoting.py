@@ -388,6 +388,15 @@ def a_bare_link_is_no_passage():
 
 
 @test
+def what_says_what_define_does_is_no_macro():
+    does = "#define gives a name to what stands behind it, wherever it is used, from the line that it stands in to the end of the file, or to the line that takes it back, whichever comes first."
+    with house() as h:
+        body = member("#define", does, "Strainers have none.").replace("define()<", "define<").replace(PADDING, "")
+        found = quotes(h, body, "#define", "--brief")
+        check(found and found[0] == does, found)
+
+
+@test
 def a_signature_is_no_passage():
     """Of many terms, it is too long for a title and stands in the section, too."""
     terms = "".join(f"<dt id='t{n}'><code>rinse_strainer_{n} (water, pressure, time, direction, {'filter, ' * 4}grade)</code></dt>" for n in range(8))
