@@ -444,7 +444,7 @@ static struct unit with_led(const struct block *block, struct range found)
 }
 
 /* Whole sentences of a line, from the one in which the text begins on: those that it
- * is of, and as many more as fit. */
+ * is of, and as many more as fit; of no text none if the first one does not fit. */
 static struct unit sentences_within(struct slice line, struct range within)
 {
     struct range found = {0, 0};
@@ -452,7 +452,8 @@ static struct unit sentences_within(struct slice line, struct range within)
         size_t end = sentence_end(line, from);
         if (from <= within.from)
             found.from = from;
-        bool fits = end - found.from <= UNIT_PROSE;
+        size_t most = found.to ? UNIT_PROSE : UNIT_CODE; /* of one alone */
+        bool fits = end - found.from <= most;
         if (fits || found.to < within.to)
             found.to = end;
         if (!fits && found.to >= within.to)

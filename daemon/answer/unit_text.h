@@ -18,7 +18,8 @@ struct unit {
 
 /* Returns the unit of a block's text that holds `size` bytes from `at` on: the
  * paragraph, item, definition with its term, or piece of code; of a long one the
- * sentences, or the statement, around it.  `block` is not set. */
+ * sentences, or the statement, around it.  Of no bytes it may be empty.  `block` is not
+ * set. */
 struct unit unit_within(const struct block *block, size_t at, size_t size);
 
 /* Returns as much of a block from its beginning on as fits: whole, or so many lines,

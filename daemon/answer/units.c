@@ -391,7 +391,8 @@ static void add(struct passages *units, const struct passage *unit,
 static void put(const struct cutting *cutting, struct unit found)
 {
     const struct block *block = &cutting->content->node->blocks[found.block];
-    if (cutting->kinds && !(cutting->kinds & kind_bit(block->kind)))
+    if (!found.text.size ||
+        (cutting->kinds && !(cutting->kinds & kind_bit(block->kind))))
         return;
     struct passage unit = *cutting->passage;
     unit.text = found.text;
@@ -450,7 +451,7 @@ static bool leads_nowhere(const struct cutting *cutting,
 {
     const struct unit *last = &units[count - 1];
     return count == 1 && cutting->ret->count && last->cut == CUT_END &&
-           last->text.data[last->text.size - 1] == ':';
+           last->text.size && last->text.data[last->text.size - 1] == ':';
 }
 
 /* Those of the row that has most. */

@@ -162,6 +162,17 @@ def rows_of_a_table_that_is_announced_stand_in_its_order():
 
 
 @test
+def a_section_that_begins_with_a_long_sentence_is_quoted_in_brief():
+    with house() as h:
+        for times, whole in ((50, True), (90, False)):
+            first = "Cavitation is vapour that forms " + "where the pressure falls, " * times + "in a pump."
+            h.write("m/b.html", page("Cavitation", f"<p>{first}</p><p>It wears the impeller of the pump.</p>{PADDING}"))
+            found = quotes(h, "", "what is cavitation", "--brief")
+            check(found and (found == [first]) == whole, found)
+            h.json("rm", "m")
+
+
+@test
 def brief_answers_define_what_is_named():
     first = "Cavitation is vapour that forms where the pressure falls below the boiling point."
     with house() as h:

@@ -281,6 +281,11 @@ static void a_long_sentence_is_whole_or_cut(void **state)
     assert_memory_equal(unit.text.data, "The words go", 12);
     assert_true(unit.text.data[unit.text.size - 1] == '.');
 
+    const char *from = strstr(text.data, "The words");
+    unit = within(BLOCK_PARAGRAPH, from, ""); /* its beginning */
+    assert_int_equal(unit.cut, 0);
+    assert_int_equal(unit.text.size, strlen(from) - strlen(" Two."));
+
     buf_clear(&text);
     buf_put_slice(&text, repeated("words go on and ", 200));
     buf_put_text(&text, "end.");
