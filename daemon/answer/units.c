@@ -17,9 +17,9 @@ enum {
     MAX_FOLLOWING = 2500, /* bytes that follow a unit, and a last one */
     UNITS_A_PASSAGE = 2 * UNITS_AROUND,
     MAX_CALLS = 8,     /* blocks before what an entry is */
+    MAX_SUMMARY = 160, /* bytes of that */
     MAX_HEAD = 300,    /* bytes of a table's head beside a row */
     MIN_CELLS = 3,     /* of it: "Name Description" tells nothing of a row */
-    MAX_SUMMARY = 160, /* bytes of that */
     MAX_FULL = 30000, /* bytes of the best section, if all of it is asked for */
     MAX_FULL_BLOCKS = 300
 };
@@ -258,13 +258,20 @@ struct following {
     size_t bytes;   /* of all */
 };
 
+/* NULL: there is none. */
+static const struct block *block_behind(const struct node *node,
+                                        const struct unit *unit)
+{
+    uint32_t next = unit->block + 1;
+    return next < node->block_count ? &node->blocks[next] : NULL;
+}
+
 /* The lead of the last unit; the labels of a list of labels lead nowhere. */
 static enum lead lead_on(const struct node *node, const struct unit *last,
                          const struct following *following)
 {
     const struct block *block = &node->blocks[last->block];
-    const struct block *next =
-        last->block + 1 < node->block_count ? block + 1 : NULL;
+    const struct block *next = block_behind(node, last);
     enum lead lead = lead_of(block, last->text, next);
     if (following->lead == LEAD_ANNOUNCES && is_caption(block, next))
         return LEAD_ANNOUNCES;
@@ -280,8 +287,7 @@ static struct unit next_unit(const struct node *node, const struct unit *last,
                              struct following *following)
 {
     const struct block *block = &node->blocks[last->block];
-    const struct block *next =
-        last->block + 1 < node->block_count ? block + 1 : NULL;
+    const struct block *next = block_behind(node, last);
     struct unit none = {.block = last->block};
     enum lead lead = lead_on(node, last, following);
     bool resumed =
@@ -465,7 +471,8 @@ static size_t count_cells(struct slice rows)
     return most;
 }
 
-/* What the cells of a row are, above the first row of a table. */
+/* The head of a table, which says what the cells of the row are: once, above the first of
+ * its rows that is quoted. */
 static void put_head(const struct cutting *cutting, uint32_t block,
                      const struct unit *row)
 {

@@ -14,11 +14,13 @@ enum extent {
 };
 
 /* Cuts the units around passages, in their order: for each the lead-in, if any, the
- * unit that holds it, and what the unit announces, if any; a short best section
- * whole, and first its first lines where its title is what is asked about; all of
- * one node stand together, and nothing twice.  `kinds`: only from blocks of these;
- * 0: of all.  Free `ret` with passages_free.  ERR_CANCELLED, and what content_open
- * returns. */
+ * unit that holds it, below its table's head if it is a row of three cells or more, and
+ * what the unit announces, if any; of a table that is announced and does not fit the
+ * head and the rows of further passages that hold more of the question; a short best
+ * section whole, and first its first lines where its title is what is asked about; all of
+ * one node stand together, and nothing twice.  In brief those around the first passage.
+ * `kinds`: only from blocks of these; 0: of all.  Free `ret` with passages_free.
+ * ERR_CANCELLED, and what content_open returns. */
 int units_of(const struct snapshot *snapshot, const struct passages *passages,
              kind_set kinds, enum extent extent, const atomic_bool *cancel,
              struct passages *ret, struct err *err);
