@@ -10,6 +10,8 @@ enum { MAX_BITS = 4096 }; /* of a line */
 /* What follows is another cell of the row, if there is one. */
 static void begin_cell(struct document *d)
 {
+    if (d->bits.laps)
+        return;
     if (document_is_body(d) && writer_in_line(blocks_writer(d)))
         tabular_cell(d);
     else
@@ -18,39 +20,85 @@ static void begin_cell(struct document *d)
 
 /* ---- Bits ---- */
 
-/* Does the option "endianness" count from the right? */
+/* Digits and nothing else; -1: it is no such number. */
+static int64_t number_alone(struct tex *tex, const struct buf *text)
+{
+    size_t digits = 0;
+    while (digits < text->size && text->data[digits] >= '0' &&
+           text->data[digits] <= '9')
+        digits++;
+    return digits && digits == text->size ? number_of_text(tex, buf_slice(text))
+                                          : -1;
+}
+
+static int64_t read_number(struct tex *tex)
+{
+    struct tokens list = {0};
+    struct buf text = {0};
+    tex_read_argument(tex, &list);
+    struct tokens trimmed = keys_trim(list.items, list.count);
+    tex_expand_text(tex, &trimmed, &text);
+    int64_t number = number_alone(tex, &text);
+    buf_free(&text);
+    tokens_free(&trimmed);
+    tokens_free(&list);
+    return number;
+}
+
+/* Which bit is the lowest, by the option "lsb"; -1: it is no number. */
+static int64_t lowest_bit(struct tex *tex, const struct tokens *options)
+{
+    struct tokens value = {0};
+    struct buf text = {0};
+    int64_t lowest = 0;
+    if (keys_value(tex, options, "lsb", &value)) {
+        tex_expand_text(tex, &value, &text);
+        lowest = number_alone(tex, &text);
+    }
+    buf_free(&text);
+    tokens_free(&value);
+    return lowest;
+}
+
+/* Does the option "endianness" count from the right?  Version 1 of the package has "b"
+ * and "l" in its place. */
 static void choose_order(struct tex *tex, const struct tokens *options,
                          bool *ret)
 {
     struct tokens value = {0};
     struct buf text = {0};
-    if (keys_value(tex, options, "endianness", &value)) {
-        tex_write_tokens(tex, &value, &text);
-        *ret = slice_is(buf_slice(&text), "big");
-    }
+    bool named = keys_value(tex, options, "endianness", &value);
+    tex_strip_braces(&value, 0);
+    tex_expand_text(tex, named ? &value : options, &text);
+    struct slice order = buf_slice(&text);
+    if (named || slice_is(order, "b") || slice_is(order, "l"))
+        *ret = slice_is(order, "big") || slice_is(order, "b");
     buf_free(&text);
     tokens_free(&value);
 }
 
 /* "0,7,31", "0-31": numbers of its bits. */
-static bool are_bits(struct slice text, int64_t width)
+static bool are_bits(const struct bits *bits, struct slice text)
 {
-    int64_t number = 0;
     bool any = false;
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        bool digit = c >= '0' && c <= '9';
-        if (!digit && !strchr(", -", c))
+    for (size_t at = 0; at < text.size; at++) {
+        int64_t number = 0;
+        size_t from = at;
+        for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9';
+             at++)
+            number = number_bounded(number * 10 + (text.data[at] - '0'));
+        if (at > from &&
+            (number < bits->lowest || number - bits->lowest >= bits->width))
             return false;
-        number = digit ? number * 10 + (c - '0') : 0;
-        any |= digit;
-        if (number >= width)
+        if (at < text.size && !strchr(", -", text.data[at]))
             return false;
+        any |= at > from;
     }
     return any;
 }
 
-/* Of as many bits as it has the part takes the next. */
+/* Of as many bits as it has the part takes the next.  Where the next are is not known
+ * behind a part of an unknown width, and where there are more than the line has. */
 static void put_bits(struct document *d, int64_t count, struct token call)
 {
     struct bits *bits = &d->bits;
@@ -59,8 +107,10 @@ static void put_bits(struct document *d, int64_t count, struct token call)
         bits->at = 0;
     bits->row = d->rows;
     int64_t from = bits->at, to = from + count - 1;
-    if (!bits->numbered || count < 1 || to >= bits->width || !d->in.grid) {
-        bits->numbered = false;
+    if (!bits->grid || bits->grid != d->in.grid || bits->laps)
+        return;
+    if (count < 1 || to >= bits->width) {
+        bits->grid = 0;
         return;
     }
     bits->at += count;
@@ -68,13 +118,13 @@ static void put_bits(struct document *d, int64_t count, struct token call)
     tex_unread(&d->tex, next);
     if (next.cat == CAT_END)
         return;
-    if (bits->big) {
+    if (bits->from_right) {
         from = bits->width - 1 - from;
         to = bits->width - 1 - to;
     }
-    buf_printf(&text, "%lld", (long long)from);
+    buf_printf(&text, "%lld", (long long)(bits->lowest + from));
     if (to != from)
-        buf_printf(&text, "-%lld", (long long)to);
+        buf_printf(&text, "-%lld", (long long)(bits->lowest + to));
     buf_put_byte(&text, ':');
     document_put(d, call, buf_slice(&text));
     document_space(d);
@@ -83,7 +133,9 @@ static void put_bits(struct document *d, int64_t count, struct token call)
 
 /* ---- Parts ---- */
 
-/* A part of `count` bits, 0 of none: its text, whose breaks are none of the table. */
+enum { NO_BITS = 0 };
+
+/* A part of `count` bits: its text, whose breaks are none of the table. */
 static void begin_part(struct document *d, int64_t count, struct token call)
 {
     unsigned grid = d->in.grid;
@@ -96,31 +148,35 @@ static void begin_part(struct document *d, int64_t count, struct token call)
         tex_unread(&d->tex, next);
     }
     d->in.grid = grid;
-    if (count)
+    if (count != NO_BITS)
         put_bits(d, count, call);
     if (next.cat == CAT_BEGIN)
         d->in.grid = 0;
+}
+
+/* -1: it is not known. */
+static int64_t read_width(struct tex *tex)
+{
+    int64_t width = read_number(tex);
+    return width == NO_BITS ? -1 : width;
 }
 
 /* \bitbox[sides]{bits}[options]{text} */
 static void run_box(struct tex *tex, const struct command *command,
                     struct token call)
 {
-    struct buf bits = {0};
     tex_skip_before(tex, command->before);
-    tex_read_text(tex, &bits);
-    int64_t count = number_of_text(tex, buf_slice(&bits));
-    buf_free(&bits);
+    int64_t count = read_width(tex);
     tex_skip_before(tex, "o");
     begin_part(document_of(tex), count, call);
 }
 
-/* \wordbox[sides]{lines}{text} */
+/* \wordbox[sides]{lines}[options]{text} */
 static void run_word(struct tex *tex, const struct command *command,
                      struct token call)
 {
     tex_skip_before(tex, command->before);
-    begin_part(document_of(tex), 0, call);
+    begin_part(document_of(tex), NO_BITS, call);
 }
 
 /* One of \bitboxes. */
@@ -138,12 +194,9 @@ static void run_boxes(struct tex *tex, const struct command *command,
 {
     struct tokens list = {0}, boxes = {0};
     struct token box = call;
-    struct buf bits = {0};
     size_t depth = 0;
     tex_skip_before(tex, command->before);
-    tex_read_text(tex, &bits);
-    document_of(tex)->bits.each = number_of_text(tex, buf_slice(&bits));
-    buf_free(&bits);
+    document_of(tex)->bits.each = read_width(tex);
     tex_skip_before(tex, "o");
     tex_read_argument(tex, &list);
     box.cat = CAT_NAME;
@@ -160,23 +213,64 @@ static void run_boxes(struct tex *tex, const struct command *command,
     tex_push(tex, boxes);
 }
 
+/* \rlap{\bitbox{8}{\color{gray}\rule{\width}{\height}}}: what is drawn behind the next
+ * part takes no room. */
+static void run_lap(struct tex *tex, const struct command *command,
+                    struct token call)
+{
+    struct document *d = document_of(tex);
+    struct tokens list = {0}, lap = {0};
+    (void)command;
+    if (!d->in.grid || d->bits.grid != d->in.grid)
+        return;
+    tex_read_argument(tex, &list);
+    tokens_add_group(&lap, &list, call);
+    tex_add_name(tex, "-lapped-", call, &lap);
+    tokens_free(&list);
+    d->bits.laps++;
+    tex_push(tex, lap);
+}
+
+static void run_lapped(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct document *d = document_of(tex);
+    (void)command;
+    (void)call;
+    d->bits.laps -= d->bits.laps > 0;
+}
+
+/* ---- Fields ---- */
+
+/* Do lines follow that a header is of? */
+static bool lines_follow(struct tex *tex)
+{
+    struct token next = tex_next_solid(tex);
+    tex_unread(tex, next);
+    return !token_is(next, CAT_NAME, tex->end);
+}
+
 /* \bitheader[options]{0,7,31}: said of the parts themselves, if they are numbers. */
 static void run_header(struct tex *tex, const struct command *command,
                        struct token call)
 {
     struct document *d = document_of(tex);
+    struct bits *bits = &d->bits;
     struct tokens options = {0}, list = {0}, shown = {0};
     struct buf text = {0};
     tex_skip_before(tex, command->before);
     tex_read_optional(tex, &options);
     tex_read_argument(tex, &list);
     tex_expand_text(tex, &list, &text);
-    d->bits.numbered = d->in.grid && d->bits.width <= MAX_BITS &&
-                       are_bits(buf_slice(&text), d->bits.width);
-    d->bits.row = d->rows;
-    d->bits.at = 0;
-    choose_order(tex, &options, &d->bits.big);
-    if (!d->bits.numbered) {
+    bits->from_right = d->in.bits_from_right;
+    choose_order(tex, &options, &bits->from_right);
+    bits->lowest = lowest_bit(tex, &options);
+    bits->row = d->rows;
+    bits->at = 0;
+    bool numbered = bits->width <= MAX_BITS && bits->lowest >= 0 &&
+                    are_bits(bits, buf_slice(&text)) && lines_follow(tex);
+    bits->grid = numbered ? d->in.grid : 0;
+    if (!bits->grid) {
         begin_cell(d);
         tokens_add_group(&shown, &list, call);
         tex_push(tex, shown);
@@ -186,7 +280,7 @@ static void run_header(struct tex *tex, const struct command *command,
     tokens_free(&options);
 }
 
-/* \bytefieldsetup{options}: of all fields to come. */
+/* \bytefieldsetup{options}: of the fields of the group. */
 static void run_setup(struct tex *tex, const struct command *command,
                       struct token call)
 {
@@ -194,7 +288,7 @@ static void run_setup(struct tex *tex, const struct command *command,
     (void)command;
     (void)call;
     tex_read_argument(tex, &options);
-    choose_order(tex, &options, &document_of(tex)->bits.all_big);
+    choose_order(tex, &options, &document_of(tex)->in.bits_from_right);
     tokens_free(&options);
 }
 
@@ -203,14 +297,9 @@ static void begin_field(struct document *d,
                         struct token call)
 {
     struct tokens options = {0};
-    struct buf width = {0};
     tex_read_optional(&d->tex, &options);
-    tex_read_text(&d->tex, &width);
-    d->bits = (struct bits){.width = number_of_text(&d->tex, buf_slice(&width)),
-                            .big = d->bits.all_big,
-                            .all_big = d->bits.all_big};
-    choose_order(&d->tex, &options, &d->bits.big);
-    buf_free(&width);
+    d->bits = (struct bits){.width = read_number(&d->tex)};
+    choose_order(&d->tex, &options, &d->in.bits_from_right);
     tokens_free(&options);
     tabular_begin(d, environment, call);
 }
@@ -220,16 +309,17 @@ static void begin_group(struct document *d,
                         struct token call)
 {
     (void)environment;
-    (void)call;
-    begin_cell(d);
+    begin_part(d, NO_BITS, call);
 }
 
 static const struct command commands[] = {
     {"bitbox", run_box, "so", 0, NULL},
-    {"wordbox", run_word, "om", 0, NULL},
+    {"wordbox", run_word, "omo", 0, NULL},
     {"-bit-", run_bit, NULL, 0, NULL},
     {"bitheader", run_header, "s", 0, NULL},
     {"bitboxes", run_boxes, "so", 0, NULL},
+    {"rlap", run_lap, NULL, 0, NULL},
+    {"-lapped-", run_lapped, NULL, 0, NULL},
     {"bytefieldsetup", run_setup, NULL, 0, NULL},
 };
 

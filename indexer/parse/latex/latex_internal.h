@@ -24,6 +24,8 @@ struct context {
     bool silent;      /* nothing of it is text */
     bool math;        /* of \ensuremath and the like */
     unsigned grid;    /* number of the table that & and \\ belong to */
+    /* Fields of bytefield that say nothing else count their bits so. */
+    bool bits_from_right;
 };
 
 /* What is done when a group ends. */
@@ -202,14 +204,16 @@ struct escaped {
     struct escapes escapes;
 };
 
-/* Of the package bytefield. */
+/* The field of the package bytefield that is being read. */
 struct bits {
-    int64_t width;     /* of a line of the field */
-    int64_t at;        /* of the line so far */
-    int64_t each;      /* of each part of \bitboxes */
-    unsigned row;      /* that line */
-    bool big, all_big; /* counted from the right: here, where nothing is said */
-    bool numbered;     /* there is a line of their numbers */
+    int64_t width;  /* of its lines */
+    int64_t lowest; /* its first bit's number */
+    int64_t at;     /* of the line so far */
+    int64_t each;   /* of each part of \bitboxes */
+    unsigned row;   /* that line */
+    unsigned grid;  /* its table, if there is a line of their numbers */
+    unsigned laps;  /* open: what takes no room */
+    bool from_right;
 };
 
 struct document {

@@ -339,39 +339,6 @@ static void test_algorithmic(void **state)
            "table: a if b then c end if");
 }
 
-/* The parts of a register or an instruction, in the order of their bits. */
-static void test_bytefield(void **state)
-{
-    (void)state;
-    expect("\\begin{bytefield}[bitwidth=1em]{16}\\bitheader[endianness=big]"
-           "{0,7,15}\\\\ \\bitbox[lrt]{8}[bgcolor=gray]{Opcode}\n"
-           "\\bitbox{8}{rd}\\\\ \\bitboxes{1}{{N}{Z}01}\\\\"
-           "\\begin{rightwordgroup}{Body}\\wordbox[tlr]{2}{Data}"
-           "\\end{rightwordgroup}\\end{bytefield}after",
-           "table: 15-8: Opcode\t7-0: rd\n15: N\t14: Z\t13: 0\t12: 1\n"
-           "Body\tData | paragraph: after");
-    /* Its own breaks are none of the table; a height is not shown. */
-    expect("\\begin{bytefield}{24}\\bytefieldsetup{bitheight=2ex}"
-           "\\bitbox[]{10}{0x0 \\\\ 0x8}\\bitbox{16}{RAM}\\\\"
-           "\\bitbox{24}{c}\\end{bytefield}",
-           "table: 0x0 0x8\tRAM\nc");
-    /* From the left, unless it is said; of other bits, or without numbers: none. */
-    expect("\\begin{bytefield}{32}\\bitheader{0-31}\\\\\\bitbox{4}{V}"
-           "\\bitbox{28}{}\\\\\\bitbox{16}{L}\\\\\\bitbox{8}{T}"
-           "\\end{bytefield}",
-           "table: 0-3: V\n0-15: L\n0-7: T");
-    expect("\\begin{bytefield}[endianness=big]{8}\\bitheader{a,b}\\\\"
-           "\\bitbox{4}{V}\\end{bytefield}",
-           "table: a,b\nV");
-    expect("\\begin{bytefield}{8}\\bitheader{8-15}\\\\\\bitbox{4}{V}"
-           "\\end{bytefield}",
-           "table: 8-15\nV");
-    expect(
-        "\\begin{tabular}{l}\\begin{bytefield}{8}\\bitbox{4}{a}\\bitbox{4}{b}"
-        "\\end{bytefield}\\\\c\\end{tabular}",
-        "table: a b\nc");
-}
-
 /* Spaces of \obeyspaces part words, whatever a document makes of them. */
 static void test_obeyed_spaces(void **state)
 {
@@ -881,7 +848,6 @@ int main(void)
         cmocka_unit_test(test_many_floats),
         cmocka_unit_test(test_tabbing),
         cmocka_unit_test(test_algorithmic),
-        cmocka_unit_test(test_bytefield),
         cmocka_unit_test(test_obeyed_spaces),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_clever_references),
