@@ -146,74 +146,100 @@ static void run_entry(struct tex *tex, const struct command *command,
     buf_free(&label);
 }
 
-/* \acro{label}[short]{long} is an item of a list, too. */
-static void push_item(struct tex *tex, const struct buf *label,
-                      struct token call)
-{
-    struct buf source = {0};
-    if (label->size)
-        buf_printf(&source, "\\item[\\acs{%s}] \\acl{%s}", label->data,
-                   label->data);
-    tex_push_source(tex, buf_slice(&source), call);
-    buf_free(&source);
-}
-
-static const char listed[] = "listed";
-
-/* Does another argument follow, behind a space at most? */
-static bool another_follows(struct tex *tex)
-{
-    struct token first = tex_next(tex), second = first;
-    if (first.cat == CAT_SPACE) {
-        second = tex_next(tex);
-        tex_unread(tex, second);
-    }
-    tex_unread(tex, first);
-    return second.cat == CAT_BEGIN || token_is(second, CAT_OTHER, '[');
-}
-
-/* \acro{label} alone is small capitals of another package. */
-static bool is_alone(struct tex *tex, const struct command *command,
-                     struct token call)
-{
-    struct tokens label = {0}, list = {0};
-    if (!command->text)
-        return false;
-    tex_read_argument(tex, &label);
-    bool alone = !another_follows(tex);
-    if (!alone)
-        tokens_add_group(&list, &label, call);
-    tex_push(tex, alone ? label : list);
-    if (!alone)
-        tokens_free(&label);
-    return alone;
-}
-
-/* \newacronym[keys]{label}{short}{long}; acronym's \acrodef{label}[short]{long}. */
+/* \newacronym[keys]{label}{short}{long} */
 static void run_acronym(struct tex *tex, const struct command *command,
                         struct token call)
 {
     struct buf label = {0};
     struct tokens keys = {0}, name = {0}, whole = {0};
-    if (is_alone(tex, command, call))
-        return;
+    (void)command;
+    (void)call;
     tex_read_optional(tex, &keys);
     tex_read_text(tex, &label);
-    if (command->value)
-        tex_read_argument(tex, &name);
-    else
-        tex_read_optional(tex, &name); /* without it the label is its name */
+    tex_read_argument(tex, &name);
     tex_read_argument(tex, &whole);
-    if (name.count)
-        keep(tex, &label, "short", &name);
+    keep(tex, &label, "short", &name);
     keep(tex, &label, "long", &whole);
     keep_keys(tex, &label, &keys);
-    if (command->text)
-        push_item(tex, &label, call);
     tokens_free(&whole);
     tokens_free(&name);
     tokens_free(&keys);
     buf_free(&label);
+}
+
+/* ---- The package acronym's ---- */
+
+/* {label}[short]{long}: without a short form the label is it. */
+static void read_acronym(struct tex *tex, struct tokens *ret_name,
+                         struct tokens *ret_whole)
+{
+    struct tokens label = {0};
+    struct buf text = {0};
+    tex_read_argument(tex, &label);
+    tex_expand_text(tex, &label, &text);
+    tex_read_optional(tex, ret_name);
+    tex_read_argument(tex, ret_whole);
+    if (!ret_name->count)
+        tokens_add_all(ret_name, label.items, label.count);
+    keep(tex, &text, "short", ret_name);
+    keep(tex, &text, "long", ret_whole);
+    buf_free(&text);
+    tokens_free(&label);
+}
+
+/* \acrodef, \newacro */
+static void run_declare(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct tokens name = {0}, whole = {0};
+    (void)command;
+    (void)call;
+    read_acronym(tex, &name, &whole);
+    tokens_free(&whole);
+    tokens_free(&name);
+}
+
+/* Is what is being read in the package's list? */
+static bool is_listed(const struct document *d)
+{
+    bool found = false;
+    for (size_t i = 0; i < d->group_count && !found; i++)
+        found = d->groups[i].environment &&
+                !strcmp(d->groups[i].environment->name, "acronym");
+    return found;
+}
+
+/* \acro is an item of the list, too; elsewhere it is another package's, small capitals.
+ */
+static void run_item(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct tokens name = {0}, whole = {0}, item = {0};
+    struct token bracket = call;
+    (void)command;
+    if (!is_listed(document_of(tex)))
+        return;
+    read_acronym(tex, &name, &whole);
+    tex_add_name(tex, "item", call, &item);
+    bracket.cat = CAT_OTHER;
+    bracket.value = '[';
+    tokens_add(&item, bracket);
+    tokens_add_group(&item, &name, call);
+    bracket.value = ']';
+    tokens_add(&item, bracket);
+    tokens_add_group(&item, &whole, call);
+    tex_push(tex, item);
+    tokens_free(&whole);
+    tokens_free(&name);
+}
+
+/* \acroextra{x}: shown in the list only. */
+static void run_extra(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    (void)call;
+    if (!is_listed(document_of(tex)))
+        tex_skip_before(tex, command->text);
 }
 
 /* acronym's \acrodefplural{label}[short]{long}. */
@@ -266,15 +292,6 @@ static void add_capitalized(struct tex *tex, uint32_t symbol, struct token call,
         *first -= *first >= 'a' && *first <= 'z' ? 'a' - 'A' : 0;
 }
 
-/* The label is the name of an acronym that has none else. */
-static void push_label(struct tex *tex, struct buf *label, bool plural,
-                       struct token call)
-{
-    if (plural && find_field(tex, label, USE_LONG))
-        buf_put_byte(label, 's');
-    tex_push_text(tex, buf_slice(label), call);
-}
-
 /* \gls[options]{label} and kin. */
 static void run_use(struct tex *tex, const struct command *command,
                     struct token call)
@@ -302,7 +319,7 @@ static void run_use(struct tex *tex, const struct command *command,
     if (symbol)
         tex_push(tex, list);
     else
-        push_label(tex, &label, regular && !is_long, call);
+        tex_push_text(tex, buf_slice(&label), call);
     buf_free(&label);
 }
 
@@ -329,11 +346,12 @@ static const struct command commands[] = {
     {"provideglossaryentry", run_entry, NULL, 0, NULL},
     {"longnewglossaryentry", run_entry, NULL, 1, NULL},
     {"DeclareAcronym", run_entry, NULL, 0, NULL}, /* acro's */
-    {"newacronym", run_acronym, NULL, 1, NULL},
-    {"newabbreviation", run_acronym, NULL, 1, NULL},
-    {"acrodef", run_acronym, NULL, 0, NULL},
-    {"newacro", run_acronym, NULL, 0, NULL},
-    {"acro", run_acronym, NULL, 0, listed},
+    {"newacronym", run_acronym, NULL, 0, NULL},
+    {"newabbreviation", run_acronym, NULL, 0, NULL},
+    {"acrodef", run_declare, NULL, 0, NULL},
+    {"newacro", run_declare, NULL, 0, NULL},
+    {"acro", run_item, NULL, 0, NULL},
+    {"acroextra", run_extra, NULL, 0, "m"},
     {"acrodefplural", run_acronym_plural, NULL, 0, NULL},
     {"newacroplural", run_acronym_plural, NULL, 0, NULL},
     {"acroplural", run_acronym_plural, NULL, 0, NULL},

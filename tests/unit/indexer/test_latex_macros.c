@@ -657,8 +657,15 @@ static void test_glossaries(void **state)
            "\\end{acronym}\\ac{os} \\aclp{os} \\acp{os} \\acfp{IRQ}",
            "definition: IRQ\n  Interrupt Request | definition: OS\n  System | "
            "paragraph: OS Systems OSes Interrupt Requests (IRQs)");
+    expect(
+        "\\begin{acronym}\\acro{R\\&D}{Research}\\acro{can}[CAN]{Area "
+        "\\acroextra{(ISO) }Network}\\acro{}{Void}\\end{acronym}"
+        "\\ac{R\\&D} \\acp{R\\&D} \\acf{can}",
+        "definition: R&D\n  Research | definition: CAN\n  Area (ISO) Network "
+        "| definition:   Void | paragraph: R&D R&Ds Area Network (CAN)");
     /* Small capitals of another package's. */
-    expect("The \\acro{PDF} file", "paragraph: The PDF file");
+    expect("The \\acro{PDF} file, \\acro{A} {b} and \\acro{TEX} [4]",
+           "paragraph: The PDF file, A b and TEX [4]");
     expect_of("\\input{terms}\\gls{loop} x\n\nAfter.", files,
               "paragraph: After.");
 }
