@@ -103,12 +103,14 @@ static void put_file(struct buf *out, const cJSON *result)
 }
 
 /* The address: of what is in the file, where that is packed and no editor
- * opens it.  Who only asks for it gets that of the packed one in its stead. */
+ * opens it.  Who only asks for it gets that of the packed one in its stead.  Nothing
+ * finds a place within a source by its address. */
 static int put_address(const struct cli *cli, const struct target *target,
                        const cJSON *result, const cJSON *citation,
                        struct buf *out, struct err *err)
 {
     const char *words = json_get_text(result, "text", NULL);
+    bool source = json_get_bool(result, "source", false);
     struct buf unpacked = {0};
     int code =
         target->editor ? 0 : unpacked_copy(target->file.data, &unpacked, err);
@@ -118,8 +120,9 @@ static int put_address(const struct cli *cli, const struct target *target,
     }
     if (!code)
         address_put_url(out, unpacked.size ? unpacked.data : target->file.data,
-                        json_get_text(result, "anchor", NULL),
-                        json_get_text(citation, "quote", words));
+                        source ? NULL : json_get_text(result, "anchor", NULL),
+                        source ? NULL
+                               : json_get_text(citation, "quote", words));
     buf_free(&unpacked);
     return code;
 }

@@ -73,7 +73,7 @@ def what_macros_alone_wrote_is_said_not_to_be_quotable():
 @test
 def what_is_cited_of_an_included_file_is_opened_there():
     with house() as h:
-        h.write("m/main.tex", "\\documentclass{article}\n\\begin{document}\n\\section{Setup}\nFirst of all, level it.\n\n"
+        h.write("m/main.tex", "\\documentclass{article}\n\\begin{document}\n\\section{Setup}\\label{up}\nFirst of all, level it.\n\n"
                 "\\input{parts/grout}\n\\end{document}\n")
         part = h.write("m/parts/grout.tex", "% One.\n% Two.\n\nThe grouting compound hardens in nine hours.\n")
         h.run("add", os.path.join(h.path, "m"), "--wait")
@@ -81,6 +81,8 @@ def what_is_cited_of_an_included_file_is_opened_there():
         h.env["EDITOR"] = "echo"
         check(h.run("open", str(cited["n"])).stdout.split() == ["+4", part], "the cited line")
         check(h.json("open", str(cited["n"]), "--print")["source"], "it is a source")
+        for what, file in ((str(cited["n"]), part), (cited["node"], os.path.join(h.path, "m/main.tex"))):
+            check(h.run("open", what, "--print").stdout.strip() == "file://" + file, "a source has no places that an address leads to")
         check(h.run("open", cited["node"]).stdout.split() == ["+3", os.path.join(h.path, "m/main.tex")], "the section")
 
 
