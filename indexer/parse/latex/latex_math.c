@@ -367,9 +367,15 @@ static const struct {
              {"geq", "≥"},
              {"neq", "≠"},
              {"ne", "≠"},
+             {"approx", "≈"},
+             {"uparrow", "↑"},
+             {"downarrow", "↓"},
+             {"cdot", "·"},
+             {"bullet", "•"},
+             {"checkmark", "✓"},
              {"infty", "∞"}};
-static const char *const plain_signs[] = {"<", ">", "|", "[",
-                                          "]", "+", "=", "/"};
+static const char *const plain_signs[] = {"<", ">", "|", "[", "]", "(",
+                                          ")", "+", "-", "*", "=", "/"};
 
 /* "$<$", "$\{$", "$\#$": a sign that fonts of text lack, or that has a meaning in TeX;
  * NULL: it is more. */

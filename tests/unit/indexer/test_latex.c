@@ -612,6 +612,9 @@ static void test_signs(void **state)
     expect("\\section{--x $\\langle$n$\\rangle$}a $\\mid$ b$[$c$]$ $\\sim$d "
            "$\\rightarrow$ 2 $\\times$ 3 $\\leq$ $\\infty$, $\\mu$, $a\\mid b$",
            "# –x ⟨n⟩ | paragraph: a | b[c] ~d → 2 × 3 ≤ ∞, $\\mu$, $a\\mid b$");
+    expect("$-$40 to $+$85, $($a$)$, $*$, $\\approx$5, $\\uparrow$ "
+           "$\\downarrow$, $\\bullet$ $\\checkmark$, a $\\cdot$ b, $-x$",
+           "paragraph: -40 to +85, (a), *, ≈5, ↑ ↓, • ✓, a · b, $-x$");
     expect("Lines with $\\#$ or $\\%$, $\\#A$",
            "paragraph: Lines with # or %, $\\#A$");
     expect("\\documentclass{amsldoc}\\begin{document}\\latex/ 2 \\amstex/.",
