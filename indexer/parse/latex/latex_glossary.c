@@ -323,7 +323,8 @@ static void run_use(struct tex *tex, const struct command *command,
     buf_free(&label);
 }
 
-/* \acf{label}: the long form, and the short one; \acfp: of more than one. */
+/* \acf{label}: the long form, if there is one, and the short one; \acfp: of more than
+ * one. */
 static void run_full(struct tex *tex, const struct command *command,
                      struct token call)
 {
@@ -331,9 +332,11 @@ static void run_full(struct tex *tex, const struct command *command,
     const char *form = command->value ? "p" : "";
     tex_skip_before(tex, "so");
     tex_read_text(tex, &label);
-    if (label.size)
+    if (label.size && find_field(tex, &label, USE_LONG))
         buf_printf(&source, "\\acl%s{%s} (\\acs%s{%s})", form, label.data, form,
                    label.data);
+    else if (label.size)
+        buf_printf(&source, "\\acs{%s}", label.data);
     tex_push_source(tex, buf_slice(&source), call);
     buf_free(&label);
     buf_free(&source);
