@@ -97,23 +97,37 @@ static bool are_bits(const struct bits *bits, struct slice text)
     return any;
 }
 
-/* Of as many bits as it has the part takes the next.  Where the next are is not known
- * behind a part of an unknown width, and where there are more than the line has. */
+/* The line's next bits are those from `at` on. */
+static void go_on_at(struct document *d, int64_t at)
+{
+    d->bits.at = at;
+    d->bits.row = d->rows;
+}
+
+static bool counts_bits(const struct document *d)
+{
+    return d->bits.grid && d->bits.grid == d->in.grid && !d->bits.laps;
+}
+
+void bytefield_lose_count(struct document *d)
+{
+    if (counts_bits(d))
+        go_on_at(d, d->bits.width);
+}
+
+/* Of as many bits as it has the part takes the next. */
 static void put_bits(struct document *d, int64_t count, struct token call)
 {
     struct bits *bits = &d->bits;
     struct buf text = {0};
-    if (bits->row != d->rows)
-        bits->at = 0;
-    bits->row = d->rows;
-    int64_t from = bits->at, to = from + count - 1;
-    if (!bits->grid || bits->grid != d->in.grid || bits->laps)
+    int64_t from = bits->row == d->rows ? bits->at : 0, to = from + count - 1;
+    if (!counts_bits(d))
         return;
     if (count < 1 || to >= bits->width) {
-        bits->grid = 0;
+        bytefield_lose_count(d);
         return;
     }
-    bits->at += count;
+    go_on_at(d, from + count);
     struct token next = tex_next_solid(&d->tex);
     tex_unread(&d->tex, next);
     if (next.cat == CAT_END)
@@ -221,7 +235,7 @@ static void run_lap(struct tex *tex, const struct command *command,
     struct document *d = document_of(tex);
     struct tokens list = {0}, lap = {0};
     (void)command;
-    if (!d->in.grid || d->bits.grid != d->in.grid)
+    if (!counts_bits(d) && !d->bits.laps)
         return;
     tex_read_argument(tex, &list);
     tokens_add_group(&lap, &list, call);
@@ -265,8 +279,7 @@ static void run_header(struct tex *tex, const struct command *command,
     bits->from_right = d->in.bits_from_right;
     choose_order(tex, &options, &bits->from_right);
     bits->lowest = lowest_bit(tex, &options);
-    bits->row = d->rows;
-    bits->at = 0;
+    go_on_at(d, 0);
     bool numbered = bits->width <= MAX_BITS && bits->lowest >= 0 &&
                     are_bits(bits, buf_slice(&text)) && lines_follow(tex);
     bits->grid = numbered ? d->in.grid : 0;

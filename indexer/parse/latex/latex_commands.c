@@ -61,6 +61,7 @@ static void run_hspace(struct tex *tex, const struct command *command,
     tex_read_argument(tex, &length);
     if (!is_negative(&length))
         document_space(document_of(tex));
+    bytefield_lose_count(document_of(tex));
     tokens_free(&length);
 }
 

@@ -364,6 +364,9 @@ void subfloats_add(struct document *d); /* latex_subfloats.c */
 void beamer_add(struct document *d);    /* latex_beamer.c */
 void ximera_add(struct document *d);    /* latex_ximera.c, for its classes */
 void beamer_skip_overlay(struct document *d);
+/* Something takes room in a line of a bytefield, nobody knows how much: the bits of the
+ * line's further parts are not known. */
+void bytefield_lose_count(struct document *d);
 void algorithms_add(struct document *d); /* latex_algorithms.c */
 /* latex_algorithm2e.c; begins its code, if the document uses this package. */
 void algorithm2e_add(struct document *d);

@@ -180,6 +180,8 @@ void unknown_run(struct document *d, struct token token)
     bool option = token_is(next, CAT_OTHER, '[') &&
                   !(next.flags & TOKEN_MADE) && next.from == name.to;
     tex_unread(tex, next);
+    if (option || next.cat == CAT_BEGIN)
+        bytefield_lose_count(d);
     if (option)
         tex_skip_before(tex, "o");
     if (option || name.cat != CAT_NAME)

@@ -159,7 +159,7 @@ static void test_widths(void **state)
     expect("\\begin{bytefield}[endianness=big]{16}\\bitheader{0,15}\\\\\\b"
            "itbox{4}{a}\\\\\\bitbox{16}{b}\\bitbox{1}{c}\\\\\\bitbox{16}"
            "{d}\\end{bytefield}",
-           "table: 15-12: a\n15-0: b	c\nd");
+           "table: 15-12: a\n15-0: b	c\n15-0: d");
     expect("\\begin{bytefield}{8}\\bitbox{3}{a}\\bitbox{5}{b}\\\\\\bithe"
            "ader{0-7}\n\\end{bytefield}",
            "table: a	b\n0-7");
@@ -168,6 +168,11 @@ static void test_widths(void **state)
            "ar}",
            "table: 0-2: a | table: a	b");
     expect("\\rlap{a}\\rlap b c", "paragraph: ab c");
+    expect(
+        "\\begin{bytefield}{8}\\bitheader{0-7}\\\\\\nowhere{3}{a}"
+        "\\bitbox{5}{b}\\\\\\hspace{1em}\\bitbox{4}{c}\\\\\\bitbox{2}{\\hspace"
+        "{1em}d}\\small\\bitbox{6}{\\nowhere{e}}\\end{bytefield}",
+        "table: 3a\tb\nc\n0-1: d\t2-7: e");
 }
 
 int main(void)
