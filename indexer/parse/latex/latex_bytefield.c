@@ -136,9 +136,11 @@ static void put_bits(struct document *d, int64_t count, struct token call)
         from = bits->width - 1 - from;
         to = bits->width - 1 - to;
     }
-    buf_printf(&text, "%lld", (long long)(bits->lowest + from));
+    from += bits->lowest;
+    to += bits->lowest;
+    buf_printf(&text, "%lld", (long long)from);
     if (to != from)
-        buf_printf(&text, "-%lld", (long long)(bits->lowest + to));
+        buf_printf(&text, "-%lld", (long long)to);
     buf_put_byte(&text, ':');
     document_put(d, call, buf_slice(&text));
     document_space(d);
