@@ -105,6 +105,7 @@ static void begin_term(struct walk *w)
     if (!w->in.termed) {
         walk_flush(w);
         w->writer.next = (struct separator){0};
+        w->in.named = false;
     }
     w->writer.next.comma = w->in.termed;
     w->in.termed = true;
@@ -115,8 +116,10 @@ bool blocks_term(struct walk *w, const xmlNode *term)
 {
     if (w->in.kind != BLOCK_DEFINITION)
         return false;
-    if (!w->in.meaning || !reference_is_wordless(term))
+    bool wordless = reference_is_wordless(term);
+    if (!wordless || !w->in.named || !w->in.meaning)
         begin_term(w);
+    w->in.named |= !wordless;
     walk_children(w, term);
     return true;
 }

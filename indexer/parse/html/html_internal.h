@@ -35,6 +35,7 @@ struct context {
                                  its meaning */
     bool termed;              /* definition: a term was last */
     bool meaning;             /* definition: this is not the term */
+    bool named;               /* definition: a term of this block has words */
     bool labelled;            /* note: its label is behind us */
     const xmlNode *footnotes; /* note: the element that holds them, or NULL */
 };

@@ -61,6 +61,11 @@ static void test_terms_without_words(void **state)
            "</dl>",
            "# T\ndefinition: on\\n  It runs.\\n  It is warm.\n"
            "definition: off\\n  No.\n");
+    /* Items without names, where none above them has one. */
+    expect("<h1>T</h1><dl><dt>&nbsp;</dt><dd>One.<dt></dt><dd>Two.<dt>on<dd>It "
+           "runs.<dt></dt><dd>It is warm.</dl>",
+           "# T\ndefinition:   One.\ndefinition:   Two.\n"
+           "definition: on\\n  It runs.\\n  It is warm.\n");
 }
 
 /* Terms that ask, of a FAQ. */
