@@ -257,7 +257,9 @@ static int read_robohelp(struct reading *r)
 }
 
 /* ---- Doxygen: [["Works","index.html",[["Use","use.html",null],["Classes","annotated.html",
- * "annotated_dup"]]]], where a script has what a text names: all names of a kind ---- */
+ * "annotated_dup"]]]], where a script beside it has what a text names, which is not read: all
+ * names of a kind, or what is below a page that has pages below it.  Paths are from the folder
+ * of the script. ---- */
 
 static struct slice text_at(const struct reading *r, uint32_t at)
 {
@@ -270,7 +272,11 @@ static void take_doxygen(struct reading *r, uint32_t entry, uint32_t depth)
 {
     uint32_t title = data_first(&r->data, entry);
     uint32_t url = title == DATA_NONE ? title : value_at(r, title)->next;
-    add_entry(r, text_at(r, url), text_at(r, title), depth);
+    struct slice page = page_of(text_at(r, url));
+    if (page.size)
+        add(r, page, depth, (struct slice){"", 0});
+    else
+        add_heading(r, text_at(r, title), depth);
 }
 
 static int read_doxygen(struct reading *r)

@@ -150,7 +150,7 @@ static void chunks_are_called_as_their_contents(void **state)
 static void a_tree_of_pages_is_read_for_want_of_a_list(void **state)
 {
     (void)state;
-    static const char tree[] = "/index.html >/z.html >>/a.html >/topics.html";
+    static const char tree[] = "index.html >z.html >>a.html >topics.html";
     static const struct page_of alone[] = {
         {"a.html", "A", "", "", 0, 0, ""},
         {"index.html", "Top", "", "", 0, 0, ""},
@@ -169,6 +169,14 @@ static void a_tree_of_pages_is_read_for_want_of_a_list(void **state)
         {"z.html", "Z", "", "", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(listed, "M(Top(Notes,P(Notes,Z(Notes,A(Notes))),T(Notes)))");
+    static const struct page_of subset[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {"v2/index.html", "Sub", "", "", 0, 0, ""},
+        {"v2/navtreedata.js", "", "", "", 0, CONTENTS_WHOLE, tree},
+        {"v2/z.html", "Z", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(subset, "M(Top(Notes,Sub(Notes,Z(Notes)),A(Notes)))");
 }
 
 /* A book without a page has its title in the map. */
