@@ -165,11 +165,12 @@ void navigation_read_maps(struct navigation *p)
 static int nearness(const struct navigation *p, uint32_t map, const char *path)
 {
     const char *own = p->pieces[map].path, *name = navigation_name(path);
-    size_t folder = (size_t)(name - path);
+    size_t folder = (size_t)(name - path), size = strcspn(name, ".");
     if ((size_t)(navigation_name(own) - own) != folder ||
         strncmp(own, path, folder) != 0)
         return 0;
-    return strncmp(own + folder, name, strcspn(name, ".")) ? 1 : 2;
+    own += folder;
+    return strncmp(own, name, size) || own[size] != '_' ? 1 : 2;
 }
 
 /* Help in several languages has a map for each, with the same names: the page below the

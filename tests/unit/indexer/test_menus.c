@@ -144,6 +144,17 @@ static void chunks_are_called_as_their_contents(void **state)
          "0|/x=/A/a.htm 1|/x=/A/c.htm"},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(A(Notes,B(Notes),C(Notes)))");
+    static const struct page_of longer[] = {
+        {"A/a.htm", "A", "", "", 0, 0, ""},
+        {"A/b.htm", "B", "", "", 0, 0, ""},
+        {"A/c.htm", "C", "", "", 0, 0, ""},
+        {"Data/Tocs/Use.js", "", "", "", 0, CONTENTS_WHOLE, "#0|/x >#1|/x"},
+        {"Data/Tocs/User_Chunk0.js", "", "", "", 0, CONTENTS_MAP,
+         "0|/x=/A/a.htm 1|/x=/A/b.htm"},
+        {"Data/Tocs/Use_Chunk0.js", "", "", "", 0, CONTENTS_MAP,
+         "0|/x=/A/a.htm 1|/x=/A/c.htm"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(longer, "M(A(Notes,C(Notes)),B(Notes))");
 }
 
 /* Doxygen's tree, where no page lists what its author wrote. */
