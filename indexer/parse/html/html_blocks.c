@@ -116,10 +116,10 @@ bool blocks_term(struct walk *w, const xmlNode *term)
 {
     if (w->in.kind != BLOCK_DEFINITION)
         return false;
-    bool wordless = reference_is_wordless(term);
-    if (!wordless || !w->in.named || !w->in.meaning)
+    bool nameless = reference_is_nameless(term);
+    if (!nameless || !w->in.named || !w->in.meaning)
         begin_term(w);
-    w->in.named |= !wordless;
+    w->in.named |= !nameless;
     walk_children(w, term);
     return true;
 }

@@ -126,7 +126,7 @@ static void read_part(struct entry *e, const xmlNode *part)
     }
     switch (dom_tag(part)) {
     case GUMBO_TAG_DT:
-        if (!reference_is_wordless(part))
+        if (!reference_is_nameless(part))
             next_entry(e);
         walk_anchors(e->walk, part);
         add_name(e, part);

@@ -301,10 +301,10 @@ bool reference_goes_on(const xmlNode *meaning)
     return same;
 }
 
-bool reference_is_wordless(const xmlNode *term)
+bool reference_is_nameless(const xmlNode *term)
 {
     return !dom_holds(term, DOM_HOLDS_TEXT) &&
-           !dom_holds(term, DOM_HOLDS_IMAGE);
+           !dom_holds(term, DOM_HOLDS_IMAGE) && !has_anchor(term);
 }
 
 static struct reference_counts count_list(const xmlNode *list)
@@ -314,7 +314,7 @@ static struct reference_counts count_list(const xmlNode *list)
     for (const xmlNode *at = next_in_list(list, list); at;
          at = next_in_list(at, list)) {
         int tag = dom_tag(at);
-        if (tag == GUMBO_TAG_DT && !reference_is_wordless(at)) {
+        if (tag == GUMBO_TAG_DT && !reference_is_nameless(at)) {
             reference_count_term(&counts, at);
             counts.groups += !term_last;
             term_last = true;

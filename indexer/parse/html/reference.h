@@ -24,8 +24,9 @@ void reference_count_term(struct reference_counts *counts, const xmlNode *term);
  * form, as Perl's manuals have "abs VALUE" and "abs"? */
 bool reference_goes_on(const xmlNode *meaning);
 
-/* man2html's <DT><DD> goes on with the term above it. */
-bool reference_is_wordless(const xmlNode *term);
+/* Has it neither words, an image nor an anchor?  man2html's <DT><DD> goes on with the term
+ * above it. */
+bool reference_is_nameless(const xmlNode *term);
 
 /* Is each term of these an entry, where they stand in no list? */
 bool reference_are_entries(const struct reference_counts *counts);

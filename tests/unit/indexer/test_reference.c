@@ -61,6 +61,14 @@ static void test_terms_without_words(void **state)
            "</dl>",
            "# T\ndefinition: on\\n  It runs.\\n  It is warm.\n"
            "definition: off\\n  No.\n");
+    /* What has an anchor is another item. */
+    expect("<h1>T</h1><dl><dt id=a>-a<dd>" WORDS
+           "<dt><a name=c></a></dt><dd>" WORDS " Lost.<dt id=b>-b<dd>" WORDS
+           "</dl>",
+           "# T\nparagraph: " WORDS " Lost.\n#* -a {a}\nparagraph: " WORDS
+           "\n#* -b {b}\nparagraph: " WORDS "\n");
+    expect("<h1>T</h1><dl><dt>on<dd>It runs.<dt id=c></dt><dd>It is lost.</dl>",
+           "# T\ndefinition: on\\n  It runs.\ndefinition:   It is lost.\n");
     /* Items without names, where none above them has one. */
     expect("<h1>T</h1><dl><dt>&nbsp;</dt><dd>One.<dt></dt><dd>Two.<dt>on<dd>It "
            "runs.<dt></dt><dd>It is warm.</dl>",
