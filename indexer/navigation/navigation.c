@@ -143,7 +143,7 @@ static bool ends_in(struct slice name, const char *ending)
  * of an HTML Help file, unpacked, "map.jhm" of JavaHelp, "toc.xml" of that and Eclipse,
  * "WebTOC.xml" of Sandcastle, "helptoc.xml" of MATLAB, "toc.ncx" of an EPUB, "contents.js"
  * of LibreOffice, "hmcontent.js" of Help & Manual and other scripts. */
-bool navigation_is_help_contents(const struct navigation *p, uint32_t piece)
+static bool is_help_contents(const struct navigation *p, uint32_t piece)
 {
     static const char *const endings[] = {".hhc", ".hhk", ".jhm", ".ncx"};
     struct slice name = source_unpacked_path(p->pieces[piece].path);
@@ -185,7 +185,7 @@ static void find_equals(struct navigation *p)
         struct hash128 hash = keys[i].hash;
         bool same = i && (hash.low || hash.high) &&
                     hash_equal(hash, keys[i - 1].hash) &&
-                    !navigation_is_help_contents(p, keys[i].piece);
+                    !is_help_contents(p, keys[i].piece);
         p->places[keys[i].piece].same =
             same ? p->places[keys[i - 1].piece].same : keys[i].piece;
     }
@@ -350,7 +350,7 @@ static void look_at(struct navigation *p)
             : is_manual_window(path)                    ? EXCLUDED_MENU
             : is_word_edge(p, piece)                    ? EXCLUDED_MENU
             : is_helper(piece)                          ? EXCLUDED_MENU
-            : navigation_is_help_contents(p, i)         ? EXCLUDED_MENU
+            : is_help_contents(p, i)                    ? EXCLUDED_MENU
             : robohelp && is_robohelp_frame(path)       ? EXCLUDED_MENU
             : webworks && is_webworks_window(piece)     ? EXCLUDED_LISTS
             : javadoc && is_besides(path)               ? EXCLUDED_LISTS
@@ -400,7 +400,7 @@ static uint32_t parent_in_list(const struct navigation *p,
     for (int i = 0; i < MAX_LISTS && parent == TREE_NONE; i++) {
         uint32_t list = offer->lister;
         offer = &p->pages[list].offer;
-        if (offer->lister == TREE_NONE || !navigation_is_help_contents(p, list))
+        if (offer->lister == TREE_NONE || !is_help_contents(p, list))
             break;
         parent = offer->parent;
     }

@@ -59,11 +59,6 @@ static inline const struct page *navigation_page(const struct navigation *p,
     return &p->pieces[piece].skeleton->page;
 }
 
-/* ---- navigation.c ---- */
-
-/* Is it the contents or the index of help, which is no page of it? */
-bool navigation_is_help_contents(const struct navigation *p, uint32_t piece);
-
 /* ---- navigation_paths.c ---- */
 
 /* The piece that a link of the page leads to; TREE_NONE: none of ours. */

@@ -4,6 +4,7 @@
 
 #include "base/url.h"
 #include "indexer/navigation/navigation_internal.h"
+#include "indexer/source.h"
 
 static uint32_t find_piece(const struct navigation *p, const struct buf *path)
 {
@@ -69,8 +70,8 @@ static uint32_t find_in_site(const struct navigation *p, uint32_t from,
     return found;
 }
 
-/* A path from the folder of a help, in which, or in a folder of which, its contents lie: in
- * the nearest that has it. */
+/* A path from the folder of a help, in which, or in a folder of which, the script lies that
+ * has its contents: in the nearest that has it. */
 static uint32_t find_in_help(const struct navigation *p, uint32_t from,
                              struct slice url)
 {
@@ -101,7 +102,7 @@ uint32_t navigation_follow(const struct navigation *p, uint32_t from,
     struct buf path = {0}, anchor = {0};
     uint32_t found = TREE_NONE;
     if (url.size > 1 && url.data[0] == '/' && url.data[1] != '/')
-        found = navigation_is_help_contents(p, from)
+        found = source_format(p->pieces[from].path) == PARSER_SCRIPT
                     ? find_in_help(p, from, url)
                     : find_in_site(p, from, url);
     else if (url.size &&

@@ -112,6 +112,14 @@ static void contents_in_scripts_are_of_the_nearest_help(void **state)
          "/d.htm >/c.htm"},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(B(Notes,A(Notes)),D(Notes,C(Notes)),Far(Notes))");
+    /* Eclipse's have the name of the plug-in before it. */
+    static const struct page_of plugin[] = {
+        {"a.htm", "A", "", "", 0, 0, ""},
+        {"b.htm", "B", "", "", 0, 0, ""},
+        {"toc.xml", "", "", "", 0, CONTENTS_WHOLE,
+         "/org.pump/b.htm >/org.pump/a.htm"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(plugin, "M(B(Notes,A(Notes)))");
 }
 
 /* What is below an entry whose page is missing is not below the entry before. */
