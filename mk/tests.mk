@@ -8,7 +8,7 @@ ALL_LIBS := -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 # One program for each file of tests/unit; the parser's have its own parts, which
 # the daemon has not, and what the device is measured with stands before all.a.
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*/test_*.c))
-PARSER_UNIT := $(patsubst %,$O/tests/unit/indexer/test_%,docset dom latex latex_broken latex_bytefield latex_files latex_macros latex_packages latex_settings scripts)
+PARSER_UNIT := $(patsubst %,$O/tests/unit/indexer/test_%,docset dom latex latex2html latex_broken latex_bytefield latex_files latex_macros latex_packages latex_settings scripts)
 $(PARSER_UNIT): $O/tests/unit/%: $(STAMP) $O/tests/unit/%.o $(PARSE_PARTS) $(TREE) $(BASE)
 	$(call link,-lcmocka $(PARSE_LIBS) $(BASE_LIBS))
 # Random weights stand in the place of model/weights/weights_files.o.

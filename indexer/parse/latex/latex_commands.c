@@ -192,7 +192,7 @@ static void run_obeyspaces(struct tex *tex, const struct command *command,
     tex_set_catcode(tex, ' ', CAT_ACTIVE, false);
 }
 
-/* \mathchoice{a}...: a. */
+/* \mathchoice{a}...: a; \latexhtml{a}{b}: what is printed. */
 static void run_first(struct tex *tex, const struct command *command,
                       struct token call)
 {
@@ -792,6 +792,12 @@ static const struct command ignored[] = {
     {"nonstopmode", run_nothing, NULL, 0, NULL},
     {"includepdf", run_nothing, "om", 0, NULL},
     {"todo", run_nothing, "om", 0, NULL},
+    {"htmlimage", run_nothing, "m", 0, NULL}, /* latex2html's */
+    {"htmladdimg", run_nothing, "om", 0, NULL},
+    {"htmlrule", run_nothing, "so", 0, NULL},
+    {"bodytext", run_nothing, "m", 0, NULL},
+    {"tableofchildlinks", run_nothing, "so", 0, NULL},
+    {"htmladdtonavigation", run_nothing, "m", 0, NULL},
     {"tikz", run_tikz, NULL, 0, NULL},
     {"quad", run_space, NULL, 0, NULL},
     {"qquad", run_space, NULL, 0, NULL},
@@ -833,6 +839,8 @@ static const struct command ignored[] = {
     {"eject", run_break, NULL, 0, NULL},
     {"texorpdfstring", run_readable, NULL, 0, NULL},
     {"mathchoice", run_first, "mmm", 0, NULL},
+    {"latexhtml", run_first, "m", 0, NULL}, /* latex2html's */
+    {"htmlcite", run_first, "m", 0, NULL},
     {"AtBeginDocument", run_at_begin, NULL, 0, NULL},
     {"AtEndPreamble", run_at_begin, NULL, 0, NULL},
     {"AfterPreamble", run_at_begin, NULL, 0, NULL},

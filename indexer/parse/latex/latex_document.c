@@ -251,12 +251,14 @@ static void end_flow(struct document *d, const struct context *around)
 static void end_link(struct document *d, const struct group *group)
 {
     const struct buf *text = &document_flow(d)->writer.text;
-    if (d->in.silent || group->mark >= text->size)
+    size_t from = group->mark;
+    while (from < text->size && text->data[from] == ' ')
+        from++; /* what stands before it is put with its first word */
+    if (d->in.silent || from >= text->size)
         return;
-    outline_ref(
-        &d->outline,
-        (struct slice){text->data + group->mark, text->size - group->mark},
-        group->url);
+    outline_ref(&d->outline,
+                (struct slice){text->data + from, text->size - from},
+                group->url);
 }
 
 /* Undoes the group on top, whatever opened it. */

@@ -303,6 +303,25 @@ static void run_href(struct tex *tex, const struct command *command,
     buf_free(&url);
 }
 
+/* latex2html's \htmladdnormallink{text}{url} and \htmlref{text}{label}. */
+static void run_linked(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct tokens text = {0}, list = {0}, run = {0};
+    struct buf url = {0};
+    tex_read_argument(tex, &text);
+    if (command->value)
+        buf_put_byte(&url, '#');
+    tex_read_address(tex, &list);
+    tex_write_tokens(tex, &list, &url);
+    tokens_add_group(&run, &text, call);
+    tex_push(tex, run);
+    open_link(document_of(tex), buf_slice(&url), call);
+    tokens_free(&text);
+    tokens_free(&list);
+    buf_free(&url);
+}
+
 static void run_hypertarget(struct tex *tex, const struct command *command,
                             struct token call)
 {
@@ -482,6 +501,9 @@ static const struct command commands[] = {
     {"hyperref", run_hyperref, NULL, 0, NULL},
     {"href", run_href, NULL, 0, NULL},
     {"hyperlink", run_href, NULL, 1, NULL},
+    {"htmladdnormallink", run_linked, NULL, 0, NULL},
+    {"htmladdnormallinkfoot", run_linked, NULL, 0, NULL},
+    {"htmlref", run_linked, NULL, 1, NULL},
     {"hypertarget", run_hypertarget, NULL, 0, NULL},
     {"bibitem", run_bibitem, NULL, 0, NULL},
 };

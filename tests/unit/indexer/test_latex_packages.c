@@ -761,23 +761,6 @@ static void test_lines_of_titles(void **state)
            "# Name Abstract | paragraph: It is. | paragraph: So.");
 }
 
-/* A part of a manual as latex2html wants it, by itself and in the manual. */
-static void test_segments(void **state)
-{
-    (void)state;
-    static const char part[] =
-        "\\begin{htmlonly}\n\\documentclass{article}\n\\input{a.ptr}\n"
-        "\\end{htmlonly}\n\\startdocument\nIt converts.";
-    static const struct memory_file files[] = {{"part.tex", part},
-                                               {NULL, NULL}};
-    expect(part, "paragraph: It converts.");
-    expect_of("\\documentclass{article}\\internal[figure]{part}"
-              "\\begin{document}\\segment*{part}{section}{First}"
-              "\\end{document}",
-              files, "# 1 First | paragraph: It converts.");
-    expect("\\segment{a}{b}{c}", "paragraph: abc");
-}
-
 /* hyperref expands what the document has defined in an address. */
 static void test_macros_in_addresses(void **state)
 {
@@ -966,7 +949,6 @@ int main(void)
         cmocka_unit_test(test_captions_of_listings),
         cmocka_unit_test(test_brackets_in_short_captions),
         cmocka_unit_test(test_lines_of_titles),
-        cmocka_unit_test(test_segments),
         cmocka_unit_test(test_macros_in_addresses),
         cmocka_unit_test(test_backslashes_in_paths),
         cmocka_unit_test(test_signs_of_numbers),
