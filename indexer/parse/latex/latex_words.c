@@ -97,17 +97,48 @@ static size_t pass_silent(struct slice text, size_t at)
     return at;
 }
 
+static struct slice name_at(struct slice text, size_t at)
+{
+    size_t end = at;
+    while (end < text.size && is_ascii_letter(text.data[end]))
+        end++;
+    return (struct slice){text.data + at, end - at};
+}
+
+/* Is it a test that ends with \fi? */
+static bool opens_test(struct slice name)
+{
+    return slice_starts(name, slice_of("if")) && !slice_is(name, "iff") &&
+           !slice_is(name, "ifthenelse");
+}
+
+/* Where the \else or \fi of an \iffalse begins; `at` if there is none. */
+static size_t pass_false(struct slice text, size_t at)
+{
+    const char *next = text.data + at, *end = text.data + text.size;
+    for (size_t depth = 1; (next = memchr(next, '\\', (size_t)(end - next)));
+         next++) {
+        struct slice name = name_at(text, (size_t)(next - text.data) + 1);
+        next += !name.size && next + 1 < end; /* \\ */
+        depth += opens_test(name);
+        depth -= slice_is(name, "fi");
+        if (!depth || (depth == 1 && slice_is(name, "else")))
+            return (size_t)(next - text.data);
+    }
+    return at;
+}
+
 /* Past a command: `at` is its name's first letter. */
 static size_t pass_command(struct slice text, size_t at)
 {
-    size_t from = at;
-    while (at < text.size && is_ascii_letter(text.data[at]))
-        at++;
-    struct slice name = {text.data + from, at - from};
+    struct slice name = name_at(text, at);
     if (!name.size)
         return at + (at < text.size);
+    at += name.size;
     if (slice_is(name, "begin"))
         at = pass_silent(text, at);
+    else if (slice_is(name, "iffalse"))
+        at = pass_false(text, at);
     return takes_keys(name) ? pass_key(text, at) : at;
 }
 

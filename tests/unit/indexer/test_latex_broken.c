@@ -307,6 +307,33 @@ static void test_fragment(void **state)
     buf_free(&out);
 }
 
+/* What is left out on purpose is not missing. */
+static void test_words_of_what_is_false(void **state)
+{
+    static const char *const around[][2] = {
+        {"\\iffalse ", "\\fi"},
+        {"\\iffalse ", "\\else shown\\fi"},
+        {"\\iffalse\\ifx ab $a \\iff b$ \\\\fi \\fi ", "\\fi"},
+        {"\\nothing{\\iffalse ", "\\fi}"},
+        {"\\def\\lost{", "}"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+        struct buf text = {0}, reports = {0};
+        for (int k = 0; k < 300; k++)
+            buf_put_text(&text, "word ");
+        buf_put_text(&text, around[i][0]);
+        for (int k = 0; k < 600; k++)
+            buf_put_text(&text, "left ");
+        buf_put_text(&text, around[i][1]);
+        tree_free(parse(text.data, NULL, &reports));
+        bool missing = i + 1 == sizeof around / sizeof *around;
+        assert_int_equal(reports.size && strstr(reports.data, "% of the words"),
+                         missing);
+        buf_free(&text);
+        buf_free(&reports);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_many_of_an_argument),
         cmocka_unit_test(test_fragment),
         cmocka_unit_test(test_context),
+        cmocka_unit_test(test_words_of_what_is_false),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
