@@ -164,6 +164,20 @@ void text_fold_compare(struct buf *buf, struct slice text)
     buf_put(buf, "", 0);
 }
 
+void text_put_unmarked(struct buf *buf, struct slice text)
+{
+    utf8proc_uint8_t *plain = NULL;
+    utf8proc_ssize_t size = utf8proc_map(
+        (const utf8proc_uint8_t *)text.data, (utf8proc_ssize_t)text.size,
+        &plain, UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_STRIPMARK);
+    if (size >= 0)
+        buf_put(buf, plain, (size_t)size);
+    else
+        buf_put_slice(buf, text);
+    buf_put(buf, "", 0);
+    free(plain);
+}
+
 bool text_is_letter_wide(uint32_t c)
 {
     utf8proc_category_t k = utf8proc_category((utf8proc_int32_t)c);

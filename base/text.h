@@ -82,6 +82,9 @@ void text_fold_space(struct buf *buf, struct slice text);
  * only letters and digits, one space between words, nothing invisible. */
 void text_fold_compare(struct buf *buf, struct slice text);
 
+/* Appends `text` without the marks on its letters: "Bezier" for "Bézier". */
+void text_put_unmarked(struct buf *buf, struct slice text);
+
 /* Unicode classes that tokenising needs: letters and marks, numbers (Nd, Nl,
  * No), capitals. */
 static inline bool text_is_letter(uint32_t c)

@@ -1,5 +1,6 @@
 /* Words of a question that the manuals do not have: the nearest that they do.
  *
+ * First one with other marks on its letters ("Bezier" for "Bézier"), or without them.
  * One edit (a letter too many, too few, another one, or two exchanged) is tried
  * on the word as it is written, so that its ending is stemmed as that of the
  * right one; two edits are counted between the word, or its stem, and the terms
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/lexical.h"
 
@@ -18,6 +20,8 @@ enum {
     LONGEST = 40,
     MAX_WORDS = 4 /* looked for in one question */
 };
+
+#define TRUST_IN_MARKS 0.9 /* that the word with other marks is meant */
 
 #define TRUST_IN_START                                                         \
     0.8 /* that the most common word with this start is meant */
@@ -79,7 +83,7 @@ static void consider(struct search *search, struct slice term, size_t size)
     best->size = size;
 }
 
-/* ---- One edit ---- */
+/* ---- Marks ---- */
 
 static void try_term(void *context, const struct term_at *at)
 {
@@ -95,6 +99,76 @@ static void try_word(struct search *search, const char *word, size_t size)
     else
         analyze(search->maker, (struct slice){word, size}, try_term, search);
 }
+
+static bool has_marks(struct slice word)
+{
+    for (size_t i = 0; i < word.size; i++)
+        if (word.data[i] < 0)
+            return true;
+    return false;
+}
+
+/* Of other scripts a mark makes another letter. */
+static bool is_latin(struct slice word)
+{
+    enum { END = 0x250 };
+    for (size_t at = 0, step; at < word.size; at += step)
+        if (text_decode(word.data, word.size, at, &step) >= END)
+            return false;
+    return true;
+}
+
+static bool reads(struct slice term, const struct query_term *asked)
+{
+    struct buf plain = {0};
+    text_put_unmarked(&plain, term);
+    bool same = slice_is(buf_slice(&plain), asked->word) ||
+                slice_is(buf_slice(&plain), asked->term);
+    buf_free(&plain);
+    return same;
+}
+
+static bool weigh_marked(void *context, struct slice term, size_t size)
+{
+    struct search *search = context;
+    if (has_marks(term) && is_latin(term) && reads(term, search->asked))
+        consider(search, term, size);
+    return true;
+}
+
+/* Terms that begin with the first letter, or with one beyond ASCII. */
+static void find_marked(struct search *search)
+{
+    static const char *const wide[] = {"\xC3", "\xC4", "\xC5"};
+    const size_t count = sizeof wide / sizeof *wide;
+    for (size_t v = 0; v < search->view_count; v++)
+        for (size_t i = 0; i <= count && !search->code; i++) {
+            const struct manual *manual = &search->views[v]->manual;
+            struct slice start = {i < count ? wide[i] : search->asked->word, 1};
+            search->code =
+                store_each_term(search->txn, manual->id, manual->epoch, start,
+                                weigh_marked, search, search->err);
+        }
+}
+
+static bool find_with_other_marks(struct search *search)
+{
+    struct slice word = slice_of(search->asked->word);
+    search->best = (struct candidate){.size = 0};
+    if (search->asked->whole)
+        return false;
+    if (has_marks(word)) {
+        struct buf plain = {0};
+        text_put_unmarked(&plain, word);
+        try_word(search, plain.data, plain.size);
+        buf_free(&plain);
+    } else {
+        find_marked(search);
+    }
+    return search->best.size && !search->code;
+}
+
+/* ---- One edit ---- */
 
 /* The word with `cut` bytes at `at` replaced by `put`. */
 static void try_edit(struct search *search, size_t at, size_t cut,
@@ -242,13 +316,12 @@ static size_t letters_of(const struct query_term *term)
 {
     size_t letters = 0;
     for (const char *c = term->word; *c; c++) {
-        if (*c < 0)
-            return 0;
-        letters += *c >= 'a' && *c <= 'z';
+        letters += (*c >= 'a' && *c <= 'z') || (unsigned char)*c >= 0xC0;
         if (*c >= '0' && *c <= '9' && !term->whole)
             return 0;
     }
-    return strlen(term->word) <= LONGEST ? letters : 0;
+    struct slice word = slice_of(term->word);
+    return word.size <= LONGEST && is_latin(word) ? letters : 0;
 }
 
 /* The longer the word, the surer: a short one may well be another word. */
@@ -300,7 +373,9 @@ static void correct(struct query *query, struct search *search,
     }
     if (letters < MIN_ONE)
         return;
-    if (find_nearest(search, letters))
+    if (find_with_other_marks(search))
+        become_best(query, search, term, TRUST_IN_MARKS);
+    else if (!has_marks(slice_of(term->word)) && find_nearest(search, letters))
         become_best(query, search, term, trust_in(letters, search->edits));
 }
 

@@ -241,6 +241,27 @@ static void misspelt_words_become_the_nearest(void **state)
     unit_folder_remove(folder);
 }
 
+static void marks_on_letters_are_hardly_edits(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    index_words(store,
+                "bézier überblick müller muller naive decoupage カス für "
+                "mesures");
+    assert_becomes(store, "Bezier", "bézier");
+    assert_becomes(store, "uberblick", "überblick");
+    assert_becomes(store, "muller", "muller");
+    assert_becomes(store, "naïve", "naiv");
+    assert_becomes(store, "découpages", "decoupag");
+    assert_becomes(store, "ガス", "ガス"); /* another letter */
+    assert_becomes(store, "fur", "fur");   /* too short */
+    assert_becomes(store, "mésure", "mesur");
+    assert_becomes(store, "bèzierr", "bèzierr"); /* a mark and an edit */
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
 /* Asserts the last term of a question that is being typed. */
 static void assert_goes_on(struct store *store, const char *typed,
                            const char *expected)
@@ -478,6 +499,7 @@ int main(void)
         cmocka_unit_test(parts_stand_in_for_the_whole),
         cmocka_unit_test(what_stands_in_is_no_whole),
         cmocka_unit_test(misspelt_words_become_the_nearest),
+        cmocka_unit_test(marks_on_letters_are_hardly_edits),
         cmocka_unit_test(the_word_that_is_typed_becomes_the_most_common),
         cmocka_unit_test(a_large_index_is_searched_fast),
         cmocka_unit_test(a_question_of_two_parts_is_split),
