@@ -27,10 +27,12 @@ static const double DOUBTFUL = 0.5;
 
 /* ---- What of the question is found ---- */
 
-/* A name by itself: with "_", but no "on_delete=PROTECT", of which each counts. */
+/* A name by itself, with "_" or "--" before it, but no "on_delete=PROTECT", of which
+ * each counts. */
 static bool is_single_name(const char *term)
 {
-    return strchr(term, '_') && !strpbrk(term, "=:/()<>");
+    return (strchr(term, '_') || !strncmp(term, "--", 2)) &&
+           !strpbrk(term, "=:/()<>");
 }
 
 /* What says nothing about whether the manuals know the subject: the name of one, a

@@ -531,7 +531,8 @@ static void what_is_called_as_the_subject_comes_first(void **state)
     close_house(&house);
 }
 
-/* Of "work_mem=64" the name and the value count, not that nobody wrote both. */
+/* Of "work_mem=64" the name and the value count, not that nobody wrote both; an option
+ * is a name. */
 static void a_name_with_a_value_is_no_unknown_name(void **state)
 {
     (void)state;
@@ -544,10 +545,14 @@ static void a_name_with_a_value_is_no_unknown_name(void **state)
     struct route_result result = routed(&house, &request);
     assert_true(result.features[CONFIDENCE_MISSING] <= 0);
     route_result_free(&result);
-    request.query = "what is other_mem";
-    result = routed(&house, &request);
-    assert_true(result.features[CONFIDENCE_MISSING] > 0);
-    route_result_free(&result);
+    static const char *const unknown[] = {"what is other_mem",
+                                          "what is --work"};
+    for (size_t i = 0; i < COUNT(unknown); i++) {
+        request.query = unknown[i];
+        result = routed(&house, &request);
+        assert_true(result.features[CONFIDENCE_MISSING] > 0);
+        route_result_free(&result);
+    }
     close_house(&house);
 }
 
