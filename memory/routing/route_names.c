@@ -20,6 +20,10 @@ static const double NAMED_SUBJECT_SAME = 0.5;
 /* What defines the identifier that the question asks about, as a list's term or in a
  * table's first column, where nothing is called so. */
 static const double DEFINES = 3;
+/* And what so defines all the words of a question that says some, as a term may have:
+ * of more, a long table has all in one place and another. */
+static const double DEFINES_WORDS = 0.7;
+enum { MIN_WORDS = 2, MAX_WORDS = 4 };
 /* What is called as one side of a comparison ("bagof vs setof"), if the same manual has
  * another. */
 static const double NAMED_SIDE = 0.5;
@@ -253,10 +257,36 @@ static void prefer_sides(const struct naming *naming, struct fused *fused,
 
 /* ---- Definitions ---- */
 
+/* What the question itself says, a bit each. */
+static uint64_t own_words(const struct query *query)
+{
+    uint64_t own = 0;
+    for (size_t t = 0; t < query->count; t++) {
+        const struct query_term *term = &query->terms[t];
+        if (!term->instead_of && !term->manual && !term->within &&
+            term->share >= 1)
+            own |= (uint64_t)1 << t;
+    }
+    return own;
+}
+
+static bool defines(const struct match_row *row, uint64_t terms)
+{
+    for (; terms; terms &= terms - 1)
+        if (!row->of[__builtin_ctzll(terms)].defined)
+            return false;
+    return true;
+}
+
 static void prefer_defining(const struct naming *naming, struct fused *fused,
                             size_t count)
 {
-    if (naming->asked < 0)
+    uint64_t own = own_words(&naming->routing->query);
+    bool identifier = naming->asked >= 0;
+    if (identifier)
+        own = (uint64_t)1 << naming->asked;
+    else if (__builtin_popcountll(own) < MIN_WORDS ||
+             __builtin_popcountll(own) > MAX_WORDS)
         return;
     for (size_t i = 0; i < count; i++)
         if (named(naming, &fused[i]) >= NAMED_WITHIN)
@@ -264,8 +294,8 @@ static void prefer_defining(const struct naming *naming, struct fused *fused,
     for (size_t i = 0; i < count; i++) {
         const struct scope *scope = &naming->routing->scopes[fused[i].scope];
         struct match_row row = matches_row(&scope->matches, fused[i].node);
-        if (row.of[naming->asked].defined && is_meant(naming, &fused[i]))
-            fused[i].score += DEFINES;
+        if (defines(&row, own) && is_meant(naming, &fused[i]))
+            fused[i].score += identifier ? DEFINES : DEFINES_WORDS;
     }
 }
 

@@ -2,7 +2,7 @@
 """Look-ups made of what a daemon's manuals say, first / three / ten, with and without -c:
 labels, identifiers that one section of a manual alone defines, as the term of a list or
 in a table's first column, and that no title holds, by name, "what does X mean" and "what
-is X for"; runs, six words in a row of a paragraph, and sentences of 8 to 20 words, as
+is X for"; terms, of two to four words, likewise; runs, six words in a row of a paragraph, and sentences of 8 to 20 words, as
 they are pasted.
 
     lookups.py --socket S [--mode lexical] [--seed N] [--each N]
@@ -19,6 +19,7 @@ from harness.daemon import Client  # noqa: E402
 
 FORMS = ("{}", "what does {} mean", "what is {} for")
 NAME = re.compile(r"[A-Za-z_@%$-][\w.:@%$-]{3,}", re.ASCII)
+TERM = re.compile(r"[A-Za-z][A-Za-z' -]+")
 SIGN = re.compile(r"[_.\d:@%$-]|[a-z][A-Z]|^[A-Z]{4,}$")
 
 
@@ -34,6 +35,26 @@ def labels_in(block):
         if line and line[0] != " ":
             cell = line.split("\t")[0] if block["kind"] == "table" else line
             yield re.split("[, =]", cell.strip())[0].strip("`:()"), len(cell)
+
+
+def term_in(line, kind):
+    """Such a line's term or first cell, in words."""
+    return (line.split("\t")[0] if kind == "table" else line).strip().rstrip(":")
+
+
+def take_terms(nodes, blocks, each):
+    where = collections.defaultdict(set)
+    titles = {node["title"].lower() for node in nodes}
+    for node in nodes:
+        for block in blocks[node["id"]]:
+            if block["kind"] in ("definition", "table"):
+                lines = [line for line in block["text"].split("\n") if line and line[0] != " "]
+                for term in (term_in(line, block["kind"]) for line in lines):
+                    if 2 <= len(term.split()) <= 4 and TERM.fullmatch(term) and block["text"].count(term) == 1:
+                        where[term].add(node["id"])
+    found = [(term.lower(), *ids) for term, ids in where.items() if len(ids) == 1 and term.lower() not in titles]
+    random.shuffle(found)
+    return [("terms", ("{}", "what is {}")[i % 2].format(term), node, None) for i, (term, node) in enumerate(found[:each])]
 
 
 def is_identifier(name):
@@ -84,7 +105,8 @@ def main():
         nodes = list(nodes_of(client.call("toc", manual=manual["name"])))
         blocks = {node["id"]: client.call("get", node=node["id"]).get("blocks", []) for node in nodes}
         texts.update({id: " ".join(" ".join(b["text"] for b in some).split()) for id, some in blocks.items()})
-        for look_up in take_labels(nodes, blocks, given.each) + take_pasted(nodes, blocks, given.each):
+        for look_up in (*take_labels(nodes, blocks, given.each), *take_terms(nodes, blocks, given.each),
+                        *take_pasted(nodes, blocks, given.each)):
             asked.append((manual["name"], *look_up))
     mode = {"mode": given.mode} if given.mode else {}
     for scoped in (False, True):

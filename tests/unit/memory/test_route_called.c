@@ -99,9 +99,14 @@ static void what_defines_a_name_comes_first(void **state)
          "fill_ms\n  " LONG LONG LONG LONG "\npurge_ms\n  " LONG LONG LONG LONG
          "\nrinse_ms\n  " LONG LONG LONG LONG,
          NONE, NONE},
-        {0, "rinse_ms", LONG LONG LONG LONG, NONE, NONE}};
+        {0, "rinse_ms", LONG LONG LONG LONG, NONE, NONE},
+        {0, "Notes", "purge delay, purge delay, purge delay", NONE, NONE},
+        {0, "Times",
+         "fill delay\n  " LONG LONG LONG LONG LONG
+         "\npurge delay\n  " LONG LONG LONG LONG LONG LONG,
+         NONE, NONE}};
 #undef LONG
-    for (size_t i = 4; i < OTHERS; i++)
+    for (size_t i = 6; i < OTHERS; i++)
         sections[i] = (struct section){0, "Log", "what is logged", NONE, NONE};
     static const struct {
         const char *question, *first;
@@ -110,6 +115,7 @@ static void what_defines_a_name_comes_first(void **state)
         {"What does purge_ms mean?", "Options"},
         {"purge_ms 20 purge_ms 30", "Tuning"}, /* asks for more than it */
         {"rinse_ms", "rinse_ms"},
+        {"What is the purge delay?", "Times"},
     };
     struct house house;
     (void)state;
