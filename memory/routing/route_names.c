@@ -289,7 +289,8 @@ static void prefer_defining(const struct naming *naming, struct fused *fused,
              __builtin_popcountll(own) > MAX_WORDS)
         return;
     for (size_t i = 0; i < count; i++)
-        if (named(naming, &fused[i]) >= NAMED_WITHIN)
+        if (is_meant(naming, &fused[i]) &&
+            named(naming, &fused[i]) >= NAMED_WITHIN)
             return;
     for (size_t i = 0; i < count; i++) {
         const struct scope *scope = &naming->routing->scopes[fused[i].scope];

@@ -179,6 +179,42 @@ static void what_the_named_manual_says_comes_first(void **state)
     close_house(&house);
 }
 
+/* Nor does what another manual has called so keep it from what it defines. */
+static void what_others_call_so_does_not_count(void **state)
+{
+    enum { OTHERS = 100 };
+    static const char *const titles[][2] = {{"purge_ms", "Spares"},
+                                            {"Options", "Tuning"}};
+    static const char *const texts[][2] = {
+        {"It is of no use today.", "Nozzles and hoses."},
+        {"purge_ms\n  How long water flows.\nrinse_ms\n  How often.",
+         "purge_ms=20 purge_ms=30 purge_ms=40"}};
+    static const char *const names[] = {"sprinklers", "fountains"};
+    struct house house;
+    (void)state;
+    open_house(&house);
+    for (size_t m = 0; m < 2; m++) {
+        struct section sections[OTHERS] = {
+            {TREE_NONE, names[m], "", NONE, NONE},
+            {0, titles[m][0], texts[m][0], NONE, NONE},
+            {0, titles[m][1], texts[m][1], NONE, NONE}};
+        for (size_t i = 3; i < OTHERS; i++)
+            sections[i] =
+                (struct section){0, "Log", "what is logged", NONE, NONE};
+        put_texts(&house, add_manual(&house, names[m], sections, OTHERS),
+                  sections, OTHERS);
+    }
+    open_snapshot(&house);
+    struct route_request request =
+        request_of("What does purge_ms mean in fountains?", ROUTE_LEXICAL);
+    struct route_result result = routed(&house, &request);
+    assert_true(result.count > 0);
+    assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
+                        "Options");
+    route_result_free(&result);
+    close_house(&house);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +222,7 @@ int main(void)
         cmocka_unit_test(what_is_pointed_back_at_is_found),
         cmocka_unit_test(what_defines_a_name_comes_first),
         cmocka_unit_test(what_the_named_manual_says_comes_first),
+        cmocka_unit_test(what_others_call_so_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
