@@ -32,12 +32,18 @@ struct candidate {
     size_t size; /* of its postings in all volumes; 0: none found */
 };
 
+/* Without the marks on their letters. */
+struct unmarked {
+    struct buf word, term;
+};
+
 struct search {
     struct store_txn *txn;
     const struct view *const *views;
     size_t view_count;
     struct analyzer *maker;
     const struct query_term *asked;
+    const struct unmarked *unmarked; /* what is asked */
     size_t edits;
     struct candidate best;
     int code;
@@ -118,12 +124,13 @@ static bool is_latin(struct slice word)
     return true;
 }
 
-static bool reads(struct slice term, const struct query_term *asked)
+/* Is the term without marks the word, or its stem, without them? */
+static bool reads(struct slice term, const struct unmarked *asked)
 {
     struct buf plain = {0};
     text_put_unmarked(&plain, term);
-    bool same = slice_is(buf_slice(&plain), asked->word) ||
-                slice_is(buf_slice(&plain), asked->term);
+    bool same = slice_equal(buf_slice(&plain), buf_slice(&asked->word)) ||
+                slice_equal(buf_slice(&plain), buf_slice(&asked->term));
     buf_free(&plain);
     return same;
 }
@@ -131,40 +138,46 @@ static bool reads(struct slice term, const struct query_term *asked)
 static bool weigh_marked(void *context, struct slice term, size_t size)
 {
     struct search *search = context;
-    if (has_marks(term) && is_latin(term) && reads(term, search->asked))
+    if (has_marks(term) && is_latin(term) && reads(term, search->unmarked))
         consider(search, term, size);
     return true;
 }
 
-/* Terms that begin with the first letter, or with one beyond ASCII. */
+/* Terms that begin with the first letter, or with a Latin one beyond ASCII. */
 static void find_marked(struct search *search)
 {
-    static const char *const wide[] = {"\xC3", "\xC4", "\xC5"};
-    const size_t count = sizeof wide / sizeof *wide;
+    static const char wide[] = "\xC3\xC4\xC5\xC6\xC7\xC8\xC9";
+    char starts[sizeof wide + 1];
+    size_t count = (size_t)snprintf(starts, sizeof starts, "%c%s",
+                                    *search->unmarked->word.data, wide);
     for (size_t v = 0; v < search->view_count; v++)
-        for (size_t i = 0; i <= count && !search->code; i++) {
+        for (size_t i = 0; i < count && !search->code; i++) {
             const struct manual *manual = &search->views[v]->manual;
-            struct slice start = {i < count ? wide[i] : search->asked->word, 1};
             search->code =
-                store_each_term(search->txn, manual->id, manual->epoch, start,
-                                weigh_marked, search, search->err);
+                store_each_term(search->txn, manual->id, manual->epoch,
+                                (struct slice){starts + i, 1}, weigh_marked,
+                                search, search->err);
         }
 }
 
+/* Of a word that has marks, the one without them before one with others. */
 static bool find_with_other_marks(struct search *search)
 {
-    struct slice word = slice_of(search->asked->word);
+    const struct query_term *asked = search->asked;
+    struct unmarked unmarked = {0};
     search->best = (struct candidate){.size = 0};
-    if (search->asked->whole)
+    if (asked->whole)
         return false;
-    if (has_marks(word)) {
-        struct buf plain = {0};
-        text_put_unmarked(&plain, word);
-        try_word(search, plain.data, plain.size);
-        buf_free(&plain);
-    } else {
+    text_put_unmarked(&unmarked.word, slice_of(asked->word));
+    text_put_unmarked(&unmarked.term, slice_of(asked->term));
+    search->unmarked = &unmarked;
+    if (has_marks(slice_of(asked->word)))
+        try_word(search, unmarked.word.data, unmarked.word.size);
+    if (!search->best.size)
         find_marked(search);
-    }
+    search->unmarked = NULL;
+    buf_free(&unmarked.word);
+    buf_free(&unmarked.term);
     return search->best.size && !search->code;
 }
 
