@@ -77,9 +77,20 @@ static bool takes_keys(struct slice name)
            (!memcmp(name.data, "gls", 3) || !memcmp(name.data, "Gls", 3));
 }
 
+/* A file whose words are counted. */
+struct counted {
+    struct slice text;
+    char comment;     /* what begins one */
+    unsigned unended; /* whose end was looked for and is missing */
+};
+
+/* After so many no end is looked for, lest each be looked for in all that follows. */
+enum { MAX_UNENDED = 16 };
+
 /* Where the environment ends that begins here, if nothing of it is text. */
-static size_t pass_silent(struct slice text, size_t at)
+static size_t pass_silent(struct counted *source, size_t at)
 {
+    struct slice text = source->text;
     static const char *const names[] = {"{tikzpicture}",  "{comment}",
                                         "{pspicture}",    "{thebibliography}",
                                         "{filecontents}", "{picture}"};
@@ -92,6 +103,7 @@ static size_t pass_silent(struct slice text, size_t at)
         const char *found =
             memmem(text.data + at, text.size - at, end.data, end.size);
         buf_free(&end);
+        source->unended += !found;
         return found ? (size_t)(found - text.data) : at;
     }
     return at;
@@ -112,51 +124,66 @@ static bool opens_test(struct slice name)
            !slice_is(name, "ifthenelse");
 }
 
-/* Where the \else or \fi of an \iffalse begins; `at` if there is none. */
-static size_t pass_false(struct slice text, size_t at)
+/* The next command or comment, or where the text ends. */
+static size_t next_special(const struct counted *source, size_t at)
 {
-    const char *next = text.data + at, *end = text.data + text.size;
-    for (size_t depth = 1; (next = memchr(next, '\\', (size_t)(end - next)));
-         next++) {
-        struct slice name = name_at(text, (size_t)(next - text.data) + 1);
-        next += !name.size && next + 1 < end; /* \\ */
+    struct slice text = source->text;
+    while (at < text.size && text.data[at] != '\\' &&
+           text.data[at] != source->comment)
+        at++;
+    return at;
+}
+
+/* Where the \else or \fi of an \iffalse begins; `at` if there is none. */
+static size_t pass_false(struct counted *source, size_t at)
+{
+    struct slice text = source->text;
+    size_t next = at;
+    for (size_t depth = 1; (next = next_special(source, next)) < text.size;) {
+        if (text.data[next] != '\\') {
+            next = line_end(text, next);
+            continue;
+        }
+        struct slice name = name_at(text, next + 1);
         depth += opens_test(name);
         depth -= slice_is(name, "fi");
         if (!depth || (depth == 1 && slice_is(name, "else")))
-            return (size_t)(next - text.data);
+            return next;
+        next += name.size ? 1 + name.size : 2; /* \\ */
     }
+    source->unended++;
     return at;
 }
 
 /* Past a command: `at` is its name's first letter. */
-static size_t pass_command(struct slice text, size_t at)
+static size_t pass_command(struct counted *source, size_t at)
 {
-    struct slice name = name_at(text, at);
+    struct slice text = source->text, name = name_at(text, at);
     if (!name.size)
         return at + (at < text.size);
     at += name.size;
-    if (slice_is(name, "begin"))
-        at = pass_silent(text, at);
-    else if (slice_is(name, "iffalse"))
-        at = pass_false(text, at);
+    if (source->unended < MAX_UNENDED && slice_is(name, "begin"))
+        at = pass_silent(source, at);
+    else if (source->unended < MAX_UNENDED && slice_is(name, "iffalse"))
+        at = pass_false(source, at);
     return takes_keys(name) ? pass_key(text, at) : at;
 }
 
 static size_t count_source(struct slice text, bool documented)
 {
     size_t count = 0;
-    char comment = documented ? '\\' : '%';
+    struct counted source = {text, documented ? '\\' : '%', 0};
     for (size_t at = 0; at < text.size;) {
         unsigned before = 0;
         for (; at < text.size; at++) {
             char c = text.data[at];
-            if (c == '\\' || c == comment)
+            if (c == '\\' || c == source.comment)
                 break;
             count += makes_word(&before, is_letter(c));
         }
         if (at == text.size)
             break;
-        at = text.data[at] == '\\' ? pass_command(text, at + 1)
+        at = text.data[at] == '\\' ? pass_command(&source, at + 1)
                                    : line_end(text, at);
     }
     return count;

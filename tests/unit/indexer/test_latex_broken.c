@@ -295,6 +295,25 @@ static void test_many_of_an_argument(void **state)
     }
 }
 
+/* To count the words of the source, an end that is missing is not looked for again and
+ * again. */
+static void test_many_without_an_end(void **state)
+{
+    (void)state;
+    static const char *const begins[] = {"\\iffalse ", "\\begin{picture}"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        struct buf text = {0};
+        double start = unit_seconds();
+        buf_put_text(&text, "\\iffalse ");
+        for (int k = 0; k < 120000; k++)
+            buf_put_text(&text, begins[i]);
+        buf_put_byte(&text, '\0');
+        tree_free(parse(text.data, NULL, NULL));
+        assert_true(unit_seconds() - start < 3);
+        buf_free(&text);
+    }
+}
+
 static void test_fragment(void **state)
 {
     struct buf out = {0};
@@ -315,6 +334,8 @@ static void test_words_of_what_is_false(void **state)
         {"\\iffalse ", "\\else shown\\fi"},
         {"\\iffalse\\ifx ab $a \\iff b$ \\\\fi \\fi ", "\\fi"},
         {"\\nothing{\\iffalse ", "\\fi}"},
+        {"\\iffalse % \\fi\n", "\\fi"},
+        {"\\iffalse 5\\% \\else\\fi", ""},
         {"\\def\\lost{", "}"}};
     (void)state;
     for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
@@ -347,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_bombs_of_copies),
         cmocka_unit_test(test_many_of_an_argument),
+        cmocka_unit_test(test_many_without_an_end),
         cmocka_unit_test(test_fragment),
         cmocka_unit_test(test_context),
         cmocka_unit_test(test_words_of_what_is_false),
