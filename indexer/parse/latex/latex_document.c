@@ -169,6 +169,7 @@ void document_flush(struct document *d)
     struct span span;
     d->last = 0;
     flow->writer.next = (struct separator){0};
+    flow->blocks++;
     if (writer_take(&flow->writer, &text, &span) && text.size) {
         if (span.from > span.to)
             span = (struct span){0, 0};
@@ -250,8 +251,9 @@ static void end_flow(struct document *d, const struct context *around)
 
 static void end_link(struct document *d, const struct group *group)
 {
-    const struct buf *text = &document_flow(d)->writer.text;
-    size_t from = group->mark;
+    const struct flow *flow = document_flow(d);
+    const struct buf *text = &flow->writer.text;
+    size_t from = group->block == flow->blocks ? group->mark : 0;
     while (from < text->size && text->data[from] == ' ')
         from++; /* what stands before it is put with its first word */
     if (d->in.silent || from >= text->size)

@@ -44,7 +44,7 @@ struct group {
     uint32_t name;                         /* of an environment: its symbol */
     const struct environment *environment; /* built in; NULL */
     struct token opened;
-    size_t mark; /* of a link: where its text begins */
+    size_t block, mark; /* of a link: where its text begins */
     struct slice url;
     bool entry;                  /* a reference entry ends with it */
     struct diversion *diversion; /* what is in it is saved in a box */
@@ -67,6 +67,7 @@ struct flow {
     struct writer writer;
     uint16_t file; /* of the text so far */
     struct token opened;
+    size_t blocks; /* that were taken from it before that text */
     size_t line; /* bytes of text before that which is being read, of a table */
     /* Of a title: */
     bool entry; /* of a reference entry, which is open */

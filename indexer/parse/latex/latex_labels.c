@@ -268,6 +268,7 @@ static void open_link(struct document *d, struct slice url, struct token call)
     struct group *group = document_open_argument(d, GROUP_LINK, call);
     struct slice kept = document_keep(d, url);
     group->url = kept;
+    group->block = document_flow(d)->blocks;
     group->mark = document_flow(d)->writer.text.size;
 }
 
@@ -303,12 +304,13 @@ static void run_href(struct tex *tex, const struct command *command,
     buf_free(&url);
 }
 
-/* latex2html's \htmladdnormallink{text}{url} and \htmlref{text}{label}. */
+/* latex2html's \htmladdnormallink[name]{text}{url} and \htmlref{text}{label}. */
 static void run_linked(struct tex *tex, const struct command *command,
                        struct token call)
 {
     struct tokens text = {0}, list = {0}, run = {0};
     struct buf url = {0};
+    tex_skip_before(tex, "o");
     tex_read_argument(tex, &text);
     if (command->value)
         buf_put_byte(&url, '#');

@@ -53,12 +53,42 @@ static void test_links(void **state)
     buf_free(&reports);
 }
 
+/* A link's text, its name before it, and where it stands. */
+static void test_texts_of_links(void **state)
+{
+    static const struct {
+        const char *source, *text, *url, *shown;
+    } cases[] = {
+        {"Go\\\\ \\htmlref{there}{x}.", "there", "#x", "Go there."},
+        {"Go \\htmladdnormallink[n]{there}\n  {u}.", "there", "u", "Go there."},
+        {"Go \\newcommand\\q[1]{#1}\\q{\\htmlref{there}{x}}.", "there", "#x",
+         "Go there."},
+        {"Go to it \\href{u}{a\\par that is long and longer}.",
+         "that is long and longer", "u", "Go to it a"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf reports = {0};
+        struct tree *tree = parse(cases[i].source, NULL, &reports);
+        const struct node *node = &tree->nodes[0];
+        assert_string_equal(node->blocks[0].text.data, cases[i].shown);
+        assert_int_equal(node->ref_count, 1);
+        assert_string_equal(node->refs[0].text.data, cases[i].text);
+        assert_string_equal(node->refs[0].url.data, cases[i].url);
+        tree_free(tree);
+        buf_free(&reports);
+    }
+    expect("\\section{Go \\htmlref{there}{x} now}a",
+           "# Go there now | paragraph: a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_two_forms),
         cmocka_unit_test(test_links),
+        cmocka_unit_test(test_texts_of_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
