@@ -58,6 +58,7 @@ struct piece_match {
     size_t count;
     size_t asked; /* pieces of the question, and of those that it follows up */
     float shares[MAX_ASKED]; /* what each counts: 1 of the question's own */
+    bool begins[MAX_ASKED];  /* a question begins with it */
     uint32_t *place;         /* of each id among the distinct ones, from 1 */
     int32_t *ids;            /* [distinct]; the question's first */
     size_t distinct;
@@ -150,6 +151,8 @@ static int add_asked(struct piece_match *match, const char *question,
     int code = add_pieces(match, slice_of(question), ids);
     if (ids->count > MAX_ASKED)
         ids->count = MAX_ASKED;
+    if (match->asked < ids->count)
+        match->begins[match->asked] = true;
     while (match->asked < ids->count)
         match->shares[match->asked++] = (float)share;
     return code;
@@ -283,8 +286,8 @@ static double best_window(const struct piece_match *match,
     return best;
 }
 
-/* What the heaviest run of the question's pieces weighs that the text has one behind the
- * other as well; 0: less than is pasted from it. */
+/* What the heaviest run of the pieces of one question weighs that the text has one behind
+ * the other as well; 0: less than is pasted from it. */
 static double pasted(const struct piece_match *match,
                      const struct piece_text *text)
 {
@@ -292,18 +295,19 @@ static double pasted(const struct piece_match *match,
     struct run {
         size_t count;
         float weight;
-    } runs[MAX_ASKED + 1] = {0}; /* [1 + q]: that ends with piece q */
+    } runs[MAX_ASKED] = {0}; /* that end with each piece */
     float heaviest = MIN_RUN_WEIGHT;
     bool found = false;
     for (size_t i = 0; i < text->ids.count; i++)
         for (size_t q = match->asked; q-- > 0;) {
-            struct run *run = &runs[1 + q];
+            struct run *run = &runs[q];
             if (asked[q] != text->ids.ids[i]) {
                 *run = (struct run){0};
                 continue;
             }
-            run->count = runs[q].count + 1;
-            run->weight = runs[q].weight + match->weights[q];
+            *run = match->begins[q] ? (struct run){0} : runs[q - 1];
+            run->count++;
+            run->weight += match->weights[q];
             if (run->count >= MIN_RUN && run->weight >= heaviest) {
                 heaviest = run->weight;
                 found = true;
