@@ -106,6 +106,12 @@ static void white_space_folds(void **state)
     text_fold_compare(
         &buf, slice_of("20.4.1.\xC2\xA0The \xC3\x84pfel_\xE2\x80\x8Btree!"));
     assert_string_equal(buf.data, "20 4 1 the \xC3\xA4pfel tree");
+    buf_clear(&buf);
+    text_put_unmarked(&buf, (struct slice){NULL, 0});
+    assert_string_equal(buf.data, "");
+    text_put_unmarked(&buf, slice_of("B\xC3\xA9zier e\xCC\x81 \xC3\x9F"));
+    text_put_unmarked(&buf, slice_of(" \xE4 \xC3")); /* no UTF-8: as it is */
+    assert_string_equal(buf.data, "Bezier e \xC3\x9F \xE4 \xC3");
     buf_free(&buf);
 }
 
