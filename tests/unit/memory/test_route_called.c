@@ -86,12 +86,36 @@ static void what_is_pointed_back_at_is_found(void **state)
     free(sections);
 }
 
+/* A manual of these sections among a hundred, so that their words tell much. */
+static void add_among_others(struct house *house, const char *name,
+                             const struct section *some, size_t count)
+{
+    enum { OTHERS = 100 };
+    struct section sections[OTHERS];
+    for (size_t i = 0; i < OTHERS; i++)
+        sections[i] = i < count ? some[i]
+                                : (struct section){0, "Log", "what is logged",
+                                                   NONE, NONE};
+    put_texts(house, add_manual(house, name, sections, OTHERS), sections,
+              OTHERS);
+}
+
+static void check_leads(const struct house *house, const char *query, int mode,
+                        const char *title)
+{
+    struct route_request request = request_of(query, mode);
+    struct route_result result = routed(house, &request);
+    assert_true(result.count > 0);
+    assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
+                        title);
+    route_result_free(&result);
+}
+
 /* Where nothing is called so, what defines a name comes before what says it often. */
 static void what_defines_a_name_comes_first(void **state)
 {
 #define LONG "Water flows on and on until the tank is full or it is stopped. "
-    enum { OTHERS = 100 };
-    struct section sections[OTHERS] = {
+    static const struct section pumps[] = {
         {TREE_NONE, "Pumps", "", NONE, NONE},
         {0, "Tuning", "purge_ms=20 purge_ms=30 purge_ms=40 rinse_ms", NONE,
          NONE},
@@ -106,8 +130,6 @@ static void what_defines_a_name_comes_first(void **state)
          "\npurge delay\n  " LONG LONG LONG LONG LONG LONG,
          NONE, NONE}};
 #undef LONG
-    for (size_t i = 6; i < OTHERS; i++)
-        sections[i] = (struct section){0, "Log", "what is logged", NONE, NONE};
     static const struct {
         const char *question, *first;
     } cases[] = {
@@ -120,60 +142,45 @@ static void what_defines_a_name_comes_first(void **state)
     struct house house;
     (void)state;
     open_house(&house);
-    put_texts(&house, add_manual(&house, "pumps", sections, OTHERS), sections,
-              OTHERS);
+    add_among_others(&house, "pumps", pumps, sizeof pumps / sizeof *pumps);
     open_snapshot(&house);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int mode = ROUTE_AUTO; mode <= ROUTE_LEXICAL;
-             mode += ROUTE_LEXICAL - ROUTE_AUTO) {
-            struct route_request request = request_of(cases[i].question, mode);
-            struct route_result result = routed(&house, &request);
-            assert_true(result.count > 0);
-            assert_string_equal(
-                title_of(result.hits[0].view, result.hits[0].node),
-                cases[i].first);
-            route_result_free(&result);
-        }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_leads(&house, cases[i].question, ROUTE_AUTO, cases[i].first);
+        check_leads(&house, cases[i].question, ROUTE_LEXICAL, cases[i].first);
+    }
     close_house(&house);
 }
+
+#define DEFINES "purge_ms\n  How long water flows.\nrinse_ms\n  How often."
 
 /* What another manual defines does not come before the manual that is asked about. */
 static void what_the_named_manual_says_comes_first(void **state)
 {
-    enum { OTHERS = 100 };
-    static const char *const texts[] = {
-        "purge_ms\n  How long water flows.\nrinse_ms\n  How often.",
-        "Set purge_ms to twenty where water is cold."};
-    static const char *const names[] = {"sprinklers", "fountains"};
-    struct house house;
-    (void)state;
-    open_house(&house);
-    for (size_t m = 0; m < 2; m++) {
-        struct section sections[OTHERS] = {
-            {TREE_NONE, names[m], "", NONE, NONE},
-            {0, m ? "Tuning" : "Options", texts[m], NONE, NONE}};
-        for (size_t i = 2; i < OTHERS; i++)
-            sections[i] =
-                (struct section){0, "Log", "what is logged", NONE, NONE};
-        put_texts(&house, add_manual(&house, names[m], sections, OTHERS),
-                  sections, OTHERS);
-    }
-    open_snapshot(&house);
+    static const struct section sprinklers[] = {
+        {TREE_NONE, "sprinklers", "", NONE, NONE},
+        {0, "Options", DEFINES, NONE, NONE}};
+    static const struct section fountains[] = {
+        {TREE_NONE, "fountains", "", NONE, NONE},
+        {0, "Tuning", "Set purge_ms to twenty where water is cold.", NONE,
+         NONE}};
     static const struct {
         const char *question;
         bool defining; /* comes first */
     } cases[] = {{"What does purge_ms mean?", true},
                  {"What does purge_ms mean in fountains?", false},
                  {"What does purge_ms mean in sprinklers?", true}};
+    struct house house;
+    (void)state;
+    open_house(&house);
+    add_among_others(&house, "sprinklers", sprinklers, 2);
+    add_among_others(&house, "fountains", fountains, 2);
+    open_snapshot(&house);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct route_request request =
             request_of(cases[i].question, ROUTE_LEXICAL);
         struct route_result result = routed(&house, &request);
-        const struct route_hit *defines = hit_of(&result, "Options"),
-                               *says = hit_of(&result, "Tuning");
-        assert_non_null(defines);
-        assert_non_null(says);
-        assert_int_equal(defines < says, cases[i].defining);
+        assert_int_equal(hit_of(&result, "Options") < hit_of(&result, "Tuning"),
+                         cases[i].defining);
         route_result_free(&result);
     }
     close_house(&house);
@@ -182,36 +189,22 @@ static void what_the_named_manual_says_comes_first(void **state)
 /* Nor does what another manual has called so keep it from what it defines. */
 static void what_others_call_so_does_not_count(void **state)
 {
-    enum { OTHERS = 100 };
-    static const char *const titles[][2] = {{"purge_ms", "Spares"},
-                                            {"Options", "Tuning"}};
-    static const char *const texts[][2] = {
-        {"It is of no use today.", "Nozzles and hoses."},
-        {"purge_ms\n  How long water flows.\nrinse_ms\n  How often.",
-         "purge_ms=20 purge_ms=30 purge_ms=40"}};
-    static const char *const names[] = {"sprinklers", "fountains"};
+    static const struct section sprinklers[] = {
+        {TREE_NONE, "sprinklers", "", NONE, NONE},
+        {0, "purge_ms", "It is of no use today.", NONE, NONE},
+        {0, "Spares", "Nozzles and hoses.", NONE, NONE}};
+    static const struct section fountains[] = {
+        {TREE_NONE, "fountains", "", NONE, NONE},
+        {0, "Options", DEFINES, NONE, NONE},
+        {0, "Tuning", "purge_ms=20 purge_ms=30 purge_ms=40", NONE, NONE}};
     struct house house;
     (void)state;
     open_house(&house);
-    for (size_t m = 0; m < 2; m++) {
-        struct section sections[OTHERS] = {
-            {TREE_NONE, names[m], "", NONE, NONE},
-            {0, titles[m][0], texts[m][0], NONE, NONE},
-            {0, titles[m][1], texts[m][1], NONE, NONE}};
-        for (size_t i = 3; i < OTHERS; i++)
-            sections[i] =
-                (struct section){0, "Log", "what is logged", NONE, NONE};
-        put_texts(&house, add_manual(&house, names[m], sections, OTHERS),
-                  sections, OTHERS);
-    }
+    add_among_others(&house, "sprinklers", sprinklers, 3);
+    add_among_others(&house, "fountains", fountains, 3);
     open_snapshot(&house);
-    struct route_request request =
-        request_of("What does purge_ms mean in fountains?", ROUTE_LEXICAL);
-    struct route_result result = routed(&house, &request);
-    assert_true(result.count > 0);
-    assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
-                        "Options");
-    route_result_free(&result);
+    check_leads(&house, "What does purge_ms mean in fountains?", ROUTE_LEXICAL,
+                "Options");
     close_house(&house);
 }
 

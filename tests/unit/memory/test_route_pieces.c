@@ -59,6 +59,13 @@ static int embed(void *context, const struct embed_text *texts, size_t count,
     return 0;
 }
 
+/* It fails where *fails is not 0. */
+static struct embedder model_that(int *fails)
+{
+    return (struct embedder){
+        .context = fails, .facts = facts, .tokenize = tokenize, .embed = embed};
+}
+
 #define APART                                                                  \
     "so it is said here of that which one sees in it and in all of them who "  \
     "are there too or not and of what they do or have done so far with it as " \
@@ -105,10 +112,7 @@ static void the_nearest_pieces_decide(void **state)
     (void)state;
     struct house house;
     int fails = 0;
-    const struct embedder model = {.context = &fails,
-                                   .facts = facts,
-                                   .tokenize = tokenize,
-                                   .embed = embed};
+    const struct embedder model = model_that(&fails);
     open_house(&house);
     put_texts(&house, add_manual(&house, "plant", plant, COUNT(plant)), plant,
               COUNT(plant));
@@ -185,10 +189,7 @@ static void what_is_pasted_counts_besides(void **state)
     (void)state;
     struct house house;
     int fails = 0;
-    const struct embedder model = {.context = &fails,
-                                   .facts = facts,
-                                   .tokenize = tokenize,
-                                   .embed = embed};
+    const struct embedder model = model_that(&fails);
     open_house(&house);
     put_texts(&house, add_manual(&house, "plant", sections, COUNT(sections)),
               sections, COUNT(sections));
