@@ -122,6 +122,10 @@ void query_free(struct query *query);
 /* Is the word of a value of the asker's own that says little of it? */
 bool query_is_of_own(const struct query *query, const struct query_term *term);
 
+/* A bit for each term that the question itself says: no part of an identifier, no manual's
+ * name. */
+uint64_t query_own_terms(const struct query *query);
+
 /* Index of a term in the query, -1: not in it. */
 int query_find(const struct query *query, struct slice term);
 

@@ -166,6 +166,18 @@ int query_find(const struct query *query, struct slice term)
     return -1;
 }
 
+uint64_t query_own_terms(const struct query *query)
+{
+    uint64_t own = 0;
+    for (size_t t = 0; t < query->count; t++) {
+        const struct query_term *term = &query->terms[t];
+        if (!term->instead_of && !term->manual && !term->within &&
+            term->share >= 1)
+            own |= (uint64_t)1 << t;
+    }
+    return own;
+}
+
 struct sought_terms query_sought(const struct query *query)
 {
     struct sought_terms sought = {0};

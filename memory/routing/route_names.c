@@ -257,19 +257,6 @@ static void prefer_sides(const struct naming *naming, struct fused *fused,
 
 /* ---- Definitions ---- */
 
-/* What the question itself says, a bit each. */
-static uint64_t own_words(const struct query *query)
-{
-    uint64_t own = 0;
-    for (size_t t = 0; t < query->count; t++) {
-        const struct query_term *term = &query->terms[t];
-        if (!term->instead_of && !term->manual && !term->within &&
-            term->share >= 1)
-            own |= (uint64_t)1 << t;
-    }
-    return own;
-}
-
 static bool defines(const struct match_row *row, uint64_t terms)
 {
     for (; terms; terms &= terms - 1)
@@ -281,7 +268,7 @@ static bool defines(const struct match_row *row, uint64_t terms)
 static void prefer_defining(const struct naming *naming, struct fused *fused,
                             size_t count)
 {
-    uint64_t own = own_words(&naming->routing->query);
+    uint64_t own = query_own_terms(&naming->routing->query);
     bool identifier = naming->asked >= 0;
     if (identifier)
         own = (uint64_t)1 << naming->asked;

@@ -278,16 +278,12 @@ struct calls {
 
 static struct calls calls_of(const struct query *query)
 {
-    struct calls calls = {0};
+    struct calls calls = {.own = query_own_terms(query)};
     for (size_t t = 0; t < query->count; t++) {
         const struct query_term *term = &query->terms[t];
-        uint64_t bit = (uint64_t)1 << t;
-        if (term->instead_of || term->manual)
-            continue;
-        if (term->whole && term->share >= carried_pointed)
-            calls.wholes |= bit;
-        if (!term->within && term->share >= 1)
-            calls.own |= bit;
+        if (!term->instead_of && !term->manual && term->whole &&
+            term->share >= carried_pointed)
+            calls.wholes |= (uint64_t)1 << t;
     }
     return calls;
 }
