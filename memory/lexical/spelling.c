@@ -108,10 +108,7 @@ static void try_word(struct search *search, const char *word, size_t size)
 
 static bool has_marks(struct slice word)
 {
-    for (size_t i = 0; i < word.size; i++)
-        if (word.data[i] < 0)
-            return true;
-    return false;
+    return text_ascii_run(word.data, word.size, 0) < word.size;
 }
 
 /* Of other scripts a mark makes another letter. */
@@ -146,12 +143,10 @@ static bool weigh_marked(void *context, struct slice term, size_t size)
 /* Terms that begin with the first letter, or with a Latin one beyond ASCII. */
 static void find_marked(struct search *search)
 {
-    static const char wide[] = "\xC3\xC4\xC5\xC6\xC7\xC8\xC9";
-    char starts[sizeof wide + 1];
-    size_t count = (size_t)snprintf(starts, sizeof starts, "%c%s",
-                                    *search->unmarked->word.data, wide);
+    char starts[] = "?\xC3\xC4\xC5\xC6\xC7\xC8\xC9";
+    starts[0] = search->unmarked->word.data[0];
     for (size_t v = 0; v < search->view_count; v++)
-        for (size_t i = 0; i < count && !search->code; i++) {
+        for (size_t i = 0; starts[i] && !search->code; i++) {
             const struct manual *manual = &search->views[v]->manual;
             search->code =
                 store_each_term(search->txn, manual->id, manual->epoch,
