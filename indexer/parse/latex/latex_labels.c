@@ -289,18 +289,25 @@ static void run_hyperref(struct tex *tex, const struct command *command,
     buf_free(&url);
 }
 
+/* An address or, of \hyperlink and \htmlref, a name in the document. */
+static void read_target(struct tex *tex, const struct command *command,
+                        struct buf *ret)
+{
+    struct tokens list = {0};
+    if (command->value)
+        buf_put_byte(ret, '#');
+    tex_read_address(tex, &list);
+    tex_write_tokens(tex, &list, ret);
+    tokens_free(&list);
+}
+
 static void run_href(struct tex *tex, const struct command *command,
                      struct token call)
 {
-    struct tokens list = {0};
     struct buf url = {0};
     tex_skip_before(tex, "o");
-    if (command->value) /* \hyperlink: a name in the document */
-        buf_put_byte(&url, '#');
-    tex_read_address(tex, &list);
-    tex_write_tokens(tex, &list, &url);
+    read_target(tex, command, &url);
     open_link(document_of(tex), buf_slice(&url), call);
-    tokens_free(&list);
     buf_free(&url);
 }
 
@@ -308,19 +315,15 @@ static void run_href(struct tex *tex, const struct command *command,
 static void run_linked(struct tex *tex, const struct command *command,
                        struct token call)
 {
-    struct tokens text = {0}, list = {0}, run = {0};
+    struct tokens text = {0}, run = {0};
     struct buf url = {0};
     tex_skip_before(tex, "o");
     tex_read_argument(tex, &text);
-    if (command->value)
-        buf_put_byte(&url, '#');
-    tex_read_address(tex, &list);
-    tex_write_tokens(tex, &list, &url);
+    read_target(tex, command, &url);
     tokens_add_group(&run, &text, call);
     tex_push(tex, run);
     open_link(document_of(tex), buf_slice(&url), call);
     tokens_free(&text);
-    tokens_free(&list);
     buf_free(&url);
 }
 
