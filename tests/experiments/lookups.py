@@ -2,8 +2,8 @@
 """Look-ups made of what a daemon's manuals say, first / three / ten, with and without -c:
 labels, identifiers that one section of a manual alone defines, as the term of a list or
 in a table's first column, and that no title holds, by name, "what does X mean" and "what
-is X for"; terms, of two to four words, likewise; runs, six words in a row of a paragraph, and sentences of 8 to 20 words, as
-they are pasted.
+is X for"; terms, of two to four words, likewise; runs, six words in a row of a paragraph,
+and sentences of 8 to 20 words, as they are pasted.
 
     lookups.py --socket S [--mode lexical] [--seed N] [--each N]
 """
@@ -29,50 +29,46 @@ def nodes_of(node):
         yield from nodes_of(child)
 
 
-def labels_in(block):
+def cells_in(block):
     """The terms of a list of definitions; the first cells of a table's rows."""
-    for line in block["text"].split("\n"):
+    for line in block["text"].split("\n") if block["kind"] in ("definition", "table") else ():
         if line and line[0] != " ":
-            cell = line.split("\t")[0] if block["kind"] == "table" else line
-            yield re.split("[, =]", cell.strip())[0].strip("`:()"), len(cell)
+            yield line.split("\t")[0] if block["kind"] == "table" else line
 
 
-def term_in(line, kind):
-    """Such a line's term or first cell, in words."""
-    return (line.split("\t")[0] if kind == "table" else line).strip().rstrip(":")
+def label_in(cell, _):
+    name = re.split("[, =]", cell.strip())[0].strip("`:()")
+    sign = NAME.fullmatch(name) and SIGN.search(name[1:] if name[0] != "-" else name)
+    return name if sign and len(cell) <= 60 else None
 
 
-def take_terms(nodes, blocks, each):
+def term_in(cell, block):
+    term = cell.strip().rstrip(":")
+    fits = 2 <= len(term.split()) <= 4 and TERM.fullmatch(term) and block["text"].count(term) == 1
+    return term if fits else None
+
+
+def defined_once(nodes, blocks, name_in, titles):
+    """(name, node) of what one node alone defines and no title is, in chance's order."""
     where = collections.defaultdict(set)
-    titles = {node["title"].lower() for node in nodes}
     for node in nodes:
         for block in blocks[node["id"]]:
-            if block["kind"] in ("definition", "table"):
-                lines = [line for line in block["text"].split("\n") if line and line[0] != " "]
-                for term in (term_in(line, block["kind"]) for line in lines):
-                    if 2 <= len(term.split()) <= 4 and TERM.fullmatch(term) and block["text"].count(term) == 1:
-                        where[term].add(node["id"])
-    found = [(term.lower(), *ids) for term, ids in where.items() if len(ids) == 1 and term.lower() not in titles]
+            for name in filter(None, (name_in(cell, block) for cell in cells_in(block))):
+                where[name].add(node["id"])
+    found = [(name, *ids) for name, ids in where.items() if len(ids) == 1 and name.lower() not in titles]
     random.shuffle(found)
-    return [("terms", ("{}", "what is {}")[i % 2].format(term), node, None) for i, (term, node) in enumerate(found[:each])]
-
-
-def is_identifier(name):
-    return NAME.fullmatch(name) and SIGN.search(name[1:] if name[0] != "-" else name)
+    return found
 
 
 def take_labels(nodes, blocks, each):
-    where = collections.defaultdict(set)
     titles = {word.lower().strip("`(),:") for node in nodes for word in node["title"].split()}
-    for node in nodes:
-        for block in blocks[node["id"]]:
-            if block["kind"] in ("definition", "table"):
-                for name, size in labels_in(block):
-                    if size <= 60 and is_identifier(name):
-                        where[name].add(node["id"])
-    found = [(name, *ids) for name, ids in where.items() if len(ids) == 1 and name.lower() not in titles]
-    random.shuffle(found)
+    found = defined_once(nodes, blocks, label_in, titles)
     return [("labels", FORMS[i % len(FORMS)].format(name), node, None) for i, (name, node) in enumerate(found[:each])]
+
+
+def take_terms(nodes, blocks, each):
+    found = defined_once(nodes, blocks, term_in, {node["title"].lower() for node in nodes})
+    return [("terms", ("{}", "what is {}")[i % 2].format(term.lower()), node, None) for i, (term, node) in enumerate(found[:each])]
 
 
 def take_pasted(nodes, blocks, each):
