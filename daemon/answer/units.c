@@ -129,6 +129,13 @@ static bool is_caption(const struct block *block, const struct block *next)
            next && !is_text(next);
 }
 
+/* What is to be done, one after the other. */
+static bool are_steps(const struct block *block)
+{
+    return block->kind == BLOCK_LIST &&
+           slice_starts(block->text, slice_of("1. "));
+}
+
 /* Whether a text says that what comes next, maybe below its caption, is below. */
 static bool announces(const struct node *node, const struct unit *unit)
 {
@@ -277,6 +284,9 @@ static enum lead lead_on(const struct node *node, const struct unit *last,
         return LEAD_ANNOUNCES;
     if (!lead && announces(node, last))
         return LEAD_ANNOUNCES;
+    if (!lead && is_text(block) && ends_block(block, last->text) && next &&
+        are_steps(next))
+        return LEAD_COLON;
     return lead == LEAD_LABEL && following->lead && !unit_goes_on(last->text)
                ? LEAD_NONE
                : lead;

@@ -42,6 +42,21 @@ static const char *around(const struct given *given, const char *wanted)
     return out.data;
 }
 
+static void steps_follow_what_stands_above_them(void **state)
+{
+    (void)state;
+    static const struct given given[] = {
+        {BLOCK_PARAGRAPH, "A stone that is worn can be turned round."},
+        {BLOCK_LIST, "1. Stop the mill.\n2. Lift the stone."},
+        {BLOCK_PARAGRAPH, "A mill has two stones."},
+        {BLOCK_LIST, "- The runner turns.\n- The other does not."},
+        {0, NULL}};
+    assert_string_equal(around(given, "worn"),
+                        "A stone that is worn can be turned round.\n"
+                        "|1. Stop the mill.\n2. Lift the stone.");
+    assert_string_equal(around(given, "two stones"), given[2].text);
+}
+
 static void a_sentence_that_goes_on_is_followed(void **state)
 {
     (void)state;
@@ -395,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_is_quoted_with_the_cell_that_spans_it),
+        cmocka_unit_test(steps_follow_what_stands_above_them),
         cmocka_unit_test(a_sentence_that_goes_on_is_followed),
         cmocka_unit_test(a_lead_in_takes_what_it_leads_in_to),
         cmocka_unit_test(labels_and_questions_in_a_row_lead_nowhere),
