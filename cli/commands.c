@@ -62,7 +62,7 @@ const struct option_spec cli_options[OPTIONS] = {
                        "passages; generated: always; passages: never",
                        0, 0},
     [OPTION_BRIEF] = {0, "brief", NULL, KIND_FLAG, AT(brief),
-                      "only the one passage that says most", 0, 0},
+                      "only what says most: a short section, or a passage or two of it", 0, 0},
     [OPTION_FULL] = {0, "full", NULL, KIND_FLAG, AT(full),
                      "the best section whole", 0, 0},
     [OPTION_STRICT] = {0, "strict", NULL, KIND_FLAG, AT(strict),

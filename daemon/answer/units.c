@@ -8,6 +8,9 @@
 
 enum {
     MAX_SECTION = 1200, /* bytes of the best section, if it is quoted whole */
+    MAX_BRIEF = 700,    /* the same in brief */
+    OF_BRIEF = 2,       /* passages in brief */
+    FEW_BRIEF = 800,    /* bytes beside which one passage more is brief still */
     MAX_BLOCKS = 5,     /* of it */
     MIN_LEAD = 40,      /* bytes: "Examples:" leads in to nothing */
     MAX_LABEL = 100,    /* bytes of a caption */
@@ -516,14 +519,16 @@ static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
 static bool cut_whole(const struct cutting *cutting)
 {
     const struct node *node = cutting->content->node;
+    static const size_t most[] = {[EXTENT_NORMAL] = MAX_SECTION,
+                                  [EXTENT_BRIEF] = MAX_BRIEF,
+                                  [EXTENT_FULL] = MAX_FULL};
     bool full = cutting->extent == EXTENT_FULL;
     size_t size = 0;
-    if (cutting->extent == EXTENT_BRIEF ||
-        node->block_count > (full ? MAX_FULL_BLOCKS : MAX_BLOCKS))
+    if (node->block_count > (full ? MAX_FULL_BLOCKS : MAX_BLOCKS))
         return false;
     for (uint32_t b = 0; b < node->block_count; b++)
         size += node->blocks[b].text.size;
-    if (size > (full ? MAX_FULL : MAX_SECTION))
+    if (size > most[cutting->extent])
         return false;
     for (uint32_t b = 0; b < node->block_count; b++)
         if (node->blocks[b].text.size)
@@ -614,6 +619,15 @@ static void put_behind_call(const struct cutting *cutting, uint32_t quoted)
         put_around(cutting, b, 0, 0);
 }
 
+/* Is the passage within the head of its table?  It tells nothing beside other text. */
+static bool is_head(const struct cutting *cutting, uint32_t block)
+{
+    const struct block *table = &cutting->content->node->blocks[block];
+    const struct passage *passage = cutting->passage;
+    return table->kind == BLOCK_TABLE &&
+           passage->at + passage->text.size <= unit_head(table).text.size;
+}
+
 static void cut(const struct cutting *cutting, bool best)
 {
     int64_t index = index_of_block(cutting);
@@ -621,17 +635,35 @@ static void cut(const struct cutting *cutting, bool best)
         add(cutting->ret, cutting->passage, NULL);
         return;
     }
-    if (best && cut_whole(cutting))
+    if (!best && is_head(cutting, (uint32_t)index))
+        return;
+    bool brief = cutting->extent == EXTENT_BRIEF;
+    bool named = brief && cutting->passage->about >= NAMED;
+    if (best && !named && cut_whole(cutting))
         return;
     bool defined =
         best && (put_first_lines(cutting) || put_definition(cutting));
-    if (!defined || cutting->extent != EXTENT_BRIEF ||
-        cutting->passage->about < NAMED || !cutting->ret->count) {
+    if (!defined || !named || !cutting->ret->count) {
         put_around(cutting, (uint32_t)index, cutting->passage->at,
                    cutting->passage->text.size);
         if (best && !defined)
             put_behind_call(cutting, (uint32_t)index);
     }
+}
+
+/* In brief one more of the best section stands beside a short one; of what is asked by its
+ * name the first lines are enough. */
+static bool is_brief(const struct passages *passages, size_t next,
+                     const struct passages *units)
+{
+    const struct passage *first = passages->items;
+    const struct passage *passage = &passages->items[next];
+    size_t bytes = 0;
+    for (size_t i = 0; i < units->count; i++)
+        bytes += units->items[i].text.size;
+    return !next || (next < OF_BRIEF && passage->view == first->view &&
+                     passage->node == first->node && first->about < NAMED &&
+                     bytes <= FEW_BRIEF);
 }
 
 int units_of(const struct snapshot *snapshot, const struct passages *passages,
@@ -641,14 +673,13 @@ int units_of(const struct snapshot *snapshot, const struct passages *passages,
     struct passages units = {0};
     int code = 0;
     size_t count = passages->count;
-    if (extent == EXTENT_BRIEF && count > 1)
-        count = 1;
     units.items = mem_alloc((count * UNITS_A_PASSAGE + MAX_FULL_BLOCKS) *
                             sizeof *units.items);
     for (size_t i = 0; i < count && !code; i++) {
         const struct passage *passage = &passages->items[i];
         struct content content;
-        if (passage->share < MIN_SHARE)
+        if (passage->share < MIN_SHARE ||
+            (extent == EXTENT_BRIEF && !is_brief(passages, i, &units)))
             continue;
         if (cancel && atomic_load(cancel))
             code = err_set(err, ERR_CANCELLED, "cancelled");

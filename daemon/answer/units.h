@@ -9,8 +9,9 @@
 /* How much is quoted. */
 enum extent {
     EXTENT_NORMAL,
-    EXTENT_BRIEF, /* the unit around the first passage, and what belongs to it */
-    EXTENT_FULL   /* the best section whole, if it is not very long */
+    EXTENT_BRIEF, /* a short best section, or the units around its first passage and,
+                     where these are short, its second */
+    EXTENT_FULL /* the best section whole, if it is not very long */
 };
 
 /* Cuts the units around passages, in their order: for each the lead-in, if any, the
@@ -18,7 +19,9 @@ enum extent {
  * what the unit announces, if any; of a table that is announced and does not fit the
  * head and the rows of further passages that hold more of the question; a short best
  * section whole, and first its first lines where its title is what is asked about; all of
- * one node stand together, and nothing twice.  In brief those around the first passage.
+ * one node stand together, and nothing twice.  In brief those around the first
+ * passage, and beside a short one the second, if it is of the same section; of what is
+ * asked by its name the first lines alone.
  * `kinds`: only from blocks of these; 0: of all.  Free `ret` with passages_free.
  * ERR_CANCELLED, and what content_open returns. */
 int units_of(const struct snapshot *snapshot, const struct passages *passages,

@@ -201,10 +201,18 @@ def as_much_is_quoted_as_is_asked_for():
         h.write("m/b.html", page("Gasket", section + PADDING))
         brief = quotes(h, "", "how long do cork gaskets last", "--brief")
         check(brief == ["Cork gaskets last for three."], brief)
+        two = ["Gaskets of felt are oiled before they are put in.", "Gaskets of rubber are never oiled, nor put in wet."]
+        h.write("m/c.html", page("Care", "".join(f"<p>{one}</p>" for one in two) + PADDING))
+        h.json("update")
+        found = quotes(h, "", "gaskets oiled before they are put in", "--brief")
+        check(found == two, found)
         full = h.json("ask", "how long do cork gaskets last", "--full")["citations"]
         quoted = [c["quote"] for c in full if c["path"][-1] == "Gasket"]
         check(quoted[0] == "A gasket seals a flange." and len(quoted) == 9, quoted)
         h.run("ask", "gasket", "--brief", "--full", code=2)
+        h.write("m/b.html", page("Gasket", section))
+        h.json("update")
+        check(len(quotes(h, "", "how long do cork gaskets last", "--brief")) == 3, "a short section whole")
 
 
 @test
@@ -389,7 +397,7 @@ def a_bare_link_is_no_passage():
     for links in (link("StrainerConfig Class"), "See also: " + link("StrainerConfig Class") + ", " + link("Pumps Namespace")):
         with house() as h:
             h.write("m/b.html", page("StrainerConfig Class", f"<p>Pumps are told by it what to do.</p>{PADDING}"))
-            h.write("m/c.html", page("StrainerConfig.Mesh Field", f"<p>Wire width</p><pre>public int Mesh</pre><p>Type: int</p><p>{links}</p>"))
+            h.write("m/c.html", page("StrainerConfig.Mesh Field", f"<p>Wire width</p><pre>public int Mesh</pre><p>Type: int</p>{'<p>Of steel.</p>' * 3}<p>{links}</p>"))
             found = quotes(h, "", "what does the Mesh field of StrainerConfig set", "--brief")
             check(found == ["Wire width", "public int Mesh"], found)
             h.write("m/c.html", page("StrainerConfig.Mesh Field", f"<p>{links}</p>"))
