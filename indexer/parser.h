@@ -23,7 +23,7 @@ struct parser_options {
 
 /* Part of the name under which a parsed tree is stored: raised whenever the
  * same bytes may give another tree. */
-enum { PARSER_VERSION = 46 };
+enum { PARSER_VERSION = 47 };
 
 struct parser *parser_new(const struct parser_options *options);
 void parser_free(struct parser *parser); /* ends the process */

@@ -506,6 +506,8 @@ void verbatim_push_end(struct document *d, struct slice name,
 bool verb_in_formula(struct document *d, struct token call, struct tokens *ret);
 /* |x| stands as it is written from \begin{document} on. */
 void verb_between_bars(struct document *d);
+/* hyperref's addresses write a sign that is TeX's own with a backslash or without. */
+void verb_unescape_address(struct buf *address);
 
 /* latex_escapes.c */
 /* What these options say of escapes, over what is said already. */

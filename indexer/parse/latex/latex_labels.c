@@ -298,6 +298,7 @@ static void read_target(struct tex *tex, const struct command *command,
         buf_put_byte(ret, '#');
     tex_read_address(tex, &list);
     tex_write_tokens(tex, &list, ret);
+    verb_unescape_address(ret);
     tokens_free(&list);
 }
 

@@ -344,6 +344,19 @@ static void tokenize_address(struct tex *tex, struct slice text,
     }
 }
 
+void verb_unescape_address(struct buf *address)
+{
+    size_t to = 0;
+    for (size_t at = 0; at < address->size; at++) {
+        bool escaped = address->data[at] == '\\' && at + 1 < address->size &&
+                       strchr("_%#&$", address->data[at + 1]);
+        at += escaped;
+        address->data[to++] = address->data[at];
+    }
+    if (address->data)
+        address->data[address->size = to] = '\0';
+}
+
 /* \url{..}: its characters as they are; hyperref's expands the document's macros, but
  * not in a \path. */
 static void put_address(struct document *d, bool expands, struct token call)
@@ -351,6 +364,8 @@ static void put_address(struct document *d, bool expands, struct token call)
     struct buf text = {0}, expanded = {0};
     struct tokens list = {0};
     struct token place = read_verb(d, call, 0, &text);
+    if (expands)
+        verb_unescape_address(&text);
     if (!expands || !has_even_braces(buf_slice(&text)) ||
         macro_in(&d->tex, buf_slice(&text)) == text.size) {
         put_inline(d, buf_slice(&text), place);

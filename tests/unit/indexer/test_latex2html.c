@@ -61,6 +61,7 @@ static void test_texts_of_links(void **state)
     } cases[] = {
         {"Go\\\\ \\htmlref{there}{x}.", "there", "#x", "Go there."},
         {"Go \\htmladdnormallink[n]{there}\n  {u}.", "there", "u", "Go there."},
+        {"Go \\href{a\\_b\\#c}{there}.", "there", "a_b#c", "Go there."},
         {"Go \\newcommand\\q[1]{#1}\\q{\\htmlref{there}{x}}.", "there", "#x",
          "Go there."},
         {"Go to it \\href{u}{a\\par that is long and longer}.",

@@ -767,9 +767,9 @@ static void test_macros_in_addresses(void **state)
     (void)state;
     expect("\\newcommand\\site{x.org/~me}\\newcommand\\repo[1]{y.org/#1/z}"
            "\\url{\\site} \\url{\\site/a_b%20c} \\nolinkurl{\\repo{d&e}} "
-           "\\url{http://a.b/\\%7Ec\\d}",
+           "\\url{http://a.b/\\%7Ec\\d\\_\\#e} \\path{a\\_b}",
            "paragraph: x.org/~me x.org/~me/a_b%20c y.org/d&e/z "
-           "http://a.b/\\%7Ec\\d");
+           "http://a.b/%7Ec\\d_#e a\\_b");
     expect("\\newcommand\\site{x.org}\\newcommand\\page{\\url{\\site/a}}\\page",
            "paragraph: x.org/a");
 }
