@@ -162,6 +162,16 @@ static void set_title(struct document *d, struct slice text, struct span span,
     d->title_file = file;
 }
 
+/* "DraftDraftDraft", a word again and again: what is printed over a page. */
+static bool is_mark(struct slice text)
+{
+    for (size_t word = 3; word <= text.size / 2; word++)
+        if (!(text.size % word) &&
+            !memcmp(text.data, text.data + word, text.size - word))
+            return true;
+    return false;
+}
+
 void document_flush(struct document *d)
 {
     struct flow *flow = &d->flows[0];
@@ -173,7 +183,8 @@ void document_flush(struct document *d)
     if (writer_take(&flow->writer, &text, &span) && text.size) {
         if (span.from > span.to)
             span = (struct span){0, 0};
-        if (d->large && d->in.kind == BLOCK_PARAGRAPH && text.size <= MAX_TITLE)
+        if (d->large && d->in.kind == BLOCK_PARAGRAPH &&
+            text.size <= MAX_TITLE && !is_mark(text))
             set_title(d, text, span, flow->file);
         d->large = false;
         if (!contents_paragraph(d, text, span, flow->file)) {

@@ -170,10 +170,38 @@ static bool heads(struct document *d, struct token token)
     return false;
 }
 
+/* \Booktitle{..} of a class that is not here, above all headings of a document that has
+ * no title. */
+static bool entitles(struct document *d, struct token token)
+{
+    static const char title[] = "title";
+    struct tex *tex = &d->tex;
+    struct slice name = tex->symbols[token.value].name;
+    size_t size = sizeof title - 1;
+    if (name.size <= size ||
+        strncasecmp(name.data + name.size - size, title, size) ||
+        !document_is_body(d) || d->in.silent || d->in.math || d->title.size ||
+        d->outline.count || document_flow(d)->writer.open ||
+        !begins_line(tex, token))
+        return false;
+    struct token next = tex_next(tex);
+    tex_unread(tex, next);
+    if (next.cat != CAT_BEGIN || !is_adjacent(token, next))
+        return false;
+    struct tokens text = {0}, run = {0};
+    tex_read_argument(tex, &text);
+    tokens_add_group(&run, &text, token);
+    tex_add_name(tex, "par", token, &run);
+    tex_push(tex, run);
+    tokens_free(&text);
+    d->large = true;
+    return true;
+}
+
 void unknown_run(struct document *d, struct token token)
 {
     struct tex *tex = &d->tex;
-    if (heads(d, token))
+    if (heads(d, token) || entitles(d, token))
         return;
     struct token name = skip_star(tex, token);
     struct token next = tex_next(tex);

@@ -153,6 +153,14 @@ static void test_large_titles(void **state)
                  "\\begin{center}{\\LARGE\\bf The Pump}\\end{center}\n\n"
                  "{\\Huge By us}\n\n\\section{Use}Open.\\end{document}",
                  "The Pump");
+    /* Not what is printed over each page; by a command of a class that is not here. */
+    expect_title("\\documentclass{article}\\begin{document}\\begin{center}"
+                 "{\\Huge DraftDraft}\\end{center}{\\Huge The Pump}\n\n"
+                 "\\section{Use}Open.\\end{document}",
+                 "The Pump");
+    expect_title("\\documentclass{own}\\begin{document}\n\\OurTitle{The Pump}\n"
+                 "Version 2.\n\n\\section{Use}Open.\\end{document}",
+                 "The Pump");
     /* Not in its place, nor below a heading. */
     expect_title("\\documentclass{article}\\title{Valve}\\begin{document}"
                  "{\\Huge The Pump}\n\nText.\\end{document}",
