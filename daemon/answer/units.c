@@ -1,4 +1,4 @@
-#include "daemon/answer/units.h"
+#include "daemon/answer/units_internal.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ enum {
     MAX_BEFORE = 5,     /* blocks with which a unit is to be read */
     MAX_LED = 400, /* bytes of blocks of a kind led in to, and a last one */
     MAX_FOLLOWING = 2500, /* bytes that follow a unit, and a last one */
-    UNITS_A_PASSAGE = 2 * UNITS_AROUND,
+    UNITS_A_PASSAGE = 3 * UNITS_AROUND,
     MAX_CALLS = 8,     /* blocks before what an entry is */
     MAX_SUMMARY = 160, /* bytes of that */
     MAX_HEAD = 300,    /* bytes of a table's head beside a row */
@@ -34,15 +34,6 @@ static const double ABOUT = 0.6, NAMED = 0.95;
 /* Sections that are weaker, beside the best, are not quoted, though a model may read
  * them (docs/log/people.md). */
 static const double MIN_SHARE = 0.65;
-
-struct cutting {
-    const struct passage *passage;
-    const struct passages *all; /* chosen for the question */
-    const struct content *content;
-    kind_set kinds;
-    enum extent extent;
-    struct passages *ret;
-};
 
 /* Whether a passage of the node is of the block. */
 static bool is_of(const struct passage *passage, const struct block *block)
@@ -128,8 +119,11 @@ static bool asks(const struct block *block)
 /* A few words above a table, a list or code. */
 static bool is_caption(const struct block *block, const struct block *next)
 {
-    return block->kind == BLOCK_PARAGRAPH && block->text.size < MAX_LABEL &&
-           next && !is_text(next);
+    return next &&
+           ((block->kind == BLOCK_PARAGRAPH && block->text.size < MAX_LABEL &&
+             !is_text(next)) ||
+            (block->kind == BLOCK_FIGURE && block->text.size <= UNIT_PROSE &&
+             next->kind == BLOCK_TABLE));
 }
 
 /* What is to be done, one after the other. */
@@ -395,6 +389,17 @@ static bool join(struct passages *units, struct passage *one,
     return true;
 }
 
+/* Behind the units of its node; without any at the end. */
+static size_t behind_node(const struct passages *units,
+                          const struct passage *unit)
+{
+    size_t at = units->count;
+    while (at && (units->items[at - 1].view != unit->view ||
+                  units->items[at - 1].node != unit->node))
+        at--;
+    return at ? at : units->count;
+}
+
 static void add(struct passages *units, const struct passage *unit,
                 const struct block *block)
 {
@@ -404,10 +409,14 @@ static void add(struct passages *units, const struct passage *unit,
             return;
     struct passage own = *unit;
     own.text.data = arena_copy(&units->arena, unit->text.data, unit->text.size);
-    units->items[units->count++] = own;
+    size_t at = behind_node(units, unit);
+    memmove(units->items + at + 1, units->items + at,
+            (units->count - at) * sizeof *units->items);
+    units->items[at] = own;
+    units->count++;
 }
 
-static void put(const struct cutting *cutting, struct unit found)
+void units_put(const struct cutting *cutting, struct unit found)
 {
     const struct block *block = &cutting->content->node->blocks[found.block];
     if (!found.text.size ||
@@ -455,11 +464,11 @@ static bool put_rows(const struct cutting *cutting, const struct unit *table)
     struct unit head = unit_head(block);
     head.block = table->block;
     if (head.text.size && head.text.size <= UNIT_PROSE)
-        put(cutting, head);
+        units_put(cutting, head);
     for (; row; row = next_row(cutting, block, row)) {
         struct unit unit = unit_within(block, row->at, row->text.size);
         unit.block = table->block;
-        put(cutting, unit);
+        units_put(cutting, unit);
     }
     return true;
 }
@@ -486,8 +495,8 @@ static size_t count_cells(struct slice rows)
 
 /* The head of a table, which says what the cells of the row are: once, above the first of
  * its rows that is quoted. */
-static void put_head(const struct cutting *cutting, uint32_t block,
-                     const struct unit *row)
+void units_put_head(const struct cutting *cutting, uint32_t block,
+                    const struct unit *row)
 {
     const struct block *table = &cutting->content->node->blocks[block];
     if (table->kind != BLOCK_TABLE || row->cut)
@@ -497,8 +506,10 @@ static void put_head(const struct cutting *cutting, uint32_t block,
     if (head.text.size && head.text.size <= MAX_HEAD &&
         count_cells(head.text) >= MIN_CELLS &&
         row->text.data >= head.text.data + head.text.size)
-        put(cutting, head);
+        units_put(cutting, head);
 }
+
+/* ---- Of a section ---- */
 
 static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
                        size_t size)
@@ -510,9 +521,12 @@ static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
     for (size_t i = 0; i < count; i++)
         if (units[i].block <= block || !put_rows(cutting, &units[i])) {
             if (units[i].block == block)
-                put_head(cutting, block, &units[i]);
-            put(cutting, units[i]);
+                units_put_head(cutting, block, &units[i]);
+            units_put(cutting, units[i]);
         }
+    for (size_t i = 0; i < count; i++)
+        if (units[i].text.size)
+            units_put_referred(cutting, units[i].block, units[i].text);
 }
 
 /* All of a short section; false: it is none. */
@@ -532,7 +546,7 @@ static bool cut_whole(const struct cutting *cutting)
         return false;
     for (uint32_t b = 0; b < node->block_count; b++)
         if (node->blocks[b].text.size)
-            put(cutting, whole_unit(node, b));
+            units_put(cutting, whole_unit(node, b));
     return true;
 }
 
@@ -666,11 +680,13 @@ static bool is_brief(const struct passages *passages, size_t next,
                      bytes <= FEW_BRIEF);
 }
 
-int units_of(const struct snapshot *snapshot, const struct passages *passages,
-             kind_set kinds, enum extent extent, const atomic_bool *cancel,
+int units_of(const struct snapshot *snapshot, const struct route_result *route,
+             const struct passages *passages, kind_set kinds,
+             enum extent extent, const atomic_bool *cancel,
              struct passages *ret, struct err *err)
 {
     struct passages units = {0};
+    struct passage_measure *measure = passage_measure_open(route);
     int code = 0;
     size_t count = passages->count;
     units.items = mem_alloc((count * UNITS_A_PASSAGE + MAX_FULL_BLOCKS) *
@@ -688,11 +704,12 @@ int units_of(const struct snapshot *snapshot, const struct passages *passages,
                                 &content, err);
         if (code)
             break;
-        cut(&(struct cutting){passage, passages, &content, kinds, extent,
-                              &units},
+        cut(&(struct cutting){snapshot, measure, passage, passages, &content,
+                              kinds, extent, &units},
             !i);
         content_close(&content);
     }
+    passage_measure_close(measure);
     if (code)
         passages_free(&units);
     else

@@ -19,13 +19,15 @@ enum extent {
  * what the unit announces, if any; of a table that is announced and does not fit the
  * head and the rows of further passages that hold more of the question; a short best
  * section whole, and first its first lines where its title is what is asked about; all of
- * one node stand together, and nothing twice.  In brief those around the first
- * passage, and beside a short one the second, if it is of the same section; of what is
- * asked by its name the first lines alone.
+ * one node stand together, and nothing twice; of a table that is referred to by its number
+ * ("see Tbl. 6.1"), in the section, below it or in one that it is of, the rows that answer.  In brief
+ * those around the first passage, and beside a short one the second, if it is of the same
+ * section; of what is asked by its name the first lines alone.
  * `kinds`: only from blocks of these; 0: of all.  Free `ret` with passages_free.
  * ERR_CANCELLED, and what content_open returns. */
-int units_of(const struct snapshot *snapshot, const struct passages *passages,
-             kind_set kinds, enum extent extent, const atomic_bool *cancel,
+int units_of(const struct snapshot *snapshot, const struct route_result *route,
+             const struct passages *passages, kind_set kinds,
+             enum extent extent, const atomic_bool *cancel,
              struct passages *ret, struct err *err);
 
 /* A passage's unit with what leads in to it and what it leads in to. */

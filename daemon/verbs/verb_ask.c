@@ -306,9 +306,9 @@ static int quote_besides(struct asking *asking, struct err *err)
 {
     struct answer *answer = &asking->answer;
     size_t sections = 0;
-    int code = units_of(asking->snapshot, &asking->passages, asking->kinds,
-                        asking->extent, &asking->call->request->cancelled,
-                        &asking->units, err);
+    int code = units_of(asking->snapshot, &asking->route, &asking->passages,
+                        asking->kinds, asking->extent,
+                        &asking->call->request->cancelled, &asking->units, err);
     for (size_t i = 0; i < asking->units.count && !code; i++) {
         const struct passage *unit = &asking->units.items[i];
         struct err why = {.position = -1};
@@ -380,9 +380,9 @@ static int quote_from(struct asking *asking, const struct passages *passages,
                       struct err *err)
 {
     passages_free(&asking->units);
-    int code =
-        units_of(asking->snapshot, passages, asking->kinds, asking->extent,
-                 &asking->call->request->cancelled, &asking->units, err);
+    int code = units_of(asking->snapshot, &asking->route, passages,
+                        asking->kinds, asking->extent,
+                        &asking->call->request->cancelled, &asking->units, err);
     return code ? code
                 : answer_from_passages(asking->call, &asking->units,
                                        asking->max, &asking->answer, err);

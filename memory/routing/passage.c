@@ -489,6 +489,39 @@ int passages_excerpts(const struct snapshot *snapshot,
                                    : 0;
 }
 
+/* ---- Measures ---- */
+
+struct passage_measure {
+    struct query query;
+    struct passage_reader reader;
+};
+
+struct passage_measure *passage_measure_open(const struct route_result *route)
+{
+    struct passage_measure *measure = mem_alloc(sizeof *measure);
+    measure->query = query_of(route);
+    measure->reader =
+        (struct passage_reader){.query = &measure->query,
+                                .sought = query_sought(&measure->query),
+                                .maker = analyzer_new()};
+    return measure;
+}
+
+void passage_measure_close(struct passage_measure *measure)
+{
+    if (!measure)
+        return;
+    analyzer_free(measure->reader.maker);
+    query_free(&measure->query);
+    free(measure);
+}
+
+double passage_measure_share(const struct passage_measure *measure,
+                             struct slice text)
+{
+    return about_of(&measure->query, passage_terms(&measure->reader, text));
+}
+
 void passages_free(struct passages *passages)
 {
     free(passages->items);

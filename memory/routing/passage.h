@@ -55,4 +55,12 @@ int passages_excerpts(const struct snapshot *snapshot,
                       size_t bytes, const atomic_bool *cancel, struct buf *ret,
                       struct err *err);
 
+/* Measures how much of a question texts hold.  The route must outlive it. */
+struct passage_measure;
+struct passage_measure *passage_measure_open(const struct route_result *route);
+void passage_measure_close(struct passage_measure *measure); /* NULL: ok */
+/* The share of the question's information that the text holds: 0..1. */
+double passage_measure_share(const struct passage_measure *measure,
+                             struct slice text);
+
 #endif

@@ -53,7 +53,7 @@ static void mark(void *context, const struct term_at *at)
                               : (term_set)1 << term;
 }
 
-static term_set terms_in(const struct passage_reader *reader, struct slice text)
+term_set passage_terms(const struct passage_reader *reader, struct slice text)
 {
     struct marking marking = {.query = reader->query};
     analyze_sought(reader->maker, &reader->sought, text, mark, &marking);
@@ -73,7 +73,7 @@ static void add(struct reading *reading, struct slice text, term_set terms)
 
 static void add_whole(struct reading *reading, struct slice text)
 {
-    add(reading, text, terms_in(reading->reader, text));
+    add(reading, text, passage_terms(reading->reader, text));
 }
 
 /* At most PASSAGE_MAX bytes, cut between words. */
@@ -95,7 +95,7 @@ static void split_sentences(struct reading *reading, struct slice line)
         struct slice text = {line.data + from, end - from};
         MEM_RESERVE(reading->sentences, &reading->capacity, reading->count + 1);
         reading->sentences[reading->count++] =
-            (struct sentence){from, end, terms_in(reading->reader, text)};
+            (struct sentence){from, end, passage_terms(reading->reader, text)};
         from = sentence_next(line, end);
     }
 }
@@ -188,7 +188,7 @@ static void add_prose(struct reading *reading, const struct block *block)
         size_t from = at;
         struct slice line = sentences_line(block, &at);
         if (block->kind == BLOCK_DEFINITION && line.size && line.data[0] != ' ')
-            reading->head = terms_in(reading->reader, line);
+            reading->head = passage_terms(reading->reader, line);
         open_piece(reading, from, line.size);
         line = sentences_unmarked(block, line);
         if (line.size)
@@ -284,7 +284,7 @@ static void read_block(struct reading *reading, uint32_t b)
 struct passage_texts passage_texts_read(const struct passage_reader *reader,
                                         const struct node *node)
 {
-    struct passage_texts texts = {.title = terms_in(reader, node->title)};
+    struct passage_texts texts = {.title = passage_terms(reader, node->title)};
     struct reading reading = {.reader = reader, .node = node, .texts = &texts};
     bool other = has_other_text(node);
     for (uint32_t b = 0; b < node->block_count; b++) {
@@ -296,7 +296,7 @@ struct passage_texts passage_texts_read(const struct passage_reader *reader,
             (!reader->kinds || reader->kinds & kind_bit(block->kind)))
             read_block(&reading, b);
         if (is_label(block))
-            reading.label = terms_in(reader, block->text);
+            reading.label = passage_terms(reader, block->text);
     }
     free(reading.sentences);
     return texts;

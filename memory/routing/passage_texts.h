@@ -41,4 +41,7 @@ struct passage_texts passage_texts_read(const struct passage_reader *reader,
                                         const struct node *node);
 void passage_texts_free(struct passage_texts *texts);
 
+/* Those of the query that the text holds. */
+term_set passage_terms(const struct passage_reader *reader, struct slice text);
+
 #endif

@@ -162,6 +162,56 @@ def rows_of_a_table_that_is_announced_stand_in_its_order():
 
 
 @test
+def of_a_table_that_is_referred_to_by_its_number_the_row_that_answers_is_quoted():
+    """In a section below, in the section itself, in the one that it is of; by its caption; below without a number."""
+    says = "Strainers that may be fitted to a casing of bronze are shown in {}."
+    rows = "".join(f"<tr><td>K{n}</td><td>{n * 7} holes</td><td>{n * 3}</td></tr>" for n in range(80, 99))
+    table = f"<table><tr><th>Name</th><th>Mesh</th><th>Default</th></tr>{rows}</table><p>Table 6.1: Sieves</p>"
+    other = table.replace("K8", "R8").replace("6.1", "6.2")
+    section = "<h2>Bronze</h2>{}<h3>Sieves</h3>{}"
+    with house() as h:
+        for title, body in (("below", section.format(f"<p>{says.format('Tbl. 6.1')}</p>{PADDING}", other + table)),
+                            ("itself", f"<p>{says.format('Table 6.1')}</p>{PADDING}{other}<p>More.</p>{table}"),
+                            ("above", section.format(table + "<p>Text.</p>", PADDING + f"<p>{says.format('Tab. 6.1')}</p>")),
+                            ("tables", section.format(f"<p>{says.format('the following tables')}</p>{PADDING}", other + table))):
+            found = quotes(h, body, "strainers fitted to a casing of bronze: K88", "--brief")
+            check(found[0].startswith("Strainers that") and found[1:] == ["Name Mesh Default", "K88 616 holes 264"], (title, found))
+        found = quotes(h, table.replace("Sieves", "Sieves of bronze for the casing"), "sieves of bronze for the casing K88", "--brief")
+        check("\nK88\t616 holes\t264\n" in found[1], found)
+        found = quotes(h, section.format(f"<p>{says.format('Tbl. 6.3')}</p>{PADDING}", table), "strainers fitted to a casing of bronze: K88", "--brief")
+        check(found == [says.format("Tbl. 6.3")], found)
+
+
+@test
+def a_caption_stands_between_a_table_and_what_announces_it():
+    with house() as h:
+        h.write("m/a.tex", "\\documentclass{article}\\begin{document}\\section{Pumps}" + re.sub("<p>|</p>", "\n\n", PADDING) +
+                "Faults of the strainer are told in the following table.\n\n\\begin{table}\\caption{Lamps that blink}\\begin{tabular}{ll}"
+                "Blinks & Fault\\\\\\hline Once & Gasket\\\\Twice & Valve\\\\\\end{tabular}\\end{table}\\end{document}")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        answer = h.json("ask", "how are faults of the strainer told", "--brief")["answer"]
+        check("Twice\tValve" in answer and "Table 1: Lamps that blink" in answer, answer)
+
+
+@test
+def a_default_in_the_third_column_is_quoted_with_its_head():
+    with house() as h:
+        rows = [("stroke_limit", "integer", "71", "how far the piston goes"), ("vent_hours", "real", "2.5", "how long air is let out"),
+                ("seal_kind", "name", "felt", "what the gland is packed with")] * 9
+        html = "".join("<tr><td>" + "</td><td>".join(row) + "</td></tr>" for row in rows)
+        head = ("Name", "Type", "Default", "Meaning")
+        found = quotes(h, f"<table><tr><th>{'</th><th>'.join(head)}</th></tr>{html}</table>", "what is the default of vent_hours", "--brief")
+        check(found == [" ".join(head), " ".join(rows[1])], found)
+        h.json("rm", "m")
+        h.write("m/a.tex", "\\documentclass{article}\\begin{document}\\section{Pumps}\\begin{tabular}{llll}" + " & ".join(head) + "\\\\\\hline " +
+                "\\\\\n".join(" & ".join(row).replace("_", "\\_") for row in rows) + "\\end{tabular}\\end{document}")
+        os.remove(os.path.join(h.path, "m/a.html"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        found = h.json("ask", "what is the default of vent_hours", "--brief")["answer"]
+        check(found.startswith(" ".join(head)) and " ".join(rows[1]) in found, found)
+
+
+@test
 def a_section_that_begins_with_a_long_sentence_is_quoted_in_brief():
     with house() as h:
         for times, whole in ((50, True), (90, False)):

@@ -1,0 +1,141 @@
+#include "daemon/answer/unit_tables.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    MAX_CAPTION = 400, /* bytes */
+    MAX_NAME = 60      /* bytes of what an item is called */
+};
+
+static bool is_letter(struct slice text, size_t at)
+{
+    return at < text.size && isalpha((unsigned char)text.data[at]);
+}
+
+static bool is_digit(struct slice text, size_t at)
+{
+    return at < text.size && isdigit((unsigned char)text.data[at]);
+}
+
+/* ---- References ---- */
+
+/* Behind "Table ", "Tbl. ", "Tabelle ": a word that begins as these do; 0: it is none. */
+static size_t behind_word(struct slice text, size_t at)
+{
+    static const char *const words[] = {"tab", "tbl"};
+    struct slice rest = {text.data + at, text.size - at};
+    size_t end = at;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (rest.size > strlen(words[i]) &&
+            !strncasecmp(rest.data, words[i], strlen(words[i])))
+            while (is_letter(text, end))
+                end++;
+    if (end == at || (at && is_letter(text, at - 1)))
+        return 0;
+    end += end < text.size && text.data[end] == '.';
+    size_t number = end;
+    while (number < text.size && text.data[number] == ' ')
+        number++;
+    while (number + 1 < text.size && !memcmp(text.data + number, "\xC2\xA0", 2))
+        number += 2;
+    return number > end ? number : 0;
+}
+
+/* "6.1", "A-2", "12" from there on. */
+static struct slice number_at(struct slice text, size_t at)
+{
+    size_t end = at;
+    bool digits = false;
+    if (is_letter(text, end) && end + 1 < text.size &&
+        strchr(".-", text.data[end + 1]))
+        end += 2;
+    for (;; end++) {
+        digits = digits || is_digit(text, end);
+        bool parted = end < text.size && strchr(".-", text.data[end]) &&
+                      is_digit(text, end + 1);
+        if (!is_digit(text, end) && !parted)
+            break;
+    }
+    if (!digits || is_letter(text, end))
+        end = at;
+    return (struct slice){text.data + at, end - at};
+}
+
+struct slice table_reference(struct slice text, size_t *at)
+{
+    for (; *at < text.size; ++*at) {
+        size_t from = behind_word(text, *at);
+        struct slice number = {0};
+        if (from)
+            number = number_at(text, from);
+        if (number.size) {
+            *at = from + number.size;
+            return number;
+        }
+    }
+    return (struct slice){0};
+}
+
+bool table_refers_below(struct slice text)
+{
+    static const char *const phrases[] = {"following tables", "tables below",
+                                          "next tables"};
+    for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+        if (memmem(text.data, text.size, phrases[i], strlen(phrases[i])))
+            return true;
+    return false;
+}
+
+/* ---- Captions ---- */
+
+static struct slice number_of_caption(const struct block *block)
+{
+    struct slice text = block->text;
+    bool short_one =
+        (block->kind == BLOCK_FIGURE || block->kind == BLOCK_PARAGRAPH) &&
+        text.size <= MAX_CAPTION;
+    size_t from = short_one ? behind_word(text, 0) : 0;
+    struct slice number = {0};
+    if (from)
+        number = number_at(text, from);
+    size_t end = from + number.size;
+    return number.size && (end == text.size || strchr(".: ", text.data[end]))
+               ? number
+               : (struct slice){0};
+}
+
+static bool is_table(const struct node *node, uint32_t block)
+{
+    return block < node->block_count && node->blocks[block].kind == BLOCK_TABLE;
+}
+
+/* Between two tables a caption is of the one below if the node's first stands above its
+ * table. */
+static bool are_above(const struct node *node)
+{
+    for (uint32_t b = 0; b < node->block_count; b++)
+        if (is_table(node, b) || number_of_caption(&node->blocks[b]).size)
+            return !is_table(node, b);
+    return false;
+}
+
+uint32_t table_of_caption(const struct node *node, uint32_t block)
+{
+    if (!number_of_caption(&node->blocks[block]).size)
+        return TREE_NONE;
+    bool above = block && is_table(node, block - 1);
+    bool below = is_table(node, block + 1);
+    if (above && below)
+        below = are_above(node);
+    return below ? block + 1 : above ? block - 1 : TREE_NONE;
+}
+
+uint32_t table_numbered(const struct node *node, struct slice number)
+{
+    for (uint32_t b = 0; b < node->block_count; b++)
+        if (slice_equal(number_of_caption(&node->blocks[b]), number))
+            return table_of_caption(node, b);
+    return TREE_NONE;
+}

@@ -1,0 +1,36 @@
+/* What the files of units share. */
+#ifndef DAEMON_ANSWER_UNITS_INTERNAL_H
+#define DAEMON_ANSWER_UNITS_INTERNAL_H
+
+#include "daemon/answer/units.h"
+#include "memory/snapshot/content.h"
+
+struct cutting {
+    const struct snapshot *snapshot;
+    const struct passage_measure *measure; /* of the question */
+    const struct passage *passage;
+    const struct passages *all; /* chosen for the question */
+    const struct content *content;
+    kind_set kinds;
+    enum extent extent;
+    struct passages *ret;
+};
+
+/* ---- units.c ---- */
+
+/* Puts a unit of the node among those that are quoted: once. */
+void units_put(const struct cutting *cutting, struct unit found);
+
+/* Puts the head of a table, which says what the cells of the row are: once, above the
+ * first of its rows that is quoted. */
+void units_put_head(const struct cutting *cutting, uint32_t block,
+                    const struct unit *row);
+
+/* ---- units_referred.c ---- */
+
+/* Puts what a unit of the block refers to: the rows of tables that answer, of a caption
+ * its table. */
+void units_put_referred(const struct cutting *cutting, uint32_t block,
+                        struct slice text);
+
+#endif
