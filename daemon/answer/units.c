@@ -511,6 +511,38 @@ void units_put_head(const struct cutting *cutting, uint32_t block,
 
 /* ---- Of a section ---- */
 
+/* A few words that end no sentence and hold some of the question: "int tol (default: 2)". */
+static bool is_asked_label(const struct cutting *cutting,
+                           const struct block *block)
+{
+    struct slice text = block->text;
+    return block->kind == BLOCK_PARAGRAPH && text.size &&
+           text.size < MAX_LABEL &&
+           !strchr(".?!;:,", text.data[text.size - 1]) &&
+           passage_measure_share(cutting->measure, text) > 0;
+}
+
+/* The label above a paragraph of sentences that is quoted from its beginning. */
+static void put_label(const struct cutting *cutting, const struct unit *first)
+{
+    const struct node *node = cutting->content->node;
+    const struct block *own = &node->blocks[first->block];
+    if (first->block && is_text(own) && first->text.data == own->text.data &&
+        is_asked_label(cutting, own - 1) && unit_ends_sentence(own->text) &&
+        !(node->entry && call_is_shown(node, own - 1)))
+        units_put(cutting, whole_unit(node, first->block - 1));
+}
+
+/* The paragraph below a label that is quoted alone. */
+static void put_labelled(const struct cutting *cutting, const struct unit *last)
+{
+    const struct block *own = &cutting->content->node->blocks[last->block];
+    const struct block *next = block_behind(cutting->content->node, last);
+    if (next && is_text(next) && fits(next) && ends_block(own, last->text) &&
+        is_asked_label(cutting, own) && unit_ends_sentence(next->text))
+        units_put(cutting, whole_unit(cutting->content->node, last->block + 1));
+}
+
 static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
                        size_t size)
 {
@@ -518,12 +550,14 @@ static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
     size_t count = units_around(cutting->content->node, block, at, size, units);
     if (leads_nowhere(cutting, units, count))
         return;
+    put_label(cutting, &units[0]);
     for (size_t i = 0; i < count; i++)
         if (units[i].block <= block || !put_rows(cutting, &units[i])) {
             if (units[i].block == block)
                 units_put_head(cutting, block, &units[i]);
             units_put(cutting, units[i]);
         }
+    put_labelled(cutting, &units[count - 1]);
     for (size_t i = 0; i < count; i++)
         if (units[i].text.size)
             units_put_referred(cutting, units[i].block, units[i].text);

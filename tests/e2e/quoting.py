@@ -194,6 +194,18 @@ def a_caption_stands_between_a_table_and_what_announces_it():
 
 
 @test
+def a_paragraph_is_quoted_with_the_label_above_it_that_is_asked_for():
+    with house() as h:
+        body = ("<p>int stroke_limit (default: 71)</p><p>How far the piston goes before it turns at the upper end of the cylinder.</p>"
+                "<p>double stroke_mean (unknown)</p><p>What is usual.</p>")
+        found = quotes(h, body, "how far does the piston go: stroke_limit", "--brief")
+        check(found[0] == "int stroke_limit (default: 71)" and found[1].startswith("How far"), found)
+        check(quotes(h, body, "what is stroke_mean", "--brief") == ["double stroke_mean (unknown)", "What is usual."], found)
+        found = quotes(h, "<p>Pumps - Rinse - Rinse strainer</p><p>Pumps - Rinse - Rinse gland</p>", "rinse the gland", "--brief")
+        check(found == ["Pumps - Rinse - Rinse gland"], found)
+
+
+@test
 def a_default_in_the_third_column_is_quoted_with_its_head():
     with house() as h:
         rows = [("stroke_limit", "integer", "71", "how far the piston goes"), ("vent_hours", "real", "2.5", "how long air is let out"),
