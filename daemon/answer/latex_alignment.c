@@ -115,6 +115,44 @@ static void note_made(const struct words *wanted, const bool *met,
     }
 }
 
+static bool is_digits(struct slice text)
+{
+    size_t at = 0;
+    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+        at++;
+    return at == text.size;
+}
+
+/* "7" and "0" of "7-0: CLKDIV": where a field of a box lies, which is counted by its
+ * widths and written nowhere. */
+static bool is_position(struct slice text, const struct word *word)
+{
+    size_t at = word->to;
+    if (!is_digits(
+            (struct slice){text.data + word->from, word->to - word->from}))
+        return false;
+    if (at < text.size && text.data[at] == '-')
+        for (at++;
+             at < text.size && text.data[at] >= '0' && text.data[at] <= '9';)
+            at++;
+    return at + 1 < text.size && text.data[at] == ':' &&
+           text.data[at + 1] == ' ';
+}
+
+/* Are half of the words there that may be? */
+static bool is_enough(struct slice wanted, const struct words *words,
+                      const bool *met)
+{
+    size_t all = 0, there = 0;
+    for (size_t w = 0; w < words->count; w++) {
+        if (is_position(wanted, &words->items[w]))
+            continue;
+        all++;
+        there += met[w];
+    }
+    return there && 2 * there >= all;
+}
+
 bool latex_align_find(struct slice source, const struct text_place *places,
                       struct slice wanted, struct span *ret_span,
                       struct buf *ret_made)
@@ -124,16 +162,18 @@ bool latex_align_find(struct slice source, const struct text_place *places,
     size_t from = 0;
     split(source, &typed);
     split(wanted, &passage);
-    bool found = find_best(&typed, &passage, &match, &from) &&
-                 2 * match.words >= passage.count;
+    bool *met = mem_alloc((passage.count + 1) * sizeof *met);
+    bool found = find_best(&typed, &passage, &match, &from);
     if (found) {
-        bool *met = mem_alloc(passage.count * sizeof *met);
         follow(&typed, &passage, match.first, from, met);
+        found = is_enough(wanted, &passage, met);
+    }
+    if (found) {
         note_made(&passage, met, ret_made);
         *ret_span = (struct span){places[typed.items[match.first].from].from,
                                   places[typed.items[match.last].to - 1].to};
-        free(met);
     }
+    free(met);
     free(typed.items);
     free(passage.items);
     return found;

@@ -139,3 +139,73 @@ uint32_t table_numbered(const struct node *node, struct slice number)
             return table_of_caption(node, b);
     return TREE_NONE;
 }
+
+/* ---- Boxes ---- */
+
+/* The next cell from *at on, which is moved behind it. */
+static struct slice next_cell(struct slice text, size_t *at)
+{
+    size_t from = *at, end = from;
+    while (end < text.size && text.data[end] != '\t' && text.data[end] != '\n')
+        end++;
+    *at = end + 1;
+    return (struct slice){text.data + from, end - from};
+}
+
+/* What the field of "7-0: CLKDIV" is called; of no field the size is 0. */
+static struct slice field_name(struct slice cell)
+{
+    size_t at = 0;
+    while (is_digit(cell, at) || (at && at < cell.size && cell.data[at] == '-'))
+        at++;
+    if (!at || at + 2 >= cell.size || memcmp(cell.data + at, ": ", 2) != 0)
+        return (struct slice){0};
+    return (struct slice){cell.data + at + 2, cell.size - at - 2};
+}
+
+bool table_is_box(const struct block *block)
+{
+    size_t cells = 0, fields = 0;
+    for (size_t at = 0; block->kind == BLOCK_TABLE && at < block->text.size;) {
+        struct slice cell = next_cell(block->text, &at);
+        cells += cell.size > 0;
+        fields += field_name(cell).size > 0;
+    }
+    return fields && fields * 2 >= cells;
+}
+
+static bool is_in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool has_word(struct slice text, struct slice word)
+{
+    for (size_t at = 0; at + word.size <= text.size; at++)
+        if (!memcmp(text.data + at, word.data, word.size) &&
+            (!at || !is_in_word(text.data[at - 1])) &&
+            (at + word.size == text.size ||
+             !is_in_word(text.data[at + word.size])))
+            return true;
+    return false;
+}
+
+struct slice table_item_name(struct slice item)
+{
+    size_t end = 0;
+    while (end < item.size && end < MAX_NAME && item.data[end] != '\n' &&
+           !(item.data[end] == ':' && end + 1 < item.size &&
+             strchr(" \n", item.data[end + 1])))
+        end++;
+    return (struct slice){item.data, end};
+}
+
+struct slice table_named_field(struct slice row, struct slice text, size_t *at)
+{
+    while (*at < row.size) {
+        struct slice name = field_name(next_cell(row, at));
+        if (name.size && has_word(text, name))
+            return name;
+    }
+    return (struct slice){0};
+}

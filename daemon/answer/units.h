@@ -20,9 +20,10 @@ enum extent {
  * head and the rows of further passages that hold more of the question; a short best
  * section whole, and first its first lines where its title is what is asked about; all of
  * one node stand together, and nothing twice; of a table that is referred to by its number
- * ("see Tbl. 6.1"), in the section, below it or in one that it is of, the rows that answer.  In brief
- * those around the first passage, and beside a short one the second, if it is of the same
- * section; of what is asked by its name the first lines alone.
+ * ("see Tbl. 6.1"), in the section, below it or in one that it is of, the rows that answer,
+ * and a box of bits with the item that names a field of it.  In brief those around the
+ * first passage, and beside a short one the second, if it is of the same section; of what
+ * is asked by its name the first lines alone.
  * `kinds`: only from blocks of these; 0: of all.  Free `ret` with passages_free.
  * ERR_CANCELLED, and what content_open returns. */
 int units_of(const struct snapshot *snapshot, const struct route_result *route,

@@ -29,7 +29,7 @@ void units_put_head(const struct cutting *cutting, uint32_t block,
 /* ---- units_referred.c ---- */
 
 /* Puts what a unit of the block refers to: the rows of tables that answer, of a caption
- * its table. */
+ * its table, and with fields of a box of bits the items that say what they are. */
 void units_put_referred(const struct cutting *cutting, uint32_t block,
                         struct slice text);
 

@@ -1,4 +1,4 @@
-/* What units refer to: tables by their number. */
+/* What units refer to: tables by their number, fields of a box of bits. */
 #include <string.h>
 
 #include "daemon/answer/unit_tables.h"
@@ -13,6 +13,11 @@ enum {
 
 /* Share of the question in a row of a table that is referred to. */
 static const double MIN_ROW = 0.15;
+
+static bool is_items(const struct block *block)
+{
+    return block->kind == BLOCK_LIST || block->kind == BLOCK_DEFINITION;
+}
 
 /* ---- Rows ---- */
 
@@ -176,6 +181,82 @@ static void put_below(const struct cutting *cutting)
     }
 }
 
+/* ---- Boxes of bits ---- */
+
+/* Does the text name a field of the row, and, if `asked`, does the question? */
+static bool names_field(const struct cutting *cutting, struct slice row,
+                        struct slice text, bool asked)
+{
+    size_t at = 0;
+    struct slice name = table_named_field(row, text, &at);
+    while (name.size && asked &&
+           passage_measure_share(cutting->measure, name) <= 0)
+        name = table_named_field(row, text, &at);
+    return name.size > 0;
+}
+
+/* The item behind a box of bits that says what a field is, the one that holds most of the
+ * question. */
+static void put_item(const struct cutting *cutting, uint32_t box,
+                     struct slice row)
+{
+    const struct node *node = cutting->content->node;
+    struct unit best = {0};
+    double most = 0;
+    for (uint32_t b = box + 1;
+         b < node->block_count && !table_is_box(&node->blocks[b]); b++) {
+        const struct block *block = &node->blocks[b];
+        for (size_t at = 0; is_items(block) && at < block->text.size;) {
+            bool below = block->text.data[at] == ' ';
+            double share;
+            struct unit item = next_line(cutting, block, &at, &share);
+            if (below || share <= most ||
+                !names_field(cutting, row, table_item_name(item.text), false))
+                continue;
+            item.block = b;
+            best = item;
+            most = share;
+        }
+    }
+    units_put(cutting, best);
+}
+
+/* The row of the box that has the field which an item is of, or a text tells of that is
+ * asked about; false: it has no such field. */
+static bool put_field(const struct cutting *cutting, uint32_t box,
+                      struct slice text, bool asked)
+{
+    const struct block *table = &cutting->content->node->blocks[box];
+    for (size_t at = 0; table_is_box(table) && at < table->text.size;) {
+        double share;
+        struct unit row = next_line(cutting, table, &at, &share);
+        if (!names_field(cutting, row.text, text, asked))
+            continue;
+        if (row.text.size <= MAX_SHORT)
+            put_unit(cutting, box, row);
+        if (asked)
+            put_item(cutting, box, row.text);
+        return true;
+    }
+    return false;
+}
+
+/* Of the nearest box above an item; of a text of the nearest above or else below. */
+static void put_box(const struct cutting *cutting, uint32_t block,
+                    struct slice text)
+{
+    const struct node *node = cutting->content->node;
+    bool item = is_items(&node->blocks[block]);
+    if (item)
+        text = table_item_name(text);
+    for (uint32_t b = block; b-- > 0;)
+        if (put_field(cutting, b, text, !item))
+            return;
+    for (uint32_t b = block + 1; !item && b < node->block_count; b++)
+        if (put_field(cutting, b, text, true))
+            return;
+}
+
 void units_put_referred(const struct cutting *cutting, uint32_t block,
                         struct slice text)
 {
@@ -186,6 +267,10 @@ void units_put_referred(const struct cutting *cutting, uint32_t block,
         put_table(cutting, table, true);
         return;
     }
+    if (table_is_box(own))
+        put_item(cutting, block, text);
+    else if (own->kind != BLOCK_TABLE && own->kind != BLOCK_CODE)
+        put_box(cutting, block, text);
     if (own->kind == BLOCK_CODE)
         return;
     for (int i = 0; i < MAX_REFERENCES; i++) {

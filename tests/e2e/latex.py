@@ -71,6 +71,26 @@ def what_macros_alone_wrote_is_said_not_to_be_quotable():
 
 
 @test
+def a_box_of_bits_is_quoted_with_what_its_field_is():
+    """The places of its fields are counted, and stand nowhere."""
+    padding = "\n\n".join(f"The {word} of the sluice is kept as it was found, and nobody asks about it any more." for word in
+                          ("gate", "wheel", "chain", "sill", "paddle", "rack", "beam", "balance"))
+    items = "\\item[{}] Counts turns.\\item[{}] Divides the clock of the lock."
+    with house() as h:
+        for begin, end, form in (("description", "description", items), ("itemize", "itemize", items.replace("[{}]", " Bit {}:"))):
+            h.write("m/main.tex", "\\documentclass{article}\\usepackage{bytefield}\\begin{document}\\section{Sluice}\n" + padding +
+                    "\n\nThe field KDIV is of use to lock keepers only.\n\n\\begin{bytefield}[endianness=big]{32}\\bitheader{0-31}\\\\"
+                    "\\bitbox{16}{KCNT}\\bitbox{16}{KDIV}\\end{bytefield}\n\\begin{" + begin + "}" + form.format("KCNT", "KDIV") +
+                    "\\end{" + end + "}\n" + padding + "\\end{document}\n")
+            h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+            for question in ("divides the clock of the lock", "bits 15-0 KDIV"):
+                answer = h.json("ask", question, "--brief")
+                check("15-0: KDIV" in answer["answer"] and "Divides the clock of the lock." in answer["answer"] and
+                      "Counts" not in answer["answer"], (begin, question, answer["answer"]))
+            h.run("rm", "m")
+
+
+@test
 def what_is_cited_of_an_included_file_is_opened_there():
     with house() as h:
         h.write("m/main.tex", "\\documentclass{article}\n\\begin{document}\n\\section{Setup}\\label{up}\nFirst of all, level it.\n\n"
