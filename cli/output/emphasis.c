@@ -90,17 +90,27 @@ static const char *root_of(struct cli *cli, const char *name)
     return NULL;
 }
 
-/* Browsers do not show what is packed. */
-static bool is_gzipped(const char *file)
+static bool ends_in(const char *file, const char *ending)
 {
-    size_t size = strlen(file);
-    return size > 3 && !strcmp(file + size - 3, ".gz");
+    size_t size = strlen(file), end = strlen(ending);
+    return size > end && !strcmp(file + size - end, ending);
+}
+
+/* Nothing finds a place within a source by its address. */
+static bool is_source(const char *file)
+{
+    static const char *const endings[] = {".tex", ".ltx", ".latex", ".dtx"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_in(file, endings[i]))
+            return true;
+    return false;
 }
 
 void emphasis_put_place(struct cli *cli, struct buf *out, const cJSON *object)
 {
     const char *file = json_get_text(object, "file", "");
-    bool linked = cli->color && file[0] && !is_gzipped(file);
+    bool packed = ends_in(file, ".gz"); /* browsers do not show it */
+    bool linked = cli->color && file[0] && !packed;
     const char *root =
         linked ? root_of(cli, json_get_text(object, "manual", "")) : NULL;
     if (root && !root[0]) /* its files are not here */
@@ -109,7 +119,9 @@ void emphasis_put_place(struct cli *cli, struct buf *out, const cJSON *object)
         struct buf path = {0};
         buf_printf(&path, "%s/%s", root, file);
         buf_put_text(out, "\033]8;;");
-        address_put_url(out, path.data, json_get_text(object, "anchor", ""),
+        address_put_url(out, path.data,
+                        is_source(file) ? NULL
+                                        : json_get_text(object, "anchor", NULL),
                         NULL);
         buf_put_text(out, "\033\\");
         buf_free(&path);

@@ -214,6 +214,11 @@ def words_of_the_question_are_bold_and_places_are_links():
             check(f"\033]8;;file://{h.path}/m/a.html#two\033\\a.html#two\033]8;;\033\\" in shown, repr(shown))
             check("\033" not in on_terminal(h, *args, NO_COLOR="1")[0], "NO_COLOR")
             check("\033" not in on_terminal(h, *args, TERM="dumb")[0], "a dumb terminal")
+        # A label is no place that a program finds in a source.
+        h.write("n/b.tex", "\\documentclass{article}\\begin{document}\\section{Okapi}\\label{okapi}Legs of an okapi are striped.\\end{document}")
+        h.run("add", os.path.join(h.path, "n"), "-c", "n", "--wait")
+        shown, _ = on_terminal(h, "ask", "-c", "n", "legs of an okapi")
+        check(f"\033]8;;file://{h.path}/n/b.tex\033\\b.tex#okapi" in shown, repr(shown))
 
 
 @test
