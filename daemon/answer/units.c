@@ -18,11 +18,10 @@ enum {
     MAX_BEFORE = 5,     /* blocks with which a unit is to be read */
     MAX_LED = 400, /* bytes of blocks of a kind led in to, and a last one */
     MAX_FOLLOWING = 2500, /* bytes that follow a unit, and a last one */
-    UNITS_A_PASSAGE = 3 * UNITS_AROUND,
-    MAX_CALLS = 8,     /* blocks before what an entry is */
-    MAX_SUMMARY = 160, /* bytes of that */
-    MAX_HEAD = 300,    /* bytes of a table's head beside a row */
-    MIN_CELLS = 3,     /* of it: "Name Description" tells nothing of a row */
+    MAX_CALLS = 8,        /* blocks before what an entry is */
+    MAX_SUMMARY = 160,    /* bytes of that */
+    MAX_HEAD = 300,       /* bytes of a table's head beside a row */
+    MIN_CELLS = 3,        /* of it: "Name Description" tells nothing of a row */
     MAX_FULL = 30000, /* bytes of the best section, if all of it is asked for */
     MAX_FULL_BLOCKS = 300
 };
@@ -410,6 +409,7 @@ static void add(struct passages *units, const struct passage *unit,
     struct passage own = *unit;
     own.text.data = arena_copy(&units->arena, unit->text.data, unit->text.size);
     size_t at = behind_node(units, unit);
+    MEM_RESERVE(units->items, &units->capacity, units->count + 1);
     memmove(units->items + at + 1, units->items + at,
             (units->count - at) * sizeof *units->items);
     units->items[at] = own;
@@ -558,9 +558,7 @@ static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
             units_put(cutting, units[i]);
         }
     put_labelled(cutting, &units[count - 1]);
-    for (size_t i = 0; i < count; i++)
-        if (units[i].text.size)
-            units_put_referred(cutting, units[i].block, units[i].text);
+    units_put_referred(cutting, units, count);
 }
 
 /* All of a short section; false: it is none. */
@@ -723,8 +721,6 @@ int units_of(const struct snapshot *snapshot, const struct route_result *route,
     struct passage_measure *measure = passage_measure_open(route);
     int code = 0;
     size_t count = passages->count;
-    units.items = mem_alloc((count * UNITS_A_PASSAGE + MAX_FULL_BLOCKS) *
-                            sizeof *units.items);
     for (size_t i = 0; i < count && !code; i++) {
         const struct passage *passage = &passages->items[i];
         struct content content;

@@ -28,9 +28,11 @@ void units_put_head(const struct cutting *cutting, uint32_t block,
 
 /* ---- units_referred.c ---- */
 
-/* Puts what a unit of the block refers to: the rows of tables that answer, of a caption
- * its table, and with fields of a box of bits the items that say what they are. */
-void units_put_referred(const struct cutting *cutting, uint32_t block,
-                        struct slice text);
+/* Puts what units of the node refer to: the rows of tables that answer, of a caption its
+ * table, and with fields of a box of bits the items that say what they are.  Of tables that
+ * are named by number few references are followed; a section that cannot be opened has
+ * none. */
+void units_put_referred(const struct cutting *cutting, const struct unit *units,
+                        size_t count);
 
 #endif

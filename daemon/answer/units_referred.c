@@ -7,7 +7,7 @@
 enum {
     MAX_ROWS = 3,       /* of a table that is referred to */
     MAX_SHORT = 400,    /* bytes of a table, or a row, that is quoted whole */
-    MAX_REFERENCES = 2, /* to tables that are followed, of a unit */
+    MAX_REFERENCES = 2, /* to tables elsewhere that are followed from units */
     MAX_NODES = 40      /* below a section that are looked through for them */
 };
 
@@ -21,35 +21,31 @@ static bool is_items(const struct block *block)
 
 /* ---- Rows ---- */
 
-static void put_unit(const struct cutting *cutting, uint32_t block,
-                     struct unit unit)
+/* The line from *at on, which is moved behind it. */
+static struct slice next_line(struct slice text, size_t *at)
 {
-    unit.block = block;
-    units_put(cutting, unit);
+    size_t from = *at;
+    const char *end = memchr(text.data + from, '\n', text.size - from);
+    size_t to = end ? (size_t)(end - text.data) : text.size;
+    *at = to + 1;
+    return (struct slice){text.data + from, to - from};
 }
 
-/* The row in which the line from *at on stands, with its share of the question; *at is
- * moved behind it. */
-static struct unit next_line(const struct cutting *cutting,
-                             const struct block *table, size_t *at,
-                             double *ret_share)
+/* The row or the item that the line is of. */
+static struct unit unit_of_line(const struct cutting *cutting, uint32_t block,
+                                struct slice line)
 {
-    struct slice text = table->text;
-    const char *end = memchr(text.data + *at, '\n', text.size - *at);
-    size_t to = end ? (size_t)(end - text.data) : text.size;
-    struct slice line = {text.data + *at, to - *at};
-    struct unit unit = {0};
-    *ret_share = passage_measure_share(cutting->measure, line);
-    if (line.size)
-        unit = unit_within(table, *at, line.size);
-    *at = to + 1;
+    const struct block *own = &cutting->content->node->blocks[block];
+    struct unit unit =
+        unit_within(own, (size_t)(line.data - own->text.data), line.size);
+    unit.block = block;
     return unit;
 }
 
 /* The rows that hold most of the question, few of all. */
 struct rows {
-    struct unit items[MAX_ROWS]; /* [count] */
-    size_t count;                /* 0: none, or too many are alike */
+    struct slice lines[MAX_ROWS]; /* [count] */
+    size_t count;                 /* 0: none, or too many are alike */
     double share;
 };
 
@@ -60,35 +56,37 @@ static struct rows best_rows(const struct cutting *cutting,
     struct slice head = unit_head(table).text;
     size_t alike = 0;
     for (size_t at = head.size + (head.size > 0); at < table->text.size;) {
-        double share;
-        struct unit row = next_line(cutting, table, &at, &share);
-        if (share < rows.share || !row.text.size)
+        struct slice line = next_line(table->text, &at);
+        double share = passage_measure_share(cutting->measure, line);
+        if (share < rows.share)
             continue;
         if (share > rows.share)
             alike = 0;
         rows.share = share;
         if (alike < MAX_ROWS)
-            rows.items[alike] = row;
+            rows.lines[alike] = line;
         alike++;
     }
     rows.count = alike <= MAX_ROWS ? alike : 0;
     return rows;
 }
 
-/* The caption of a table, or what tells of it above; the table's rows that answer, or, of
- * a short one, all of it if `whole`. */
+/* The table's rows that answer below its head; if `whole`, all of a short table, or of one
+ * without such rows. */
 static void put_table(const struct cutting *cutting, uint32_t block, bool whole)
 {
     const struct block *table = &cutting->content->node->blocks[block];
     struct rows rows = best_rows(cutting, table);
     if (whole && (!rows.count || table->text.size <= MAX_SHORT)) {
         if (table->text.size <= UNIT_PROSE)
-            put_unit(cutting, block, (struct unit){.text = table->text});
+            units_put(cutting,
+                      (struct unit){.block = block, .text = table->text});
         return;
     }
     for (size_t i = 0; i < rows.count; i++) {
-        units_put_head(cutting, block, &rows.items[i]);
-        put_unit(cutting, block, rows.items[i]);
+        struct unit row = unit_of_line(cutting, block, rows.lines[i]);
+        units_put_head(cutting, block, &row);
+        units_put(cutting, row);
     }
 }
 
@@ -201,24 +199,27 @@ static void put_item(const struct cutting *cutting, uint32_t box,
                      struct slice row)
 {
     const struct node *node = cutting->content->node;
-    struct unit best = {0};
+    struct slice best = {0};
+    uint32_t best_block = box;
     double most = 0;
     for (uint32_t b = box + 1;
          b < node->block_count && !table_is_box(&node->blocks[b]); b++) {
         const struct block *block = &node->blocks[b];
         for (size_t at = 0; is_items(block) && at < block->text.size;) {
-            bool below = block->text.data[at] == ' ';
-            double share;
-            struct unit item = next_line(cutting, block, &at, &share);
-            if (below || share <= most ||
-                !names_field(cutting, row, table_item_name(item.text), false))
+            struct slice line = next_line(block->text, &at);
+            if (!line.size || line.data[0] == ' ' ||
+                !names_field(cutting, row, table_item_name(line), false))
                 continue;
-            item.block = b;
-            best = item;
+            double share = passage_measure_share(cutting->measure, line);
+            if (share <= most)
+                continue;
+            best = line;
+            best_block = b;
             most = share;
         }
     }
-    units_put(cutting, best);
+    if (best.size)
+        units_put(cutting, unit_of_line(cutting, best_block, best));
 }
 
 /* The row of the box that has the field which an item is of, or a text tells of that is
@@ -227,15 +228,16 @@ static bool put_field(const struct cutting *cutting, uint32_t box,
                       struct slice text, bool asked)
 {
     const struct block *table = &cutting->content->node->blocks[box];
-    for (size_t at = 0; table_is_box(table) && at < table->text.size;) {
-        double share;
-        struct unit row = next_line(cutting, table, &at, &share);
-        if (!names_field(cutting, row.text, text, asked))
+    if (!table_is_box(table))
+        return false;
+    for (size_t at = 0; at < table->text.size;) {
+        struct slice line = next_line(table->text, &at);
+        if (!names_field(cutting, line, text, asked))
             continue;
-        if (row.text.size <= MAX_SHORT)
-            put_unit(cutting, box, row);
+        if (line.size <= MAX_SHORT)
+            units_put(cutting, unit_of_line(cutting, box, line));
         if (asked)
-            put_item(cutting, box, row.text);
+            put_item(cutting, box, line);
         return true;
     }
     return false;
@@ -257,28 +259,41 @@ static void put_box(const struct cutting *cutting, uint32_t block,
             return;
 }
 
-void units_put_referred(const struct cutting *cutting, uint32_t block,
-                        struct slice text)
+/* *left: how many references may be followed still. */
+static void put_referred(const struct cutting *cutting, const struct unit *unit,
+                         int *left)
 {
-    const struct block *own = &cutting->content->node->blocks[block];
-    uint32_t table = table_of_caption(cutting->content->node, block);
-    size_t at = 0;
+    const struct node *node = cutting->content->node;
+    const struct block *own = &node->blocks[unit->block];
+    uint32_t table = table_of_caption(node, unit->block);
+    if (own->kind == BLOCK_CODE)
+        return;
     if (table != TREE_NONE) {
         put_table(cutting, table, true);
         return;
     }
     if (table_is_box(own))
-        put_item(cutting, block, text);
-    else if (own->kind != BLOCK_TABLE && own->kind != BLOCK_CODE)
-        put_box(cutting, block, text);
-    if (own->kind == BLOCK_CODE)
-        return;
-    for (int i = 0; i < MAX_REFERENCES; i++) {
-        struct slice number = table_reference(text, &at);
+        put_item(cutting, unit->block, unit->text);
+    else if (own->kind != BLOCK_TABLE)
+        put_box(cutting, unit->block, unit->text);
+    for (size_t at = 0; *left;) {
+        struct slice number = table_reference(unit->text, &at);
         if (!number.size)
             break;
-        put_reference(cutting, block + 1, number);
+        put_reference(cutting, unit->block + 1, number);
+        --*left;
     }
-    if (table_refers_below(text))
+    if (*left && table_refers_below(unit->text)) {
         put_below(cutting);
+        --*left;
+    }
+}
+
+void units_put_referred(const struct cutting *cutting, const struct unit *units,
+                        size_t count)
+{
+    int left = MAX_REFERENCES;
+    for (size_t i = 0; i < count; i++)
+        if (units[i].text.size)
+            put_referred(cutting, &units[i], &left);
 }

@@ -396,7 +396,7 @@ int passages_choose(const struct snapshot *snapshot,
     struct query query = query_of(route);
     struct analyzer *maker = analyzer_new();
     struct passages passages = {0};
-    passages.items = mem_alloc((max + OF_BEST) * sizeof *passages.items);
+    MEM_RESERVE(passages.items, &passages.capacity, max + OF_BEST);
     struct choosing choosing = {.reader = {.query = &query,
                                            .sought = query_sought(&query),
                                            .maker = maker,

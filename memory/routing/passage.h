@@ -28,7 +28,7 @@ struct passage {
 
 struct passages {
     struct passage *items; /* [count], in order of the hits */
-    size_t count;
+    size_t count, capacity;
     struct arena arena; /* holds the text */
 };
 
