@@ -63,6 +63,14 @@ static struct slice number_at(struct slice text, size_t at)
     return (struct slice){text.data + at, end - at};
 }
 
+/* "Table 3 of RFC 959" stands elsewhere. */
+static bool is_of_other(struct slice text, size_t behind)
+{
+    struct slice rest = {text.data + behind, text.size - behind};
+    return slice_starts(rest, slice_of(" of ")) &&
+           !slice_starts(rest, slice_of(" of this "));
+}
+
 struct slice table_reference(struct slice text, size_t *at)
 {
     for (; *at < text.size; ++*at) {
@@ -70,7 +78,7 @@ struct slice table_reference(struct slice text, size_t *at)
         struct slice number = {0};
         if (from)
             number = number_at(text, from);
-        if (number.size) {
+        if (number.size && !is_of_other(text, from + number.size)) {
             *at = from + number.size;
             return number;
         }
@@ -90,6 +98,15 @@ bool table_refers_below(struct slice text)
 
 /* ---- Captions ---- */
 
+/* A caption ends behind its number, is parted from it, or begins with a capital; what tells
+ * of a table goes on with a verb: "Table 3 shows ...". */
+static bool is_behind_caption(struct slice text, size_t at)
+{
+    return at == text.size || strchr(".:", text.data[at]) ||
+           (text.data[at] == ' ' && at + 1 < text.size &&
+            !islower((unsigned char)text.data[at + 1]));
+}
+
 static struct slice number_of_caption(const struct block *block)
 {
     struct slice text = block->text;
@@ -100,8 +117,7 @@ static struct slice number_of_caption(const struct block *block)
     struct slice number = {0};
     if (from)
         number = number_at(text, from);
-    size_t end = from + number.size;
-    return number.size && (end == text.size || strchr(".: ", text.data[end]))
+    return number.size && is_behind_caption(text, from + number.size)
                ? number
                : (struct slice){0};
 }
@@ -134,10 +150,11 @@ uint32_t table_of_caption(const struct node *node, uint32_t block)
 
 uint32_t table_numbered(const struct node *node, struct slice number)
 {
-    for (uint32_t b = 0; b < node->block_count; b++)
+    uint32_t table = TREE_NONE;
+    for (uint32_t b = 0; b < node->block_count && table == TREE_NONE; b++)
         if (slice_equal(number_of_caption(&node->blocks[b]), number))
-            return table_of_caption(node, b);
-    return TREE_NONE;
+            table = table_of_caption(node, b);
+    return table;
 }
 
 /* ---- Boxes ---- */

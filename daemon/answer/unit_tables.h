@@ -6,7 +6,7 @@
 #include "tree/tree.h"
 
 /* The number of the next table that the text refers to from *at on, which is moved behind
- * it ("6.1", "A.2"); of none the size is 0. */
+ * it ("6.1", "A.2"; not of "Table 3 of RFC 959"); of none the size is 0. */
 struct slice table_reference(struct slice text, size_t *at);
 
 /* Does it refer to tables that stand below, without a number? */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "daemon/answer/unit_tables.h"
 #include "daemon/answer/units.h"
 
 struct given {
@@ -13,20 +14,26 @@ struct given {
 
 enum { MAX_BLOCKS = 20 };
 
-/* What stands around `wanted` in one of the blocks: the units with a line between,
- * "~" where one is cut.  Valid until the next call. */
-static const char *around(const struct given *given, const char *wanted)
+static struct node node_of(const struct given *given)
 {
     static struct block blocks[MAX_BLOCKS];
-    static struct buf out;
     struct node node = {.blocks = blocks};
-    struct unit units[UNITS_AROUND];
-    size_t count = 0;
-    buf_clear(&out);
     for (; given[node.block_count].text; node.block_count++)
         blocks[node.block_count] =
             (struct block){.kind = given[node.block_count].kind,
                            .text = slice_of(given[node.block_count].text)};
+    return node;
+}
+
+/* What stands around `wanted` in one of the blocks: the units with a line between,
+ * "~" where one is cut.  Valid until the next call. */
+static const char *around(const struct given *given, const char *wanted)
+{
+    static struct buf out;
+    struct node node = node_of(given);
+    struct unit units[UNITS_AROUND];
+    size_t count = 0;
+    buf_clear(&out);
     for (uint32_t b = 0; b < node.block_count && !count; b++) {
         const char *at = strstr(given[b].text, wanted);
         if (at)
@@ -40,6 +47,39 @@ static const char *around(const struct given *given, const char *wanted)
         buf_put_text(&out, units[i].cut & CUT_END ? "~" : "");
     }
     return out.data;
+}
+
+static void tables_are_found_by_their_captions(void **state)
+{
+    (void)state;
+    static const struct given given[] = {
+        {BLOCK_PARAGRAPH, "Table 1: Sieves"},
+        {BLOCK_TABLE, "R1\t1"},
+        {BLOCK_PARAGRAPH, "Table 2 lists more of them."},
+        {BLOCK_PARAGRAPH, "Table 2 Cords"},
+        {BLOCK_TABLE, "K1\t1"},
+        {BLOCK_PARAGRAPH, "They are cut in May."},
+        {BLOCK_PARAGRAPH, "Table 3: Reeds"},
+        {BLOCK_PARAGRAPH, "Table 3: Reeds"},
+        {BLOCK_TABLE, "S1\t1"},
+        {0, NULL}};
+    struct node node = node_of(given);
+    assert_int_equal(table_numbered(&node, slice_of("1")), 1);
+    assert_int_equal(table_numbered(&node, slice_of("2")), 4);
+    assert_int_equal(table_numbered(&node, slice_of("3")), 8);
+    assert_int_equal(table_numbered(&node, slice_of("4")), TREE_NONE);
+}
+
+static void references_to_tables_are_read(void **state)
+{
+    (void)state;
+    struct slice text = slice_of(
+        "See Tbl. 6.1, table A-2 of this manual, Table 3 of RFC 959, tab 4.");
+    size_t at = 0;
+    assert_true(slice_is(table_reference(text, &at), "6.1"));
+    assert_true(slice_is(table_reference(text, &at), "A-2"));
+    assert_true(slice_is(table_reference(text, &at), "4"));
+    assert_int_equal(table_reference(text, &at).size, 0);
 }
 
 static void steps_follow_what_stands_above_them(void **state)
@@ -410,6 +450,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_is_quoted_with_the_cell_that_spans_it),
+        cmocka_unit_test(tables_are_found_by_their_captions),
+        cmocka_unit_test(references_to_tables_are_read),
         cmocka_unit_test(steps_follow_what_stands_above_them),
         cmocka_unit_test(a_sentence_that_goes_on_is_followed),
         cmocka_unit_test(a_lead_in_takes_what_it_leads_in_to),
