@@ -519,7 +519,7 @@ static bool is_asked_label(const struct cutting *cutting,
     return block->kind == BLOCK_PARAGRAPH && text.size &&
            text.size < MAX_LABEL &&
            !strchr(".?!;:,", text.data[text.size - 1]) &&
-           passage_measure_share(cutting->measure, text) > 0;
+           passage_measure_terms(cutting->measure, text);
 }
 
 /* The label above a paragraph of sentences that is quoted from its beginning. */

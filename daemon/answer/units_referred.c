@@ -42,7 +42,8 @@ static struct unit unit_of_line(const struct cutting *cutting, uint32_t block,
     return unit;
 }
 
-/* The rows that hold most of the question, few of all. */
+/* The rows that hold most of the question, few of all; what the head holds is said of
+ * every row. */
 struct rows {
     struct slice lines[MAX_ROWS]; /* [count] */
     size_t count;                 /* 0: none, or too many are alike */
@@ -54,10 +55,12 @@ static struct rows best_rows(const struct cutting *cutting,
 {
     struct rows rows = {.share = MIN_ROW};
     struct slice head = unit_head(table).text;
+    uint64_t said = passage_measure_terms(cutting->measure, head);
     size_t alike = 0;
     for (size_t at = head.size + (head.size > 0); at < table->text.size;) {
         struct slice line = next_line(table->text, &at);
-        double share = passage_measure_share(cutting->measure, line);
+        uint64_t terms = passage_measure_terms(cutting->measure, line) & ~said;
+        double share = passage_measure_share(cutting->measure, terms);
         if (share < rows.share)
             continue;
         if (share > rows.share)
@@ -187,8 +190,7 @@ static bool names_field(const struct cutting *cutting, struct slice row,
 {
     size_t at = 0;
     struct slice name = table_named_field(row, text, &at);
-    while (name.size && asked &&
-           passage_measure_share(cutting->measure, name) <= 0)
+    while (name.size && asked && !passage_measure_terms(cutting->measure, name))
         name = table_named_field(row, text, &at);
     return name.size > 0;
 }
@@ -210,7 +212,9 @@ static void put_item(const struct cutting *cutting, uint32_t box,
             if (!line.size || line.data[0] == ' ' ||
                 !names_field(cutting, row, table_item_name(line), false))
                 continue;
-            double share = passage_measure_share(cutting->measure, line);
+            double share = passage_measure_share(
+                cutting->measure,
+                passage_measure_terms(cutting->measure, line));
             if (share <= most)
                 continue;
             best = line;

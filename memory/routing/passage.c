@@ -516,10 +516,16 @@ void passage_measure_close(struct passage_measure *measure)
     free(measure);
 }
 
-double passage_measure_share(const struct passage_measure *measure,
-                             struct slice text)
+uint64_t passage_measure_terms(const struct passage_measure *measure,
+                               struct slice text)
 {
-    return about_of(&measure->query, passage_terms(&measure->reader, text));
+    return passage_terms(&measure->reader, text);
+}
+
+double passage_measure_share(const struct passage_measure *measure,
+                             uint64_t terms)
+{
+    return about_of(&measure->query, terms);
 }
 
 void passages_free(struct passages *passages)

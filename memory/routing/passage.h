@@ -59,8 +59,11 @@ int passages_excerpts(const struct snapshot *snapshot,
 struct passage_measure;
 struct passage_measure *passage_measure_open(const struct route_result *route);
 void passage_measure_close(struct passage_measure *measure); /* NULL: ok */
-/* The share of the question's information that the text holds: 0..1. */
+/* Those of the question's terms that the text holds, a bit each. */
+uint64_t passage_measure_terms(const struct passage_measure *measure,
+                               struct slice text);
+/* The share of the question's information that the terms are: 0..1. */
 double passage_measure_share(const struct passage_measure *measure,
-                             struct slice text);
+                             uint64_t terms);
 
 #endif

@@ -1,6 +1,7 @@
 """Quoted answers: what a person would cut out of the manual."""
 import os
 import re
+import time
 
 from e2e.house import check, house, page, test
 
@@ -180,6 +181,34 @@ def of_a_table_that_is_referred_to_by_its_number_the_row_that_answers_is_quoted(
         check("\nK88\t616 holes\t264\n" in found[1], found)
         found = quotes(h, section.format(f"<p>{says.format('Tbl. 6.3')}</p>{PADDING}", table), "strainers fitted to a casing of bronze: K88", "--brief")
         check(found == [says.format("Tbl. 6.3")], found)
+
+
+@test
+def what_is_referred_to_is_little_and_soon_found():
+    """Two tables of a passage, whatever refers to more; a box of ten thousand rows is gone through once."""
+    refers = "".join(f"<p>Strainers {n} of bronze: see Table {2 * n} and Table {2 * n + 1}:</p>" for n in range(1, 16))
+    table = ("<table><tr><th>Name</th><th>Mesh</th><th>Default</th></tr>" + "<tr><td>Filler of felt</td><td>7 holes</td><td>3</td></tr>" * 20 +
+             "<tr><td>bronze{0}</td><td>bronze</td><td>{0}</td></tr></table><p>Table {0}: Sieves</p>")
+    box = "<table>" + "".join(f"<tr><td>{n % 32}: AF{n}</td><td>{n % 16}: BF{n}</td></tr>" for n in range(10000)) + "</table>"
+    with house() as h:
+        found = quotes(h, refers + PADDING + "".join(table.format(n) for n in range(2, 32)), "strainers of bronze", "--brief")
+        check(2 <= len([quote for quote in found if quote.startswith("bronze")]) <= 4, found)
+        check(quotes(h, "<p>The casing has a strainer of bronze that nobody cleans.</p>" + box, "who cleans the strainer of bronze", "--brief"), "nothing")
+        start = time.monotonic()
+        h.json("ask", "who cleans the strainer of bronze", "--brief")
+        check(time.monotonic() - start < 4, time.monotonic() - start)
+
+
+@test
+def what_the_head_of_a_table_says_chooses_no_row_of_it():
+    rows = [("weir", "left", "runs over"), ("(any other sluice)", "right", "all others")] + [
+        (f"paddle {word}", "left", f"lets out what the {word} has taken in") for word in PADDING.split() if word.islower() and len(word) > 7][:12]
+    html = "".join("<tr><td>" + "</td><td>".join(row) + "</td></tr>" for row in rows)
+    with house() as h:
+        body = ("<p>Table 4.2 tells the order in which sluices are to be opened, when the water comes.</p><p>Table 4.2. Order of Sluices</p>"
+                f"<table><tr><th>Sluice</th><th>Side</th><th>Meaning</th></tr>{html}</table>")
+        found = quotes(h, body, "in which order is a sluice to be opened", "--brief")
+        check(len(found) == 2 and found[1].count("\n") == len(rows), found)
 
 
 @test
