@@ -388,6 +388,20 @@ static bool join(struct passages *units, struct passage *one,
     return true;
 }
 
+/* What stands behind a unit that has grown over it goes into it. */
+static void join_further(struct passages *units, size_t grown,
+                         const struct block *block)
+{
+    struct passage *items = units->items;
+    for (size_t i = grown + 1; i < units->count;) {
+        if (join(units, &items[grown], &items[i], block))
+            memmove(&items[i], &items[i + 1],
+                    (--units->count - i) * sizeof *items);
+        else
+            i++;
+    }
+}
+
 /* Behind the units of its node; without any at the end. */
 static size_t behind_node(const struct passages *units,
                           const struct passage *unit)
@@ -402,10 +416,14 @@ static size_t behind_node(const struct passages *units,
 static void add(struct passages *units, const struct passage *unit,
                 const struct block *block)
 {
-    for (size_t i = 0; i < units->count; i++)
-        if (slice_equal(units->items[i].text, unit->text) ||
-            (block && join(units, &units->items[i], unit, block)))
+    for (size_t i = 0; i < units->count; i++) {
+        if (slice_equal(units->items[i].text, unit->text))
             return;
+        if (block && join(units, &units->items[i], unit, block)) {
+            join_further(units, i, block);
+            return;
+        }
+    }
     struct passage own = *unit;
     own.text.data = arena_copy(&units->arena, unit->text.data, unit->text.size);
     size_t at = behind_node(units, unit);

@@ -212,6 +212,16 @@ def what_the_head_of_a_table_says_chooses_no_row_of_it():
 
 
 @test
+def a_list_that_is_quoted_whole_stands_for_its_items():
+    items = ["Felt that is oiled packs a gland of brass while the pump is cold, and it lasts for a year or two.",
+             "Cord of hemp packs a gland of iron, pump or no pump, and is never oiled, as it would come to rot."]
+    with house() as h:
+        lead = "There are two ways to pack a gland that leaks while it is in use:"
+        found = quotes(h, f"<p>{lead}</p><ul><li>{'</li><li>'.join(items)}</li></ul>", "pack a gland with felt and cord: ways, year or rot")
+        check(found == [lead, "- " + "\n- ".join(items)], found)
+
+
+@test
 def a_caption_stands_between_a_table_and_what_announces_it():
     with house() as h:
         h.write("m/a.tex", "\\documentclass{article}\\begin{document}\\section{Pumps}" + re.sub("<p>|</p>", "\n\n", PADDING) +
