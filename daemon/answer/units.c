@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "daemon/answer/calls.h"
+#include "memory/routing/passage_texts.h"
 #include "memory/snapshot/content.h"
 
 enum {
@@ -579,7 +580,7 @@ static void put_around(const struct cutting *cutting, uint32_t block, size_t at,
     units_put_referred(cutting, units, count);
 }
 
-/* All of a short section; false: it is none. */
+/* All of a short section, in brief without what is but links; false: it is none. */
 static bool cut_whole(const struct cutting *cutting)
 {
     const struct node *node = cutting->content->node;
@@ -587,6 +588,7 @@ static bool cut_whole(const struct cutting *cutting)
                                   [EXTENT_BRIEF] = MAX_BRIEF,
                                   [EXTENT_FULL] = MAX_FULL};
     bool full = cutting->extent == EXTENT_FULL;
+    bool brief = cutting->extent == EXTENT_BRIEF;
     size_t size = 0;
     if (node->block_count > (full ? MAX_FULL_BLOCKS : MAX_BLOCKS))
         return false;
@@ -594,10 +596,12 @@ static bool cut_whole(const struct cutting *cutting)
         size += node->blocks[b].text.size;
     if (size > most[cutting->extent])
         return false;
+    size_t before = cutting->ret->count;
     for (uint32_t b = 0; b < node->block_count; b++)
-        if (node->blocks[b].text.size)
+        if (node->blocks[b].text.size &&
+            !(brief && passage_is_bare_link(node, &node->blocks[b])))
             units_put(cutting, whole_unit(node, b));
-    return true;
+    return cutting->ret->count > before;
 }
 
 /* The first block behind those that show how an entry is called; 0: there is none. */

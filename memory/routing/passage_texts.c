@@ -224,8 +224,7 @@ static bool ends_in_full_stop(struct slice text)
            text.data[text.size - 2] != '.';
 }
 
-/* Nothing but links that are no sentence, below "See also:" maybe. */
-static bool is_bare_link(const struct node *node, const struct block *block)
+bool passage_is_bare_link(const struct node *node, const struct block *block)
 {
     static const char between[] = " \n,;|/>";
     struct slice rest = block->text;
@@ -255,7 +254,7 @@ static bool has_other_text(const struct node *node)
     for (uint32_t b = 0; b < node->block_count; b++) {
         const struct block *block = &node->blocks[b];
         if (block->text.size && !is_signature(node, block) &&
-            !is_bare_link(node, block))
+            !passage_is_bare_link(node, block))
             return true;
     }
     return false;
@@ -292,7 +291,7 @@ struct passage_texts passage_texts_read(const struct passage_reader *reader,
         if (reader->cancel && atomic_load(reader->cancel))
             break;
         if (!is_signature(node, block) &&
-            !(other && is_bare_link(node, block)) &&
+            !(other && passage_is_bare_link(node, block)) &&
             (!reader->kinds || reader->kinds & kind_bit(block->kind)))
             read_block(&reading, b);
         if (is_label(block))

@@ -41,6 +41,9 @@ struct passage_texts passage_texts_read(const struct passage_reader *reader,
                                         const struct node *node);
 void passage_texts_free(struct passage_texts *texts);
 
+/* Nothing but links that are no sentence, below "See also:" maybe. */
+bool passage_is_bare_link(const struct node *node, const struct block *block);
+
 /* Those of the query that the text holds. */
 term_set passage_terms(const struct passage_reader *reader, struct slice text);
 
