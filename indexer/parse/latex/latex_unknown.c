@@ -170,16 +170,20 @@ static bool heads(struct document *d, struct token token)
     return false;
 }
 
-/* \Booktitle{..} of a class that is not here, above all headings of a document that has
- * no title. */
+static bool ends_in(struct slice name, const char *end)
+{
+    size_t size = strlen(end);
+    return name.size >= size &&
+           !strncasecmp(name.data + name.size - size, end, size);
+}
+
+/* \Booktitle{..}, not \Subtitle{..}, of a class that is not here, above all headings of a
+ * document that has no title. */
 static bool entitles(struct document *d, struct token token)
 {
-    static const char title[] = "title";
     struct tex *tex = &d->tex;
     struct slice name = tex->symbols[token.value].name;
-    size_t size = sizeof title - 1;
-    if (name.size <= size ||
-        strncasecmp(name.data + name.size - size, title, size) ||
+    if (!ends_in(name, "title") || ends_in(name, "subtitle") ||
         !document_is_body(d) || d->in.silent || d->in.math || d->title.size ||
         d->outline.count || document_flow(d)->writer.open ||
         !begins_line(tex, token))

@@ -158,7 +158,8 @@ static void test_large_titles(void **state)
                  "{\\Huge DraftDraft}\\end{center}{\\Huge The Pump}\n\n"
                  "\\section{Use}Open.\\end{document}",
                  "The Pump");
-    expect_title("\\documentclass{own}\\begin{document}\n\\OurTitle{The Pump}\n"
+    expect_title("\\documentclass{own}\\begin{document}\n\\OurSubtitle{Use}\n\n"
+                 "\\OurTitle{The Pump}\n"
                  "Version 2.\n\n\\section{Use}Open.\\end{document}",
                  "The Pump");
     /* Not in its place, nor below a heading. */
