@@ -61,8 +61,10 @@ const struct option_spec cli_options[OPTIONS] = {
                        "auto: written by the model if it holds, else quoted "
                        "passages; generated: always; passages: never",
                        0, 0},
-    [OPTION_BRIEF] = {0, "brief", NULL, KIND_FLAG, AT(brief),
-                      "only what says most: a short section, or a passage or two of it", 0, 0},
+    [OPTION_BRIEF] =
+        {0, "brief", NULL, KIND_FLAG, AT(brief),
+         "only what says most: a short section, or a passage or two of it", 0,
+         0},
     [OPTION_FULL] = {0, "full", NULL, KIND_FLAG, AT(full),
                      "the best section whole", 0, 0},
     [OPTION_STRICT] = {0, "strict", NULL, KIND_FLAG, AT(strict),
