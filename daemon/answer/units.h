@@ -9,8 +9,8 @@
 /* How much is quoted. */
 enum extent {
     EXTENT_NORMAL,
-    EXTENT_BRIEF, /* a short best section, or the units around its first passage and,
-                     where these are short, its second */
+    EXTENT_BRIEF, /* a short best section without its links, or the units around its
+                     first passage and, where these are short, its second */
     EXTENT_FULL /* the best section whole, if it is not very long */
 };
 

@@ -7,7 +7,7 @@
 enum {
     MAX_ROWS = 3,       /* of a table that is referred to */
     MAX_SHORT = 400,    /* bytes of a table, or a row, that is quoted whole */
-    MAX_REFERENCES = 2, /* to tables elsewhere that are followed from units */
+    MAX_REFERENCES = 2, /* to tables by number that are followed from units */
     MAX_NODES = 40      /* below a section that are looked through for them */
 };
 
