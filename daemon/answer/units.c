@@ -670,8 +670,7 @@ static bool put_definition(const struct cutting *cutting)
 {
     const struct node *node = cutting->content->node;
     uint32_t b = behind_calls(node);
-    if (!node->entry || cutting->extent == EXTENT_BRIEF || !node->block_count ||
-        !is_summary(&node->blocks[b]))
+    if (!node->entry || !node->block_count || !is_summary(&node->blocks[b]))
         return false;
     put_around(cutting, b, 0, 0);
     return true;
@@ -734,6 +733,26 @@ static bool is_brief(const struct passages *passages, size_t next,
                      bytes <= FEW_BRIEF);
 }
 
+static bool stands_before(const struct passage *a, const struct passage *b)
+{
+    size_t from = a->block.span.from, other = b->block.span.from;
+    return a->view == b->view && a->node == b->node &&
+           a->block.file == b->block.file &&
+           (from < other || (from == other && a->at < b->at));
+}
+
+/* What little is quoted is read as it stands in its section. */
+static void put_in_order(struct passages *units)
+{
+    for (size_t i = 1; i < units->count; i++) {
+        struct passage unit = units->items[i];
+        size_t at = i;
+        for (; at && stands_before(&unit, &units->items[at - 1]); at--)
+            units->items[at] = units->items[at - 1];
+        units->items[at] = unit;
+    }
+}
+
 int units_of(const struct snapshot *snapshot, const struct route_result *route,
              const struct passages *passages, kind_set kinds,
              enum extent extent, const atomic_bool *cancel,
@@ -762,6 +781,8 @@ int units_of(const struct snapshot *snapshot, const struct route_result *route,
         content_close(&content);
     }
     passage_measure_close(measure);
+    if (extent == EXTENT_BRIEF)
+        put_in_order(&units);
     if (code)
         passages_free(&units);
     else

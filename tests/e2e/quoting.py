@@ -305,8 +305,8 @@ def as_much_is_quoted_as_is_asked_for():
         two = ["Gaskets of felt are oiled before they are put in.", "Gaskets of rubber are never oiled, nor put in wet."]
         h.write("m/c.html", page("Care", "".join(f"<p>{one}</p>" for one in two) + PADDING))
         h.json("update")
-        found = quotes(h, "", "gaskets oiled before they are put in", "--brief")
-        check(found == two, found)
+        for question in ("gaskets oiled before they are put in", "gaskets never put in wet"):
+            check(quotes(h, "", question, "--brief") == two, question)
         full = h.json("ask", "how long do cork gaskets last", "--full")["citations"]
         quoted = [c["quote"] for c in full if c["path"][-1] == "Gasket"]
         check(quoted[0] == "A gasket seals a flange." and len(quoted) == 9, quoted)
@@ -368,8 +368,9 @@ def what_an_entry_is_stands_before_what_is_said_of_it():
     with house() as h:
         entry = ("<div class=top><p class=src><a id=v:prime class=def>prime</a> :: Pump</p><div class=doc>{}" + PADDING +
                  f"<p>{detail}</p></div></div>")
-        found = quotes(h, entry.format("<p>Fills a casing.</p>"), "after how many turns is the search given up")
-        check(found[0] == "Fills a casing." and detail in found, found)
+        for brief in ((), ("--brief",)):
+            found = quotes(h, entry.format("<p>Fills a casing.</p>"), "after how many turns is the search given up", *brief)
+            check(found[0] == "Fills a casing." and detail in found, found)
         h.json("rm", "m")
         long = "Fills a casing. " + "It does so again and again until somebody comes and tells it not to. " * 3
         found = quotes(h, entry.format(f"<p>{long}</p>"), "after how many turns is the search given up")
