@@ -69,7 +69,8 @@
     (lectern--show
      (lambda ()
        (insert (if (equal (alist-get 'kind answer) "none") "Nothing in the manuals answers this."
-                 (alist-get 'answer answer))
+                 (concat (and (eq (alist-get 'doubtful answer) t) "The manuals may not answer this.\n\n")
+                         (alist-get 'answer answer)))
                "\n\n")
        (dolist (citation (alist-get 'citations answer))
          (insert (format "[%d] " (alist-get 'n citation)) (lectern--name citation) "\n"))))))

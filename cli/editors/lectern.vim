@@ -67,7 +67,8 @@ endfunction
 function! s:ask(question) abort
   let answer = s:call(['ask'] + get(g:, 'lectern_options', []) + ['--', a:question])
   let text = answer.kind ==# 'none' ? 'Nothing in the manuals answers this.' : answer.answer
-  let lines = split(text, "\n", 1) + ['']
+  let doubt = get(answer, 'doubtful', v:false) ? ['The manuals may not answer this.', ''] : []
+  let lines = doubt + split(text, "\n", 1) + ['']
   let places = {}
   for citation in get(answer, 'citations', [])
     call add(lines, '[' . citation.n . '] ' . s:name(citation))

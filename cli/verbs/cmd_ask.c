@@ -184,6 +184,13 @@ static void print_text(const struct cli *cli, const cJSON *result,
         putchar('\n');
 }
 
+static void remark_doubt(const struct cli *cli, const cJSON *result)
+{
+    if (json_get_bool(result, "doubtful", false))
+        output_remark(cli, "the manuals may not answer this (%.0f %% sure)",
+                      100 * json_get_double(result, "confidence", 0));
+}
+
 /* What is missing in it, and why it would not have been shown, had it not been asked
  * for. */
 static void remark_missing(const struct cli *cli, const cJSON *result)
@@ -234,6 +241,7 @@ static void print_answer(struct cli *cli, const cJSON *result,
     if (is_none(result)) {
         cli_tell_nothing(cli, result, why_none(cli, result));
     } else {
+        remark_doubt(cli, result);
         option_card_print(cli, result);
         print_text(cli, result, shown);
         print_citations(cli, result);

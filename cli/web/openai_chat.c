@@ -6,7 +6,8 @@
 #include "cli/web/openai.h"
 #include "cli/web/web_reply.h"
 
-#define NOTHING "Nothing in the manuals answers this."
+#define NOTHING  "Nothing in the manuals answers this."
+#define DOUBTFUL "The manuals may not answer this."
 
 struct chat {
     char id[48], model[256];
@@ -118,6 +119,8 @@ static void put_citations(const cJSON *result, struct buf *out)
 {
     const cJSON *citation;
     const char *before = "\n\n";
+    if (json_get_bool(result, "doubtful", false))
+        buf_put_text(out, "\n\n" DOUBTFUL);
     cJSON_ArrayForEach (citation,
                         cJSON_GetObjectItemCaseSensitive(result, "citations")) {
         buf_put_text(out, before);

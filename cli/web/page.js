@@ -221,9 +221,10 @@ function sourceRows(citations) {
 
 async function ask(words) {
   const signal = begin();
-  const shown = { text: "", citations: [] };
+  const shown = { text: "", citations: [], doubtful: false };
   const draw = () => {
-    at("answer-text").replaceChildren(...answerText(shown.text, shown.citations));
+    const doubt = shown.doubtful ? [make("p", { class: "waiting" }, "The manuals may not answer this.")] : [];
+    at("answer-text").replaceChildren(...doubt, ...answerText(shown.text, shown.citations));
     at("sources").replaceChildren(...sourceRows(shown.citations));
   };
   at("answer-text").replaceChildren(make("p", { class: "waiting" }, "Looking…"));
@@ -240,6 +241,7 @@ async function ask(words) {
       if (said.result) {
         shown.text = said.result.kind === "none" ? "Nothing in the manuals answers this." : said.result.answer;
         shown.citations = said.result.citations ?? [];
+        shown.doubtful = said.result.doubtful;
       }
       if (shown.text) draw();
     });

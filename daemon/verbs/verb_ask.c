@@ -493,6 +493,12 @@ static void put_model(struct json *json, const struct asking *asking)
         json_field_text(json, "declined", asking->abstained);
 }
 
+static bool is_doubtful(const struct asking *asking)
+{
+    return strcmp(asking->kind, "none") != 0 &&
+           asking->route.confidence < route_sure_confidence;
+}
+
 static void put_result(struct json *json, const struct asking *asking)
 {
     const struct answer *answer = &asking->answer;
@@ -513,6 +519,8 @@ static void put_result(struct json *json, const struct asking *asking)
     json_key(json, "route");
     answer_put_route(json, &asking->route);
     json_field_double(json, "confidence", asking->route.confidence, 4);
+    if (is_doubtful(asking))
+        json_field_bool(json, "doubtful", true);
     search_terms(json, &asking->route);
     search_nowhere(json, &asking->route);
     expand_put(json, &asking->route);

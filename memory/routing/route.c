@@ -43,6 +43,9 @@ static const double DISTRUST = 0.8;
 /* Of the questions to which the confidence is fitted a twentieth of those with an
  * answer is below (docs/log/people.md). */
 const double route_min_confidence = 0.24;
+/* Between these a twelfth of tune's questions are, and a quarter of those asked of another
+ * manual. */
+const double route_sure_confidence = 0.5;
 
 /* What terms of the question before count where the one that follows it up names a
  * subject ("and for indexes?"), where it points back besides ("does it need a

@@ -184,5 +184,7 @@ void route_result_free(struct route_result *result);
 
 /* Below this confidence nothing in the manuals answers the question. */
 extern const double route_min_confidence;
+/* Below this one what is found may well not answer it. */
+extern const double route_sure_confidence;
 
 #endif

@@ -207,6 +207,10 @@ def what_is_not_there_is_said():
         done = h.run("ask", "How long do I bake a sourdough baguette?", code=1)
         check(not done.stdout and done.stderr, done.stdout)
         h.run("search", "zxqv", code=1)
+        for question, doubtful in (("which partial index is best for phones", True), ("What is a partial index?", False)):
+            answer = h.json("ask", question)
+            check(("doubtful" in answer) == doubtful == (.24 <= answer["confidence"] < .5) and answer["citations"], answer["confidence"])
+            check(("the manuals may not answer this" in h.run("ask", question).stderr) == doubtful, question)
         for question, told in (("How long do I bake a sourdough baguette?", True), ("partial index", False)):
             found = h.json("search", question)
             check(found["results"] and found["confident"] != told and (found["confidence"] < .24) == told, found["confidence"])
