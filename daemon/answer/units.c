@@ -753,6 +753,25 @@ static void put_in_order(struct passages *units)
     }
 }
 
+/* Is it the first of all, or of a section that is called as a side of a comparison? */
+static bool is_of_best(const struct passages *passages, size_t i)
+{
+    const struct passage *items = passages->items;
+    return !i || (items[i].sides && (items[i].view != items[i - 1].view ||
+                                     items[i].node != items[i - 1].node));
+}
+
+/* Is it the first that tells a side of a comparison of which the first of all tells
+ * another? */
+static bool tells_side(const struct passages *passages, size_t i)
+{
+    const struct passage *items = passages->items;
+    bool tells = items[0].sides && items[i].sides & ~(unsigned)items[0].sides;
+    for (size_t j = 1; j < i; j++)
+        tells &= items[j].sides != items[i].sides;
+    return tells;
+}
+
 int units_of(const struct snapshot *snapshot, const struct route_result *route,
              const struct passages *passages, kind_set kinds,
              enum extent extent, const atomic_bool *cancel,
@@ -766,7 +785,8 @@ int units_of(const struct snapshot *snapshot, const struct route_result *route,
         const struct passage *passage = &passages->items[i];
         struct content content;
         if (passage->share < MIN_SHARE ||
-            (extent == EXTENT_BRIEF && !is_brief(passages, i, &units)))
+            (extent == EXTENT_BRIEF && !is_brief(passages, i, &units) &&
+             !tells_side(passages, i)))
             continue;
         if (cancel && atomic_load(cancel))
             code = err_set(err, ERR_CANCELLED, "cancelled");
@@ -777,7 +797,7 @@ int units_of(const struct snapshot *snapshot, const struct route_result *route,
             break;
         cut(&(struct cutting){snapshot, measure, passage, passages, &content,
                               kinds, extent, &units},
-            !i);
+            is_of_best(passages, i));
         content_close(&content);
     }
     passage_measure_close(measure);

@@ -10,7 +10,8 @@
 enum extent {
     EXTENT_NORMAL,
     EXTENT_BRIEF, /* a short best section without its links, or the units around its
-                     first passage and, where these are short, its second */
+                     first passage and, where these are short, its second; of a
+                     comparison each side */
     EXTENT_FULL /* the best section whole, if it is not very long */
 };
 
@@ -23,7 +24,8 @@ enum extent {
  * ("see Tbl. 6.1"), in the section, below it or in one that it is of, the rows that answer,
  * and a box of bits with the item that names a field of it.  In brief those around the
  * first passage, and beside a short one the second, if it is of the same section; of what
- * is asked by its name the first lines alone.
+ * is asked by its name the first lines alone, and those of what is called as another side
+ * of a comparison.
  * `kinds`: only from blocks of these; 0: of all.  Free `ret` with passages_free.
  * ERR_CANCELLED, and what content_open returns. */
 int units_of(const struct snapshot *snapshot, const struct route_result *route,

@@ -270,7 +270,10 @@ static void add_passage(const struct picking *picking,
         .score = score,
         .terms = best->terms,
         .share = choosing->best_hit > 0 ? hit->score / choosing->best_hit : 1,
-        .about = about_of(choosing->reader.query, picking->texts->title)};
+        .about = hit->sides
+                     ? 1
+                     : about_of(choosing->reader.query, picking->texts->title),
+        .sides = hit->sides};
     passage.block.file = content_file(content, hit->view, hit->node, block);
     passages->items[passages->count++] = passage;
 }

@@ -23,6 +23,7 @@ struct passage {
     double share;   /* of the best hit's score, its section's */
     uint64_t terms; /* of the question that it holds, a bit each */
     double about;   /* greatest share of a part of the question in its title */
+    uint8_t sides;  /* of a comparison that its section is called as */
     unsigned cut;   /* enum passage_cut, of units; 0: nowhere */
 };
 

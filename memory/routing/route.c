@@ -373,6 +373,7 @@ static void give_hits(struct routing *routing, const struct fused *fused,
                                .score = item->score,
                                .coverage = coverage(query, row.of, false),
                                .pieces = item->pieces,
+                               .sides = item->sides,
                                .block = TREE_NONE};
         for (int r = 0; r < ROUTE_RANKINGS; r++)
             result->hits[i].by[r] = item->by[r];
@@ -480,6 +481,7 @@ int route_question(const struct snapshot *snapshot,
         raise_confidence(&routing, fused, count);
         order_by_pieces(&routing, fused, count);
         raise_confidence(&routing, fused, count);
+        put_sides_together(fused, count);
         give_hits(&routing, fused, count);
         give_terms(&routing);
         if (request->kinds)

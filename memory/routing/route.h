@@ -111,6 +111,7 @@ struct route_hit {
                         content; else TREE_NONE */
     struct route_place by[ROUTE_RANKINGS];
     struct route_place pieces; /* by its match with the question's pieces */
+    uint8_t sides; /* of a comparison that it is called as, a bit each */
 };
 
 /* One node that a descent looked at. */

@@ -93,6 +93,7 @@ struct fused {
     double ranked; /* the score before any rule added to it */
     struct route_place by[ROUTE_RANKINGS];
     struct route_place pieces;
+    uint8_t sides; /* of a comparison that it is called as, a bit each */
 };
 
 static inline const struct node *fused_node(const struct routing *routing,
@@ -137,6 +138,9 @@ void rank_blocks(const struct routing *routing, const struct ranking *lexical,
  * says its words more often; not in the modes that are a paper's. */
 void prefer_named(const struct routing *routing, struct fused *fused,
                   size_t count);
+/* Puts, behind a section that is called as one side of a comparison, the best one of
+ * its manual that is called as another, as high as that. */
+void put_sides_together(struct fused *fused, size_t count);
 /* The question's language and, if it is another than English, the manuals that are in it,
  * where others are asked, too: what all gain would only make them more alike. */
 int find_language(struct routing *routing, struct store_txn *txn,

@@ -54,7 +54,8 @@ struct naming {
     bool subject;  /* the last: what it asks about ... */
     bool manual;   /* ... of a manual that it names, */
     bool capitals; /* with one */
-    struct name sides[COMPARISON_MAX_SIDES]; /* [side_count] */
+    /* [side_count] of each side what it is about, and all of it */
+    struct name sides[2 * COMPARISON_MAX_SIDES];
     size_t side_count;
 };
 
@@ -216,21 +217,25 @@ static void add_sides(struct naming *naming, const struct query *query,
     for (size_t i = 0; i < count; i++) {
         struct buf side = {0};
         put_subject(query, sides[i], &side);
-        if (side.size)
-            naming->sides[naming->side_count++] = name_of(side.data);
+        naming->sides[naming->side_count++] = name_of(side.data);
+        buf_free(&side);
+        text_fold_space(&side, sides[i]);
+        buf_put(&side, "", 0);
+        naming->sides[naming->side_count++] =
+            name_of(side.size <= LONGEST_NAME ? side.data : "");
         buf_free(&side);
     }
 }
 
 /* A bit for each side that the section is called as. */
-static unsigned sides_of(const struct naming *naming, const struct fused *item)
+static uint8_t sides_of(const struct naming *naming, const struct fused *item)
 {
     const struct node *node = fused_node(naming->routing, item);
-    unsigned sides = 0;
+    uint8_t sides = 0;
     for (size_t i = 0; i < naming->side_count; i++) {
         bool same;
         if (name_of_node(&naming->sides[i], node, &same) == NAME_WHOLE)
-            sides |= 1U << i;
+            sides |= (uint8_t)(1U << i / 2);
     }
     return sides;
 }
@@ -243,16 +248,28 @@ static void prefer_sides(const struct naming *naming, struct fused *fused,
         return;
     size_t scopes = naming->routing->scope_count;
     unsigned *found = mem_alloc(scopes * sizeof *found);
-    unsigned *of = mem_alloc(count * sizeof *of);
     for (size_t i = 0; i < count; i++) {
-        of[i] = sides_of(naming, &fused[i]);
-        found[fused[i].scope] |= of[i];
+        fused[i].sides = sides_of(naming, &fused[i]);
+        found[fused[i].scope] |= fused[i].sides;
     }
     for (size_t i = 0; i < count; i++)
-        if (of[i] && found[fused[i].scope] & ~of[i])
+        if (fused[i].sides && found[fused[i].scope] & ~(unsigned)fused[i].sides)
             fused[i].score += NAMED_SIDE;
-    free(of);
     free(found);
+}
+
+void put_sides_together(struct fused *fused, size_t count)
+{
+    for (size_t i = 1; i < count && fused[0].sides; i++) {
+        if (fused[i].scope != fused[0].scope ||
+            !(fused[i].sides & ~(unsigned)fused[0].sides))
+            continue;
+        struct fused other = fused[i];
+        other.score = fused[0].score;
+        memmove(fused + 2, fused + 1, (i - 1) * sizeof *fused);
+        fused[1] = other;
+        return;
+    }
 }
 
 /* ---- Definitions ---- */

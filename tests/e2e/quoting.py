@@ -283,6 +283,19 @@ def brief_answers_define_what_is_named():
 
 
 @test
+def brief_answers_tell_both_sides_of_a_comparison():
+    told = ["Cavitation is vapour that forms where the pressure falls below the boiling point.",
+            "Erosion is what sand in the water does to the blades of an impeller."]
+    with house() as h:
+        for n, (title, first) in enumerate(zip(("Cavitation", "Erosion"), told)):
+            h.write(f"m/{n}.html", page(title, f"<p>{first}</p>{PADDING}<p>{title} is not to be taken for wear of another kind.</p>"))
+        for n in range(2, 22):
+            h.write(f"m/{n}.html", page(f"Part {n}", f"<p>Grooves of part {n} are cleaned.</p>"))
+        found = quotes(h, "", "cavitation vs erosion", "--brief")
+        check(sorted(found) == told, found)
+
+
+@test
 def brief_answers_pass_over_what_cannot_be_quoted():
     picture = '<figure><img src="a.png" alt="Gasket G7X"></figure>'
     told = "There are six grooves, which are cleaned each year."

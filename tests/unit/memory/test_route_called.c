@@ -201,6 +201,36 @@ static void what_others_call_so_does_not_count(void **state)
     close_house(&house);
 }
 
+/* The other side of a comparison comes next, however often others say both. */
+static void sides_of_a_comparison_stand_together(void **state)
+{
+#define BOTH "upper relief sluice, upper relief sluice and drain. "
+    static const struct section sluices[] = {
+        {TREE_NONE, "Sluices", "", NONE, NONE},
+        {0, "Upper relief sluice", "The upper relief sluice opens by itself.",
+         NONE, NONE},
+        {0, "Old", BOTH BOTH BOTH, NONE, NONE},
+        {0, "Drain", "It is one that is opened by hand.", NONE, NONE},
+        {0, "Delete", "What is not wanted.", NONE, NONE}};
+#undef BOTH
+    static const struct {
+        const char *question, *next;
+    } cases[] = {
+        {"upper relief sluice vs drain", "Drain"},
+        {"difference between upper relief sluice and drain", "Drain"},
+        {"upper relief sluice vs delete", "Delete"}}; /* a common word */
+    struct house house;
+    (void)state;
+    open_house(&house);
+    add_among_others(&house, "sluices", sluices,
+                     sizeof sluices / sizeof *sluices);
+    open_snapshot(&house);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_leads(&house, cases[i].question, ROUTE_LEXICAL,
+                    "Upper relief sluice", cases[i].next);
+    close_house(&house);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +239,7 @@ int main(void)
         cmocka_unit_test(what_defines_a_name_comes_first),
         cmocka_unit_test(what_the_named_manual_says_comes_first),
         cmocka_unit_test(what_others_call_so_does_not_count),
+        cmocka_unit_test(sides_of_a_comparison_stand_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
