@@ -16,6 +16,7 @@ struct adding {
     size_t view_count;
     size_t asked; /* terms of the question */
     uint32_t instead_of;
+    bool verb; /* the term is two words as one: a verb and its particle */
     struct analyzer *maker;
     char before[MAX_COMPOUND]; /* the word before; "": none */
     int before_term;           /* its index in the query, -1: none */
@@ -51,7 +52,8 @@ static void add_alternative(void *context, struct slice stem)
                             .word = mem_strndup(stem.data, stem.size),
                             .trust = 1,
                             .share = 1,
-                            .instead_of = adding->instead_of};
+                            .instead_of = adding->instead_of,
+                            .verb = adding->verb};
 }
 
 static void take_word(void *context, const struct term_at *at)
@@ -106,7 +108,9 @@ static void join_words(void *context, const struct term_at *at)
         memcpy(joined, adding->before, before);
         memcpy(joined + before, at->word.data, at->word.size);
         adding->instead_of = bits;
+        adding->verb = word_is_stop_word(at->word);
         add_word(adding, (struct slice){joined, size});
+        adding->verb = false;
     }
     adding->before[0] = '\0';
     if (at->word.size < MAX_COMPOUND) {

@@ -90,8 +90,9 @@ struct query_term {
     bool manual;     /* names one of the manuals asked, and only that */
     uint32_t within; /* a bit for each whole of the query it is a part of */
     uint32_t
-        instead_of;     /* a bit for each term of the question that it may stand
+        instead_of; /* a bit for each term of the question that it may stand
                             for; 0: it is of the question itself */
+    bool verb;      /* for two of its words, as "back up", that are one here */
     unsigned frequency; /* word_frequency; 0: it counts in full */
     uint8_t parts;      /* a bit for each part of the question that has it */
     uint8_t sides;      /* and for each side of what it compares */

@@ -260,15 +260,22 @@ static double common_weight(const struct query_term *term, double owners,
 }
 
 /* It is worth as much as what it stands for, but for what it stands for less
- * surely, and not more than it tells. */
+ * surely, and not more than it tells; "backup" as itself where "back up" are words of any
+ * sentence, which tell nothing. */
 static void weigh_alternative(struct query *query, struct query_term *term)
 {
     double information = 0, weight = 0;
+    bool common = term->verb;
     for (size_t t = 0; t < QUERY_MAX_ASKED; t++)
         if (term->instead_of >> t & 1) {
             weight += query->terms[t].weight;
             information += query->terms[t].weight * query->terms[t].idf;
+            common &= query->terms[t].frequency > 0;
         }
+    if (common) {
+        term->weight = COMPOUND;
+        return;
+    }
     bool compound = term->instead_of & (term->instead_of - 1);
     information = fmin(information, weight * term->idf);
     term->weight = term->idf > 0 ? (compound ? COMPOUND : SYNONYM) *

@@ -443,6 +443,29 @@ static void synonyms_and_compounds_stand_in(void **state)
     unit_folder_remove(folder);
 }
 
+/* "Back" is an everyday word, "log" is none. */
+static void a_verb_of_common_words_counts_as_what_it_stands_for(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    index_words(store, "backup login");
+    struct query query;
+    alternatives(store, "how do I back up the pump and log in", &query);
+    for (size_t t = 0; t < query.count; t++)
+        query.terms[t].nodes = 10;
+    query_weigh(&query, 1000, 200);
+    assert_true(term_of(&query, "backup")->weight >
+                10 * term_of(&query, "back")->weight);
+    assert_true(term_of(&query, "backup")->weight <
+                term_of(&query, "pump")->weight);
+    assert_true(term_of(&query, "login")->weight <
+                term_of(&query, "backup")->weight);
+    query_free(&query);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
 static void what_stands_in_counts_less_and_once(void **state)
 {
     (void)state;
@@ -508,6 +531,7 @@ int main(void)
         cmocka_unit_test(a_question_of_two_parts_is_split),
         cmocka_unit_test(many_questions_cost_once),
         cmocka_unit_test(synonyms_and_compounds_stand_in),
+        cmocka_unit_test(a_verb_of_common_words_counts_as_what_it_stands_for),
         cmocka_unit_test(what_stands_in_counts_less_and_once),
         cmocka_unit_test(what_stands_between_words_counts_little),
     };
