@@ -402,6 +402,7 @@ int passages_choose(const struct snapshot *snapshot,
     MEM_RESERVE(passages.items, &passages.capacity, max + OF_BEST);
     struct choosing choosing = {.reader = {.query = &query,
                                            .sought = query_sought(&query),
+                                           .letters = route->letters,
                                            .maker = maker,
                                            .kinds = kinds,
                                            .cancel = cancel},
@@ -476,6 +477,7 @@ int passages_excerpts(const struct snapshot *snapshot,
     struct analyzer *maker = analyzer_new();
     struct choosing choosing = {.reader = {.query = &query,
                                            .sought = query_sought(&query),
+                                           .letters = route->letters,
                                            .maker = maker,
                                            .cancel = cancel}};
     for (size_t i = 0; i < count && !is_cancelled(&choosing); i++) {

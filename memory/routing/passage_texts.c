@@ -25,7 +25,8 @@ struct sentence {
 };
 
 struct reading {
-    const struct passage_reader *reader;
+    const struct passage_reader
+        *reader; /* of the letters those that the node has */
     const struct node *node;
     struct passage_texts *texts;
     uint32_t block;             /* the present one */
@@ -53,11 +54,43 @@ static void mark(void *context, const struct term_at *at)
                               : (term_set)1 << term;
 }
 
+/* The terms of options that the text has in the other case alone. */
+static term_set other_letters(const struct passage_reader *reader,
+                              struct slice text)
+{
+    term_set others = 0;
+    for (size_t i = 0; i < reader->letters.count; i++) {
+        char letter = reader->letters.letters[i];
+        const char name[] = {'=', '-', (char)(letter | ('a' ^ 'A'))};
+        int term = query_find(reader->query, (struct slice){name, sizeof name});
+        if (term >= 0 && option_letter_in(text, letter) == OPTION_LETTER_OTHER)
+            others |= (term_set)1 << term;
+    }
+    return others;
+}
+
 term_set passage_terms(const struct passage_reader *reader, struct slice text)
 {
     struct marking marking = {.query = reader->query};
     analyze_sought(reader->maker, &reader->sought, text, mark, &marking);
-    return marking.terms;
+    return marking.terms & ~other_letters(reader, text);
+}
+
+/* Those that the node has as the question has them. */
+static struct option_letters letters_of(const struct passage_reader *reader,
+                                        const struct node *node)
+{
+    struct option_letters found = {0};
+    for (size_t i = 0; i < reader->letters.count; i++) {
+        char letter = reader->letters.letters[i];
+        bool same = option_letter_in(node->title, letter) == OPTION_LETTER_SAME;
+        for (uint32_t b = 0; b < node->block_count && !same; b++)
+            same = option_letter_in(node->blocks[b].text, letter) ==
+                   OPTION_LETTER_SAME;
+        if (same)
+            found.letters[found.count++] = letter;
+    }
+    return found;
 }
 
 /* ---- Texts ---- */
@@ -283,8 +316,10 @@ static void read_block(struct reading *reading, uint32_t b)
 struct passage_texts passage_texts_read(const struct passage_reader *reader,
                                         const struct node *node)
 {
-    struct passage_texts texts = {.title = passage_terms(reader, node->title)};
-    struct reading reading = {.reader = reader, .node = node, .texts = &texts};
+    struct passage_reader own = *reader;
+    own.letters = letters_of(reader, node);
+    struct passage_texts texts = {.title = passage_terms(&own, node->title)};
+    struct reading reading = {.reader = &own, .node = node, .texts = &texts};
     bool other = has_other_text(node);
     for (uint32_t b = 0; b < node->block_count; b++) {
         const struct block *block = &node->blocks[b];
@@ -295,7 +330,7 @@ struct passage_texts passage_texts_read(const struct passage_reader *reader,
             (!reader->kinds || reader->kinds & kind_bit(block->kind)))
             read_block(&reading, b);
         if (is_label(block))
-            reading.label = passage_terms(reader, block->text);
+            reading.label = passage_terms(&own, block->text);
     }
     free(reading.sentences);
     return texts;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "memory/lexical/lexical.h"
+#include "memory/lexical/option_letters.h"
 #include "memory/routing/kinds.h"
 
 /* Terms of the query, a bit each. */
@@ -28,7 +29,8 @@ struct passage_texts {
 
 struct passage_reader {
     const struct query *query;
-    struct sought_terms sought; /* its terms */
+    struct sought_terms sought;    /* its terms */
+    struct option_letters letters; /* that it names */
     struct analyzer *maker;
     kind_set kinds;            /* of the blocks that are read; 0: any */
     const atomic_bool *cancel; /* NULL: it never is */

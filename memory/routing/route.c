@@ -467,6 +467,7 @@ int route_question(const struct snapshot *snapshot,
         .request = request, .snapshot = snapshot, .result = &result};
     struct fused *fused;
     size_t count;
+    result.letters = option_letters_of(slice_of(request->query));
     int code = prepare(&routing, snapshot, err);
     if (!code)
         code = rank_all(&routing, &fused, &count, err);
@@ -475,6 +476,7 @@ int route_question(const struct snapshot *snapshot,
         prefer_near(&routing, snapshot, fused, count);
         prefer_manual(&routing, fused, count);
         prefer_named(&routing, fused, count);
+        prefer_letters(&routing, fused, count);
         rankings_sort(fused, count);
         take_turns(&routing, fused, count);
         give_confidence(&routing, fused, count); /* fitted to this order */

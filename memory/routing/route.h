@@ -31,6 +31,7 @@
 #include "base/err.h"
 #include "base/pool.h"
 #include "memory/lexical/operators.h"
+#include "memory/lexical/option_letters.h"
 #include "memory/routing/confidence.h"
 #include "memory/routing/kinds.h"
 #include "memory/snapshot/library.h"
@@ -164,7 +165,8 @@ struct route_result {
     size_t step_count;
     struct route_term *terms; /* [term_count] */
     size_t term_count;
-    size_t parts;   /* things that the question asks */
+    struct option_letters letters; /* that the question names */
+    size_t parts;                  /* things that the question asks */
     char *expanded; /* what the caller searched for, too, to be freed with the
                        result; NULL: nothing */
     struct route_operator operators[OPERATORS_MAX]; /* [operator_count] */

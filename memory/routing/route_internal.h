@@ -159,6 +159,13 @@ void prefer_manual(const struct routing *routing, struct fused *fused,
 void set_aside(const struct routing *routing, struct fused *fused,
                size_t count);
 
+/* ---- Letters: route_letters.c ---- */
+
+/* Puts what is called as an option of one letter that the question names before others,
+ * and what is called so in the other case ("-c" for "-C") behind them. */
+void prefer_letters(const struct routing *routing, struct fused *fused,
+                    size_t count);
+
 /* ---- Turns: route_turns.c ---- */
 
 /* Puts, behind the first five, in turn what is next by meaning and what is next by score;

@@ -219,6 +219,25 @@ def what_is_not_there_is_said():
 
 
 @test
+def options_of_one_letter_are_told_apart_by_its_case():
+    """Where the manual has both; else either finds what is there."""
+    with house() as h:
+        entries = (("-c", "--clean", "Drops what is there before anything is pumped."), ("-C", "--create", "Makes a pool, and pumps into it."),
+                   ("-v", "--vent", "Opens the vent."))
+        body = "".join(f"<h3>{letter} {name}</h3><p>{says}</p>" for letter, name, says in entries)
+        h.write("m/a.html", page("pump", f"<h2>Options</h2>{body}<h2>Notes</h2><p>With -c and -x a pump is slow.</p>"))
+        more = "It takes as long as it takes, and nobody can tell how long. " * 8
+        h.write("m/b.html", page("Letters", f"<dl><dt>-e</dt><dd>Ends what was begun. {more}</dd><dt>-E</dt><dd>Ends nothing that was begun. {more}</dd></dl>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for question, title in (("pump -C", "-C"), ("pump -c", "-c"), ("what does -C do", "-C"), ("pump -V", "-v")):
+            found = h.json("search", question)["results"][0]
+            check(found["path"][-1].startswith(title), (question, found["path"]))
+        for letter, says in (("-E", "Ends nothing"), ("-e", "Ends what")):
+            found = h.json("ask", f"what is {letter} of letters", "--brief")["citations"]
+            check(says in found[0]["quote"] and len(found) == 1, (letter, found))
+
+
+@test
 def phrases_and_exclusions_are_kept_to():
     with house() as h:
         h.write("m/a.html", page("Locks", "<p>A <b>partial</b>\n index takes a lock on the table.</p>"))
