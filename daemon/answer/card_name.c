@@ -41,10 +41,13 @@ static bool same_char(char a, char b)
     return joins || tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
+/* Options of one letter are told apart by its case. */
 static bool same_word(struct slice a, struct slice b)
 {
     if (a.size != b.size)
         return false;
+    if (a.size == 2 && a.data[0] == '-')
+        return slice_equal(a, b);
     for (size_t i = 0; i < a.size; i++)
         if (!same_char(a.data[i], b.data[i]))
             return false;

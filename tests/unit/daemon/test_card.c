@@ -42,6 +42,8 @@ static void another_option_has_no_card(void **state)
     assert_false(is_asked("Linger", false, "default of linger"));
     assert_false(is_asked("tile_count (a, b)", true, "tile_count default"));
     assert_false(is_asked("", true, "max_tiles"));
+    assert_true(is_asked("-c, --clean", true, "what does -c do"));
+    assert_false(is_asked("-c, --clean", true, "what does -C do"));
 }
 
 static void titles_of_one_name_are_rivals(void **state)
@@ -51,6 +53,8 @@ static void titles_of_one_name_are_rivals(void **state)
         card_same_name(slice_of("limit <n>"), slice_of("limit <rate>")));
     assert_true(card_same_name(slice_of("limit, no limit"), slice_of("limit")));
     assert_false(card_same_name(slice_of("limit <n>"), slice_of("limits <n>")));
+    assert_true(card_same_name(slice_of("-c"), slice_of("-c, --clean")));
+    assert_false(card_same_name(slice_of("-c"), slice_of("-C, --create")));
 }
 
 /* ---- What its entry says ---- */
