@@ -7,15 +7,16 @@
 
 #include "base/buf.h"
 
-enum { OPTION_LETTERS_MAX = 8 };
+enum { OPTION_LETTERS = 2 * 26 };
 
-/* That a question names, as they are written there; not those that it names in both
- * cases. */
 struct option_letters {
-    char letters[OPTION_LETTERS_MAX]; /* [count] */
+    char letters[OPTION_LETTERS]; /* [count], each once */
     size_t count;
 };
 
+/* Those that a question names, as they are written there; not those that it names in both
+ * cases, and none of a question in capitals alone, which is written without an eye to
+ * them. */
 struct option_letters option_letters_of(struct slice question);
 
 enum option_letter {
@@ -25,9 +26,5 @@ enum option_letter {
 };
 
 enum option_letter option_letter_in(struct slice text, char letter);
-
-/* The same of several: the same of any, else the other of any. */
-enum option_letter option_letters_in(struct slice text,
-                                     const struct option_letters *options);
 
 #endif

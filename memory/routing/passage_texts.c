@@ -25,8 +25,7 @@ struct sentence {
 };
 
 struct reading {
-    const struct passage_reader
-        *reader; /* of the letters those that the node has */
+    const struct passage_reader *reader; /* with the node's letters alone */
     const struct node *node;
     struct passage_texts *texts;
     uint32_t block;             /* the present one */

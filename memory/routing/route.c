@@ -467,7 +467,7 @@ int route_question(const struct snapshot *snapshot,
         .request = request, .snapshot = snapshot, .result = &result};
     struct fused *fused;
     size_t count;
-    result.letters = option_letters_of(slice_of(request->query));
+    find_letters(&routing);
     int code = prepare(&routing, snapshot, err);
     if (!code)
         code = rank_all(&routing, &fused, &count, err);

@@ -165,7 +165,7 @@ struct route_result {
     size_t step_count;
     struct route_term *terms; /* [term_count] */
     size_t term_count;
-    struct option_letters letters; /* that the question names */
+    struct option_letters letters; /* that it names, or is carried */
     size_t parts;                  /* things that the question asks */
     char *expanded; /* what the caller searched for, too, to be freed with the
                        result; NULL: nothing */

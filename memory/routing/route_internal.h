@@ -161,8 +161,12 @@ void set_aside(const struct routing *routing, struct fused *fused,
 
 /* ---- Letters: route_letters.c ---- */
 
-/* Puts what is called as an option of one letter that the question names before others,
- * and what is called so in the other case ("-c" for "-C") behind them. */
+/* The options of one letter that the question names or, where it points back at the
+ * questions before, the last of these that names any. */
+void find_letters(struct routing *routing);
+/* Puts what is called as such an option before others and, in manuals that have one,
+ * what is called so in the other case ("-c" for "-C") behind them; not in the modes that
+ * are a paper's. */
 void prefer_letters(const struct routing *routing, struct fused *fused,
                     size_t count);
 

@@ -235,6 +235,9 @@ def options_of_one_letter_are_told_apart_by_its_case():
         for letter, says in (("-E", "Ends nothing"), ("-e", "Ends what")):
             found = h.json("ask", f"what is {letter} of letters", "--brief")["citations"]
             check(says in found[0]["quote"] and len(found) == 1, (letter, found))
+            h.json("ask", f"what is {letter} of letters", "--session", says)
+            found = h.json("ask", "what does it end", "--brief", "--session", says)["citations"]
+            check(says in found[0]["quote"] and len(found) == 1, (letter, found))
 
 
 @test

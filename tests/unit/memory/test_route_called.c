@@ -231,6 +231,67 @@ static void sides_of_a_comparison_stand_together(void **state)
     close_house(&house);
 }
 
+/* Of the hit that is called so; 0: there is none. */
+static double score_of(const struct house *house,
+                       const struct route_request *request, const char *title)
+{
+    struct route_result result = routed(house, request);
+    double score = 0;
+    for (size_t i = 0; i < result.count; i++)
+        if (!strcmp(title_of(result.hits[i].view, result.hits[i].node), title))
+            score = result.hits[i].score;
+    route_result_free(&result);
+    return score;
+}
+
+/* Each letter by itself, and in each manual; a question that points back has those of the
+ * one before. */
+static void letters_of_options_are_told_apart_by_case(void **state)
+{
+    static const struct section pump[] = {
+        {TREE_NONE, "Pump", "", NONE, NONE},
+        {0, "-c --clean", "Drops what is there.", NONE, NONE},
+        {0, "-C --create", "Makes what is not there, and drops.", NONE, NONE},
+        {0, "-x", "Swings in the wind.", NONE, NONE}};
+    static const struct section winch[] = {
+        {TREE_NONE, "Winch", "", NONE, NONE},
+        {0, "-c", "Takes a chain, not a rope.", NONE, NONE},
+        {0, "-v", "Says so. It is said in a loud voice.", NONE, NONE}};
+    static const struct {
+        const char *question, *before, *first;
+    } cases[] = {{"pump -C", NULL, "-C --create"},
+                 {"pump -c", NULL, "-c --clean"},
+                 {"PUMP -c OR ITS -X", "", "-c --clean"},
+                 {"winch -C", NULL, "-c"},
+                 {"what does it drop", "pump -C", "-C --create"},
+                 {"what does it drop", "pump -c", "-c --clean"},
+                 {"what does -c drop", "pump -C", "-c --clean"}};
+    struct house house;
+    (void)state;
+    open_house(&house);
+    add_among_others(&house, "pump", pump, sizeof pump / sizeof *pump);
+    add_among_others(&house, "winch", winch, sizeof winch / sizeof *winch);
+    open_snapshot(&house);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct route_request request =
+            request_of(cases[i].question, ROUTE_LEXICAL);
+        struct route_context context = {.questions = &cases[i].before,
+                                        .question_count = 1};
+        request.context = cases[i].before ? &context : NULL;
+        struct route_result result = routed(&house, &request);
+        assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
+                            cases[i].first);
+        route_result_free(&result);
+    }
+    /* -v, of another manual, is no reason to put -x behind what is not called so. */
+    struct route_request request =
+        request_of("what swings in the wind, -X or -v", ROUTE_LEXICAL);
+    assert_true(score_of(&house, &request, "-x") > 0.5);
+    request = request_of("what does -C do", ROUTE_TREE);
+    assert_true(score_of(&house, &request, "-c --clean") > 0.5);
+    close_house(&house);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +301,7 @@ int main(void)
         cmocka_unit_test(what_the_named_manual_says_comes_first),
         cmocka_unit_test(what_others_call_so_does_not_count),
         cmocka_unit_test(sides_of_a_comparison_stand_together),
+        cmocka_unit_test(letters_of_options_are_told_apart_by_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
