@@ -35,27 +35,6 @@ static const double ABOUT = 0.6, NAMED = 0.95;
  * them (docs/log/people.md). */
 static const double MIN_SHARE = 0.65;
 
-/* Whether a passage of the node is of the block. */
-static bool is_of(const struct passage *passage, const struct block *block)
-{
-    return block->kind == passage->kind &&
-           block->origin.span.from == passage->block.span.from &&
-           block->origin.span.to == passage->block.span.to &&
-           passage->at + passage->text.size <= block->text.size &&
-           !memcmp(block->text.data + passage->at, passage->text.data,
-                   passage->text.size);
-}
-
-/* The index of the passage's block in its node; -1: it is not there. */
-static int64_t index_of_block(const struct cutting *cutting)
-{
-    const struct node *node = cutting->content->node;
-    for (uint32_t b = 0; b < node->block_count; b++)
-        if (is_of(cutting->passage, &node->blocks[b]))
-            return b;
-    return -1;
-}
-
 /* ---- Around a unit ---- */
 
 enum lead {
@@ -363,10 +342,7 @@ size_t units_around(const struct node *node, uint32_t block, size_t at,
 
 static bool same_block(const struct passage *a, const struct passage *b)
 {
-    return a->view == b->view && a->node == b->node && a->kind == b->kind &&
-           a->block.file == b->block.file &&
-           a->block.span.from == b->block.span.from &&
-           a->block.span.to == b->block.span.to;
+    return a->view == b->view && a->node == b->node && a->index == b->index;
 }
 
 /* One unit of two of a block that overlap, in the place of the first. */
@@ -420,7 +396,7 @@ static void add(struct passages *units, const struct passage *unit,
     for (size_t i = 0; i < units->count; i++) {
         if (slice_equal(units->items[i].text, unit->text))
             return;
-        if (block && join(units, &units->items[i], unit, block)) {
+        if (join(units, &units->items[i], unit, block)) {
             join_further(units, i, block);
             return;
         }
@@ -444,6 +420,7 @@ void units_put(const struct cutting *cutting, struct unit found)
     struct passage unit = *cutting->passage;
     unit.text = found.text;
     unit.at = (size_t)(found.text.data - block->text.data);
+    unit.index = found.block;
     unit.block = block->origin;
     unit.block.file =
         content_file(cutting->content, unit.view, unit.node, block);
@@ -455,14 +432,14 @@ void units_put(const struct cutting *cutting, struct unit found)
 /* The passage next behind `last` (NULL: the first) that is of a row of the table that holds
  * more of the question than the one that is cut; NULL: there is none. */
 static const struct passage *next_row(const struct cutting *cutting,
-                                      const struct block *table,
+                                      uint32_t table,
                                       const struct passage *last)
 {
     const struct passage *own = cutting->passage, *next = NULL;
     for (size_t i = 0; i < cutting->all->count; i++) {
         const struct passage *passage = &cutting->all->items[i];
         if (passage->view == own->view && passage->node == own->node &&
-            is_of(passage, table) && passage->terms & ~own->terms &&
+            passage->index == table && passage->terms & ~own->terms &&
             (!last || passage->at > last->at) &&
             (!next || passage->at < next->at))
             next = passage;
@@ -477,14 +454,14 @@ static bool put_rows(const struct cutting *cutting, const struct unit *table)
     const struct block *block = &cutting->content->node->blocks[table->block];
     if (block->kind != BLOCK_TABLE || table->text.size == block->text.size)
         return false;
-    const struct passage *row = next_row(cutting, block, NULL);
+    const struct passage *row = next_row(cutting, table->block, NULL);
     if (!row)
         return false;
     struct unit head = unit_head(block);
     head.block = table->block;
     if (head.text.size && head.text.size <= UNIT_PROSE)
         units_put(cutting, head);
-    for (; row; row = next_row(cutting, block, row)) {
+    for (; row; row = next_row(cutting, table->block, row)) {
         struct unit unit = unit_within(block, row->at, row->text.size);
         unit.block = table->block;
         units_put(cutting, unit);
@@ -697,24 +674,19 @@ static bool is_head(const struct cutting *cutting, uint32_t block)
 
 static void cut(const struct cutting *cutting, bool best)
 {
-    int64_t index = index_of_block(cutting);
-    if (index < 0) {
-        add(cutting->ret, cutting->passage, NULL);
-        return;
-    }
-    if (!best && is_head(cutting, (uint32_t)index))
+    const struct passage *passage = cutting->passage;
+    if (!best && is_head(cutting, passage->index))
         return;
     bool brief = cutting->extent == EXTENT_BRIEF;
-    bool named = brief && cutting->passage->about >= NAMED;
+    bool named = brief && passage->about >= NAMED;
     if (best && !named && cut_whole(cutting))
         return;
     bool defined =
         best && (put_first_lines(cutting) || put_definition(cutting));
     if (!defined || !named || !cutting->ret->count) {
-        put_around(cutting, (uint32_t)index, cutting->passage->at,
-                   cutting->passage->text.size);
+        put_around(cutting, passage->index, passage->at, passage->text.size);
         if (best && !defined)
-            put_behind_call(cutting, (uint32_t)index);
+            put_behind_call(cutting, passage->index);
     }
 }
 
@@ -735,10 +707,8 @@ static bool is_brief(const struct passages *passages, size_t next,
 
 static bool stands_before(const struct passage *a, const struct passage *b)
 {
-    size_t from = a->block.span.from, other = b->block.span.from;
     return a->view == b->view && a->node == b->node &&
-           a->block.file == b->block.file &&
-           (from < other || (from == other && a->at < b->at));
+           (a->index < b->index || (a->index == b->index && a->at < b->at));
 }
 
 /* What little is quoted is read as it stands in its section. */

@@ -25,6 +25,7 @@ struct passage {
     double about;   /* greatest share of a part of the question in its title */
     uint8_t sides;  /* of a comparison that its section is called as */
     unsigned cut;   /* enum passage_cut, of units; 0: nowhere */
+    uint32_t index; /* of the block in its node; of those chosen, and units */
 };
 
 struct passages {

@@ -296,6 +296,18 @@ def brief_answers_tell_both_sides_of_a_comparison():
 
 
 @test
+def brief_answers_stand_in_the_order_of_their_section():
+    """Also where its blocks lie in several files."""
+    first, best = "Glands of felt are oiled before they are put in.", "Glands of cork last for three summers, oiled or not, if nobody paints them."
+    with house() as h:
+        h.write("m/a.tex", "\\documentclass{article}\\begin{document}\\section{Pumps}\\input{part}\n\n" + best + "\\end{document}")
+        h.write("m/part.tex", re.sub("<p>|</p>", "\n\n", PADDING) + first)
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        answer = h.json("ask", "which glands of cork last for summers, and which of felt are oiled", "--brief")["answer"]
+        check(first in answer and best in answer and answer.index(first) < answer.index(best), answer)
+
+
+@test
 def brief_answers_pass_over_what_cannot_be_quoted():
     picture = '<figure><img src="a.png" alt="Gasket G7X"></figure>'
     told = "There are six grooves, which are cleaned each year."
