@@ -331,6 +331,9 @@ def a_chat_is_answered_with_citations():
         check(chunks[-1]["choices"][0]["finish_reason"] == "stop" and chunks[-1]["citations"] == whole["citations"], chunks[-1])
         nothing = json.loads(chat(w, "who was the king of Sweden in 1523")[1])["choices"][0]["message"]["content"]
         check(nothing == "Nothing in the manuals answers this.", nothing)
+        for question in ("prime the impeller", "vent the casing and prime the impeller of a rusty pump"):
+            said = chat(w, question)[1]
+            check(("The manuals may not answer this.\\n\\n[1]" in said) == ("doubtful" in h.json("ask", question)) == ("rusty" in question), said)
         models = json.loads(w.ask("/v1/models")[2])["data"]
         check([model["id"] for model in models] == ["lectern", "lectern:pumps and valves"], models)
         check(SAID in chat(w, "prime the impeller", model="lectern:pumps and valves", stop="x", seed=1, max_tokens=20)[1], "one manual")
