@@ -711,7 +711,16 @@ static bool stands_before(const struct passage *a, const struct passage *b)
            (a->index < b->index || (a->index == b->index && a->at < b->at));
 }
 
-/* What little is quoted is read as it stands in its section. */
+/* Is it of the block of the first passage, or of the one before that? */
+static bool is_right_before_first(const struct passages *passages, size_t i)
+{
+    const struct passage *first = passages->items, *passage = &first[i];
+    return i && passage->view == first->view && passage->node == first->node &&
+           (passage->index == first->index ||
+            passage->index + 1 == first->index);
+}
+
+/* As they stand in their section. */
 static void put_in_order(struct passages *units)
 {
     for (size_t i = 1; i < units->count; i++) {
@@ -768,11 +777,11 @@ int units_of(const struct snapshot *snapshot, const struct route_result *route,
         cut(&(struct cutting){snapshot, measure, passage, passages, &content,
                               kinds, extent, &units},
             is_of_best(passages, i));
+        if (extent == EXTENT_BRIEF && is_right_before_first(passages, i))
+            put_in_order(&units);
         content_close(&content);
     }
     passage_measure_close(measure);
-    if (extent == EXTENT_BRIEF)
-        put_in_order(&units);
     if (code)
         passages_free(&units);
     else

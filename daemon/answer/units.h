@@ -23,7 +23,8 @@ enum extent {
  * one node stand together, and nothing twice; of a table that is referred to by its number
  * ("see Tbl. 6.1"), in the section, below it or in one that it is of, the rows that answer,
  * and a box of bits with the item that names a field of it.  In brief those around the
- * first passage, and beside a short one the second, if it is of the same section; of what
+ * first passage, and beside a short one the second, if it is of the same section, behind it
+ * unless it stands right before it; of what
  * is asked by its name the first lines alone, and those of what is called as another side
  * of a comparison.
  * `kinds`: only from blocks of these; 0: of all.  Free `ret` with passages_free.

@@ -332,6 +332,9 @@ def as_much_is_quoted_as_is_asked_for():
         h.json("update")
         for question in ("gaskets oiled before they are put in", "gaskets never put in wet"):
             check(quotes(h, "", question, "--brief") == two, question)
+        h.write("m/c.html", page("Care", f"<p>{two[0]}</p>{PADDING}<p>{two[1]}</p>"))
+        h.json("update")
+        check(quotes(h, "", "gaskets never put in wet", "--brief") == two[::-1], "what says most first, where they are apart")
         full = h.json("ask", "how long do cork gaskets last", "--full")["citations"]
         quoted = [c["quote"] for c in full if c["path"][-1] == "Gasket"]
         check(quoted[0] == "A gasket seals a flange." and len(quoted) == 9, quoted)
