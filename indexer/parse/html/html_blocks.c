@@ -199,7 +199,9 @@ static bool plain_block(struct walk *w, const xmlNode *element,
     }
     if (walk_is_flat(w))
         return false;
+    w->ruled.on = dom_tag(element) == GUMBO_TAG_PRE && ruled_is(element);
     walk_within(w, element, inner);
+    w->ruled.on = w->ruled.awaits = false;
     return true;
 }
 

@@ -65,6 +65,10 @@ struct walk {
     struct walk_image *images; /* [image_count] of the block being read */
     size_t image_count, image_capacity;
     struct numbers numbers; /* of headings */
+    struct {
+        bool on; /* the code that is being read is a page of its own: ruled.c */
+        bool awaits; /* a title: a rule was last */
+    } ruled;
     const xmlNode *end; /* where the title ends that is being read; NULL: where
                            its element does */
     bool ended;
@@ -129,6 +133,11 @@ struct buf walk_words(const xmlNode *element, size_t max);
 /* A term and what it means; false: this is no list of them. */
 bool blocks_term(struct walk *walk, const xmlNode *term);
 bool blocks_meaning(struct walk *walk, const xmlNode *meaning);
+
+/* Does a <pre> hold a text that rules part, with sections of its own? */
+bool ruled_is(const xmlNode *pre);
+/* A text right in it. */
+void ruled_text(struct walk *walk, const xmlNode *text);
 
 /* False: not a kind of block. */
 bool blocks_element(struct walk *walk, const xmlNode *element,

@@ -572,6 +572,8 @@ void walk_node(struct walk *w, const xmlNode *node)
     }
     if (dom_is_element(node))
         walk_element(w, node);
+    else if (w->ruled.on && dom_tag(node->parent) == GUMBO_TAG_PRE)
+        ruled_text(w, node);
     else
         writer_text(&w->writer, dom_text(node));
 }
