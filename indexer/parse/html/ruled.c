@@ -91,7 +91,8 @@ static struct range title_at(struct slice text, size_t at)
     struct range title = {at, at};
     while (title.to < text.size && text.data[title.to] != '\n' &&
            text.data[title.to] != '\t' &&
-           strncmp(text.data + title.to, "  ", 2) != 0)
+           !(title.to > at && text.data[title.to] == ' ' &&
+             text.data[title.to - 1] == ' '))
         title.to++;
     while (title.to > at && text.data[title.to - 1] == ' ')
         title.to--;
