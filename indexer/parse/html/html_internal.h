@@ -137,7 +137,7 @@ bool blocks_meaning(struct walk *walk, const xmlNode *meaning);
 /* Does a <pre> hold a text that rules part, with sections of its own? */
 bool ruled_is(const xmlNode *pre);
 /* A text right in it. */
-void ruled_text(struct walk *walk, const xmlNode *text);
+void ruled_text(struct walk *walk, const xmlNode *node);
 
 /* False: not a kind of block. */
 bool blocks_element(struct walk *walk, const xmlNode *element,
