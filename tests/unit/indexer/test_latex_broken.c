@@ -309,7 +309,7 @@ static void test_many_without_an_end(void **state)
             buf_put_text(&text, begins[i]);
         buf_put_byte(&text, '\0');
         tree_free(parse(text.data, NULL, NULL));
-        assert_true(unit_seconds() - start < 3);
+        assert_true(unit_seconds() - start < 10);
         buf_free(&text);
     }
 }
