@@ -90,18 +90,12 @@ static const char *root_of(struct cli *cli, const char *name)
     return NULL;
 }
 
-static bool ends_in(const char *file, const char *ending)
-{
-    size_t size = strlen(file), end = strlen(ending);
-    return size > end && !strcmp(file + size - end, ending);
-}
-
 /* Nothing finds a place within a source by its address. */
 static bool is_source(const char *file)
 {
     static const char *const endings[] = {".tex", ".ltx", ".latex", ".dtx"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (ends_in(file, endings[i]))
+        if (slice_ends(slice_of(file), slice_of(endings[i])))
             return true;
     return false;
 }
@@ -109,7 +103,8 @@ static bool is_source(const char *file)
 void emphasis_put_place(struct cli *cli, struct buf *out, const cJSON *object)
 {
     const char *file = json_get_text(object, "file", "");
-    bool packed = ends_in(file, ".gz"); /* browsers do not show it */
+    /* Browsers do not show what is packed. */
+    bool packed = slice_ends(slice_of(file), slice_of(".gz"));
     bool linked = cli->color && file[0] && !packed;
     const char *root =
         linked ? root_of(cli, json_get_text(object, "manual", "")) : NULL;

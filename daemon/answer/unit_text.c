@@ -471,7 +471,7 @@ static struct unit sentences_within(struct slice line, struct range within)
                                 (within.to < found.to ? CUT_END : 0U)};
 }
 
-static bool is_lines(const struct block *block)
+bool unit_is_items(const struct block *block)
 {
     return block->kind == BLOCK_LIST || block->kind == BLOCK_DEFINITION;
 }
@@ -499,7 +499,7 @@ static struct unit prose_within(const struct block *block, struct range within)
         return sentences_within(
             line, (struct range){within.from - mark, within.to - mark});
     found.from = mark;
-    if (!is_lines(block))
+    if (!unit_is_items(block))
         return (struct unit){
             .text = unit_ends_sentence(line) || text.size > UNIT_PROSE ? line
                                                                        : text};
@@ -526,7 +526,7 @@ struct unit unit_beginning(const struct block *block)
     if (text.size <= most)
         return (struct unit){.text = text};
     if ((code && unit_is_prose(text)) ||
-        (!code && block->kind != BLOCK_TABLE && !is_lines(block)))
+        (!code && block->kind != BLOCK_TABLE && !unit_is_items(block)))
         return unit_within(block, 0, 0);
     for (size_t next = 0; next < text.size && end < most;) {
         size_t to = line_of(text, next).to;

@@ -41,6 +41,9 @@ bool unit_goes_on(struct slice text);
  * known.  All are bytes."). */
 bool unit_announces(struct slice text, int kind);
 
+/* A list, or terms with what they mean: each line of it is one. */
+bool unit_is_items(const struct block *block);
+
 /* Whether preformatted text is sentences, as where a whole page is preformatted. */
 bool unit_is_prose(struct slice text);
 

@@ -52,11 +52,6 @@ static bool is_text(const struct block *block)
            block->kind == BLOCK_NOTE;
 }
 
-static bool is_lines(const struct block *block)
-{
-    return block->kind == BLOCK_LIST || block->kind == BLOCK_DEFINITION;
-}
-
 static bool ends_block(const struct block *block, struct slice text)
 {
     return text.data + text.size == block->text.data + block->text.size;
@@ -129,7 +124,7 @@ static enum lead lead_of(const struct block *block, struct slice text,
                          const struct block *next)
 {
     if (!text.size || !ends_block(block, text) ||
-        (!is_text(block) && !is_lines(block)))
+        (!is_text(block) && !unit_is_items(block)))
         return LEAD_NONE;
     char last = text.data[text.size - 1];
     if (last == ':')
@@ -137,7 +132,7 @@ static enum lead lead_of(const struct block *block, struct slice text,
     if (block->kind == BLOCK_PARAGRAPH && text.size < MAX_LABEL &&
         !strchr(".?!;)", last))
         return LEAD_LABEL;
-    if (is_lines(block))
+    if (unit_is_items(block))
         return LEAD_NONE;
     if (last == '?')
         return next && text.size == block->text.size &&

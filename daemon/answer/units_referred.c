@@ -14,11 +14,6 @@ enum {
 /* Share of the question in a row of a table that is referred to. */
 static const double MIN_ROW = 0.15;
 
-static bool is_items(const struct block *block)
-{
-    return block->kind == BLOCK_LIST || block->kind == BLOCK_DEFINITION;
-}
-
 /* ---- Rows ---- */
 
 /* The line from *at on, which is moved behind it. */
@@ -207,7 +202,7 @@ static void put_item(const struct cutting *cutting, uint32_t box,
     for (uint32_t b = box + 1;
          b < node->block_count && !table_is_box(&node->blocks[b]); b++) {
         const struct block *block = &node->blocks[b];
-        for (size_t at = 0; is_items(block) && at < block->text.size;) {
+        for (size_t at = 0; unit_is_items(block) && at < block->text.size;) {
             struct slice line = next_line(block->text, &at);
             if (!line.size || line.data[0] == ' ' ||
                 !names_field(cutting, row, table_item_name(line), false))
@@ -252,7 +247,7 @@ static void put_box(const struct cutting *cutting, uint32_t block,
                     struct slice text)
 {
     const struct node *node = cutting->content->node;
-    bool item = is_items(&node->blocks[block]);
+    bool item = unit_is_items(&node->blocks[block]);
     if (item)
         text = table_item_name(text);
     for (uint32_t b = block; b-- > 0;)
